@@ -1,0 +1,20 @@
+"""Transformer text classifiers you can see through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from glassformer.text_classifier import TextClassifier
+
+__version__ = "0.1.0"
+__all__ = ["TextClassifier", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    # Importing torch takes seconds; `import glassformer` must not.
+    if name == "TextClassifier":
+        from glassformer.text_classifier import TextClassifier
+
+        return TextClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
