@@ -1,0 +1,110 @@
+"""Scaled dot-product and multi-head attention.
+
+Two kernels compute the same thing: `plain_attention` spells it out and returns the weights, for explanation and for the
+tests; `fused_attention` is torch's own and is what a model runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
+
+
+def attention_weights(
+    query: Float[Tensor, "*heads q dim"],
+    key: Float[Tensor, "*heads k dim"],
+    mask: Bool[Tensor, "*#heads #q k"],
+) -> Float[Tensor, "*heads q k"]:
+    """softmax(QKᵀ/√dim) over the keys that the mask allows (Vaswani et al. 2017, eq. 1); rows sum to 1."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+
+
+def plain_attention(
+    query: Float[Tensor, "*heads q dim"],
+    key: Float[Tensor, "*heads k dim"],
+    value: Float[Tensor, "*heads k dim_v"],
+    mask: Bool[Tensor, "*#heads #q k"],
+    dropout: float = 0.0,
+) -> Float[Tensor, "*heads q dim_v"]:
+    """The reference path: weights, dropped out with probability `dropout`, times values."""
+    return F.dropout(attention_weights(query, key, mask), dropout) @ value
+
+
+def fused_attention(
+    query: Float[Tensor, "*heads q dim"],
+    key: Float[Tensor, "*heads k dim"],
+    value: Float[Tensor, "*heads k dim_v"],
+    mask: Bool[Tensor, "*#heads #q k"],
+    dropout: float = 0.0,
+) -> Float[Tensor, "*heads q dim_v"]:
+    """The fast path: `plain_attention` without keeping the weights (Dao et al. 2022)."""
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+
+
+class MultiHeadAttention(nn.Module):
+    """Every head attends in a space of its own; their results are joined and projected (Vaswani et al. 2017, §3.2.2).
+
+    Args:
+        d_model: width in and out.
+        n_heads: heads, each `d_model / n_heads` wide.
+        pattern: who may look at whom, `FullPattern()` or `CausalPattern()`.
+        rotation: applied to queries and keys, `Rotary(...)` or `nn.Identity()`.
+        dropout: share of attention weights dropped in training.
+        kernel: `fused_attention` or `plain_attention`.
+
+    Raises:
+        ValueError: d_model is not a multiple of n_heads.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        pattern: nn.Module,
+        rotation: nn.Module,
+        dropout: float = 0.0,
+        bias: bool = False,
+        kernel: Kernel = fused_attention,
+    ) -> None:
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError(f"d_model must be a multiple of n_heads, got d_model={d_model}, n_heads={n_heads}")
+        self.n_heads = n_heads
+        self.pattern, self.rotation, self.kernel = pattern, rotation, kernel
+        self.dropout = dropout
+        self.in_projection = nn.Linear(d_model, 3 * d_model, bias=bias)  # query, key and value in one product
+        self.out_projection = nn.Linear(d_model, d_model, bias=bias)
+
+    def query_key_value(
+        self, hidden: Float[Tensor, "batch seq d_model"]
+    ) -> tuple[
+        Float[Tensor, "batch heads seq dim"], Float[Tensor, "batch heads seq dim"], Float[Tensor, "batch heads seq dim"]
+    ]:
+        """Project, split into heads, and turn queries and keys by their positions."""
+        batch, seq, _ = hidden.shape
+        projected = self.in_projection(hidden).view(batch, seq, 3, self.n_heads, -1)
+        query, key, value = projected.permute(2, 0, 3, 1, 4)  # 3 × (batch, heads, seq, head_dim)
+        return self.rotation(query), self.rotation(key), value
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch seq d_model"]:
+        query, key, value = self.query_key_value(hidden)
+        dropout = self.dropout if self.training else 0.0
+        mixed = self.kernel(query, key, value, self.pattern(attention_mask), dropout)
+        return self.out_projection(mixed.transpose(1, 2).flatten(2))  # (batch, seq, heads·head_dim)
+
+    def weights(
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch heads seq seq"]:
+        """The attention weights of every head, by the plain path."""
+        query, key, _ = self.query_key_value(hidden)
+        return attention_weights(query, key, self.pattern(attention_mask))

@@ -1,0 +1,45 @@
+"""The residual block, made of parts."""
+
+from __future__ import annotations
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+
+class Block(nn.Module):
+    """One residual step of attention, one of feed-forward; pre- or post-norm by which norm slots are filled.
+
+        x ──┬─ pre ─ attention ─ dropout ─(+)─ post ──┬─ pre ─ feed-forward ─ dropout ─(+)─ post ──►
+            └──────────────────────────────┘           └─────────────────────────────────┘
+
+    Post-norm is the original (Vaswani et al. 2017, §3.1); pre-norm trains without warm-up tricks (Xiong et al. 2020).
+    An empty slot holds `NoNorm`.
+    """
+
+    def __init__(
+        self,
+        *,
+        attention: nn.Module,
+        feed_forward: nn.Module,
+        attention_pre_norm: nn.Module,
+        attention_post_norm: nn.Module,
+        feed_forward_pre_norm: nn.Module,
+        feed_forward_post_norm: nn.Module,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.attention_pre_norm = attention_pre_norm
+        self.attention = attention
+        self.attention_post_norm = attention_post_norm
+        self.feed_forward_pre_norm = feed_forward_pre_norm
+        self.feed_forward = feed_forward
+        self.feed_forward_post_norm = feed_forward_post_norm
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch seq d_model"]:
+        mixed = self.attention(self.attention_pre_norm(hidden, attention_mask), attention_mask)
+        hidden = self.attention_post_norm(hidden + self.dropout(mixed), attention_mask)
+        moved = self.feed_forward(self.feed_forward_pre_norm(hidden, attention_mask))
+        return self.feed_forward_post_norm(hidden + self.dropout(moved), attention_mask)

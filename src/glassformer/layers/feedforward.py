@@ -1,0 +1,52 @@
+"""What each position does by itself between two rounds of attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+Activation = Callable[[Tensor], Tensor]
+
+
+class LinearFeedForward(nn.Module):
+    """One matrix, nothing else: the smallest feed-forward, as one of the literal designs has it."""
+
+    def __init__(self, d_model: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.out_projection = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
+        return self.out_projection(hidden)
+
+
+class FeedForward(nn.Module):
+    """activation(x W₁) W₂ (Vaswani et al. 2017, eq. 2)."""
+
+    def __init__(self, d_model: int, d_ff: int, activation: Activation, *, bias: bool = False) -> None:
+        super().__init__()
+        self.activation = activation
+        self.in_projection = nn.Linear(d_model, d_ff, bias=bias)
+        self.out_projection = nn.Linear(d_ff, d_model, bias=bias)
+
+    def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
+        return self.out_projection(self.activation(self.in_projection(hidden)))
+
+
+class GatedFeedForward(nn.Module):
+    """(activation(x W) ⊗ x V) W₂: GLU with a sigmoid, SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020, eqs. 5–6).
+
+    W and V are the two halves of one matrix, so a gated feed-forward has half as many more weights as a plain one of
+    the same d_ff.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: Activation, *, bias: bool = False) -> None:
+        super().__init__()
+        self.activation = activation
+        self.in_projection = nn.Linear(d_model, 2 * d_ff, bias=bias)
+        self.out_projection = nn.Linear(d_ff, d_model, bias=bias)
+
+    def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
+        gate, value = self.in_projection(hidden).chunk(2, dim=-1)
+        return self.out_projection(self.activation(gate) * value)

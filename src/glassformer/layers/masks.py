@@ -1,0 +1,36 @@
+"""Which positions may look at which.
+
+A mask is boolean and **True means attend**. `attention_mask` has shape (batch, seq) and is False on padding; a
+*pattern* turns it into the mask over scores, broadcastable to (batch, heads, query, key).
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor, nn
+
+
+def lengths_to_mask(lengths: Int[Tensor, " batch"], seq: int) -> Bool[Tensor, "batch seq"]:
+    """True on the first `lengths[i]` positions of row i."""
+    return torch.arange(seq, device=lengths.device) < lengths[:, None]
+
+
+class FullPattern(nn.Module):
+    """Every position looks at every token that is not padding."""
+
+    def forward(self, attention_mask: Bool[Tensor, "batch seq"]) -> Bool[Tensor, "batch 1 1 seq"]:
+        return attention_mask[:, None, None, :]
+
+
+class CausalPattern(nn.Module):
+    """A position looks at itself and at the tokens before it.
+
+    A position always sees itself, so that a row of padding on the left leaves no query without a key (its softmax
+    would be 0/0).
+    """
+
+    def forward(self, attention_mask: Bool[Tensor, "batch seq"]) -> Bool[Tensor, "batch 1 seq seq"]:
+        seq = attention_mask.shape[1]
+        ones = torch.ones(seq, seq, dtype=torch.bool, device=attention_mask.device)
+        return (ones.tril() & attention_mask[:, None, None, :]) | torch.eye(seq, dtype=torch.bool, device=ones.device)

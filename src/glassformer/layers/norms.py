@@ -1,0 +1,82 @@
+"""Normalisation. Every norm is called as norm(hidden, attention_mask); only `BatchNorm` needs to know the padding."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+
+class NoNorm(nn.Module):
+    """An empty norm slot: what a pre-norm block has after its residual sum, and a post-norm block before its layers."""
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch seq d_model"]:
+        return hidden
+
+
+class LayerNorm(nn.Module):
+    """y = (x − mean(x)) / √(var(x) + ε) · weight + bias over the features of one position (Ba et al. 2016, eq. 4)."""
+
+    def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch seq d_model"]:
+        return F.layer_norm(hidden, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(nn.Module):
+    """y = x / √(mean(x²) + ε) · weight over the features of one position (Zhang & Sennrich 2019, eq. 4)."""
+
+    def __init__(self, d_model: int, *, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch seq d_model"]:
+        return F.rms_norm(hidden, self.weight.shape, self.weight, self.eps)
+
+
+class BatchNorm(nn.Module):
+    """Normalises each feature over the tokens of the batch, padding left out (Ioffe & Szegedy 2015, algorithm 1).
+
+    In training the statistics are those of the batch and update running ones; in evaluation the running ones are used,
+    so that a text's answer does not depend on its neighbours.
+    """
+
+    def __init__(self, d_model: int, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(d_model, eps=eps, momentum=momentum)
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch seq d_model"]:
+        tokens = self.norm(hidden[attention_mask])  # (tokens, d_model)
+        return torch.zeros_like(hidden).masked_scatter(attention_mask[:, :, None], tokens)
+
+
+def plain_layer_norm(
+    hidden: Float[Tensor, "*axes d_model"],
+    weight: Float[Tensor, " d_model"],
+    bias: Float[Tensor, " d_model"],
+    eps: float,
+) -> Float[Tensor, "*axes d_model"]:
+    """The reference path of `LayerNorm`."""
+    centred = hidden - hidden.mean(-1, keepdim=True)
+    return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+
+
+def plain_rms_norm(
+    hidden: Float[Tensor, "*axes d_model"], weight: Float[Tensor, " d_model"], eps: float
+) -> Float[Tensor, "*axes d_model"]:
+    """The reference path of `RMSNorm`."""
+    return hidden / (hidden.square().mean(-1, keepdim=True) + eps).sqrt() * weight

@@ -1,0 +1,77 @@
+"""Where a token stands.
+
+`SinusoidalPositions` and `LearnedPositions` add a vector to each embedding. `Rotary` turns pairs of features by an angle
+that grows with the position; applied to queries and keys it makes their product depend on distance alone.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def inverse_frequencies(dim: int, base: float) -> Float[Tensor, " half"]:
+    """ω_i = base^(−2i/dim) for i = 0 … ⌈dim/2⌉ − 1 (Vaswani et al. 2017, §3.5), in float64."""
+    return base ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+
+
+def sinusoidal_table(length: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "length d_model"]:
+    """P(t, 2i) = sin(t·ω_i), P(t, 2i+1) = cos(t·ω_i) (Vaswani et al. 2017, §3.5); odd widths end on a sine."""
+    angles = torch.arange(length, dtype=torch.float64)[:, None] * inverse_frequencies(d_model, base)
+    table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)  # (length, half, 2) → (length, 2·half)
+    return table[:, :d_model].to(torch.get_default_dtype())
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds fixed waves of falling frequency (Vaswani et al. 2017, §3.5). P(t+k) is P(t) rotated by an angle set by k."""
+
+    table: Tensor
+
+    def __init__(self, max_seq_len: int, d_model: int, *, base: float = 10_000.0) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoidal_table(max_seq_len, d_model, base), persistent=False)
+
+    def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
+        return hidden + self.table[: hidden.shape[1]]
+
+
+class LearnedPositions(nn.Module):
+    """Adds one learned vector per position (Devlin et al. 2019, §3); unknown beyond `max_seq_len`."""
+
+    def __init__(self, max_seq_len: int, d_model: int, *, std: float = 0.02) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(max_seq_len, d_model).normal_(std=std))
+
+    def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
+        return hidden + self.weight[: hidden.shape[1]]
+
+
+class Rotary(nn.Module):
+    """Turns the feature pair (x_i, x_{i+dim/2}) at position t by the angle t·ω_i (Su et al. 2021, eq. 34).
+
+    Works on any tensor whose last two axes are (seq, dim): on queries and keys (batch, heads, seq, head_dim), where
+    ⟨R_m q, R_n k⟩ depends on m − n alone, or on embeddings (batch, seq, d_model), where that property is lost as
+    soon as a projection follows. Pairs are the two halves of the vector, as in GPT-NeoX and ModernBERT, not neighbours
+    as in the paper: the same up to a fixed permutation of features.
+
+    Raises:
+        ValueError: dim is odd.
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, max_seq_len: int, dim: int, *, base: float = 10_000.0) -> None:
+        super().__init__()
+        if dim % 2:
+            raise ValueError(f"rotary positions turn pairs of features and need an even width, got {dim}")
+        angles = torch.arange(max_seq_len, dtype=torch.float64)[:, None] * inverse_frequencies(dim, base)
+        self.register_buffer("cos", angles.cos().to(torch.get_default_dtype()), persistent=False)
+        self.register_buffer("sin", angles.sin().to(torch.get_default_dtype()), persistent=False)
+
+    def forward(self, features: Float[Tensor, "*heads seq dim"]) -> Float[Tensor, "*heads seq dim"]:
+        seq = features.shape[-2]
+        cos, sin = self.cos[:seq].to(features.dtype), self.sin[:seq].to(features.dtype)
+        first, second = features.chunk(2, dim=-1)
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
