@@ -49,7 +49,7 @@ class MaxPooling(nn.Module):
 
 
 class AttentionPooling(nn.Module):
-    """A weighted average whose weights come from one learned query (Yang et al. 2016, eqs. 5–7, without the hidden layer).
+    """A weighted average whose weights come from one learned query (Yang et al. 2016, eqs. 5–7, no hidden layer).
 
     The query starts at zero, so that training starts from `MeanPooling`.
     """

@@ -1,7 +1,7 @@
 """Where a token stands.
 
-`SinusoidalPositions` and `LearnedPositions` add a vector to each embedding. `Rotary` turns pairs of features by an angle
-that grows with the position; applied to queries and keys it makes their product depend on distance alone.
+`SinusoidalPositions` and `LearnedPositions` add a vector to each embedding. `Rotary` turns pairs of features by an
+angle that grows with the position; applied to queries and keys it makes their product depend on distance alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10_000.0) -> Float
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds fixed waves of falling frequency (Vaswani et al. 2017, §3.5). P(t+k) is P(t) rotated by an angle set by k."""
+    """Adds fixed waves of falling frequency (Vaswani et al. 2017, §3.5). P(t+k) is P(t) rotated by k·ω."""
 
     table: Tensor
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
-from glassformer.layers.feedforward import FeedForward, GatedFeedForward, LinearFeedForward
+from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward, LinearFeedForward
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.pooling import (
@@ -108,10 +108,10 @@ def _block(config: ModelConfig) -> Block:
 def _feed_forward(config: ModelConfig) -> nn.Module:
     if config.feed_forward == "linear":
         return LinearFeedForward(config.d_model, bias=False)
-    plain = {"relu": F.relu, "gelu": F.gelu}
+    plain: dict[str, Activation] = {"relu": F.relu, "gelu": F.gelu}
     if config.feed_forward in plain:
         return FeedForward(config.d_model, config.d_ff, plain[config.feed_forward])
-    gated = {"glu": F.sigmoid, "swiglu": F.silu, "geglu": F.gelu}
+    gated: dict[str, Activation] = {"glu": F.sigmoid, "swiglu": F.silu, "geglu": F.gelu}
     return GatedFeedForward(config.d_model, config.d_ff, gated[config.feed_forward])
 
 

@@ -12,15 +12,15 @@ class ModelConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    d_model: int = Field(128, ge=1)
+    d_model: int = Field(default=128, ge=1)
     """Width of every token's vector."""
-    n_layers: int = Field(2, ge=0)
+    n_layers: int = Field(default=2, ge=0)
     """Blocks, one after another."""
-    n_heads: int = Field(4, ge=1)
+    n_heads: int = Field(default=4, ge=1)
     """Attention heads in each block."""
-    d_ff: int = Field(256, ge=1)
+    d_ff: int = Field(default=256, ge=1)
     """Inner width of the feed-forward."""
-    max_seq_len: int = Field(512, ge=2)
+    max_seq_len: int = Field(default=512, ge=2)
     """The window: tokens read at once. Longer texts are read in overlapping windows."""
     embedding: Literal["learned", "one-hot"] = "learned"
     positions: Literal["none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"] = "rotary"
@@ -29,9 +29,9 @@ class ModelConfig(BaseModel):
     residual: Literal["pre-norm", "post-norm"] = "pre-norm"
     feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "geglu"
     pooling: Literal["first", "last", "mean", "max", "attention", "flatten"] = "mean"
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share dropped after the embedding, each attention and each feed-forward, and before the head."""
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of attention weights dropped."""
 
     @model_validator(mode="after")
