@@ -1,0 +1,178 @@
+"""A table of labelled text: what is used of a file, what was left out of it and why."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from glassformer.data.columns import Columns, find_columns
+from glassformer.data.rows import delimiter_note, iterate_rows, read_batches, with_columns
+from glassformer.errors import UsageError
+
+__all__ = ["Dropped", "Table", "iterate_rows", "read_table", "row_list"]
+
+ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropped:
+    """Rows that were left out, and why. Row 1 is the first row of data: the header does not count."""
+
+    reason: str
+    rows: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The rows in use, in the order of the file.
+
+    `frame` has the columns `row` (UInt32, the number of the data row in the source, from 1) and `text` (String);
+    `label` (String, or List(String) when `multilabel`) unless the table is unlabelled; `group` (String) when one was
+    asked for. `source` is what the user named; `notes` say in plain words what was detected.
+    """
+
+    frame: pl.DataFrame
+    source: str
+    text_column: str
+    label_column: str | None
+    multilabel: bool = False
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_table(
+    path: Path,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    group: str | None = None,
+    multilabel: str | None = None,
+    labelled: bool = True,
+) -> Table:
+    """Reads a CSV, TSV, JSON lines or Parquet file, plain or compressed.
+
+    `text`, `label` and `group` name columns; without them text and label are found (see `find_columns`). Labels of any
+    type become strings; a whole number written as a float ("1.0") becomes "1". `multilabel` is the separator of several
+    labels in one cell; a JSON list or a Parquet list is read too, and an empty cell means no label at all. Rows with an
+    empty text, or without a label, are left out and listed in `dropped`. Raises `UsageError` with the place and a way
+    out for anything that cannot be read.
+    """
+    source = str(path)
+    batches = read_batches(path, rows_per_batch=ROWS_PER_BATCH)
+    first = next(batches)
+    columns = find_columns(first, source, text=text, label=label, group=group, labelled=labelled)
+    frames = [
+        _in_use(batch, columns, group, separator=multilabel if labelled else None) for batch in _chained(first, batches)
+    ]
+    frame = pl.concat(frames).with_row_index("row", offset=1)
+    if group is not None and frame["group"].has_nulls():
+        raise UsageError(
+            f"{source}: {row_list(frame.filter(pl.col('group').is_null())['row'].to_list())} without a value in the "
+            f"group column {group!r}. Fill it in, or remove these rows."
+        )
+    if labelled and multilabel is None:
+        _refuse_lists(frame, f"{source}, column {columns.label!r}")
+    frame, dropped = _drop_unusable(frame, labelled=labelled)
+    if frame.is_empty():
+        reasons = ", ".join(f"{len(drop.rows)} × {drop.reason}" for drop in dropped)
+        raise UsageError(f"{source} has no usable row ({reasons}). Check --text {columns.text} and --label.")
+    separated = delimiter_note(path)
+    return Table(
+        frame=frame,
+        source=source,
+        text_column=columns.text,
+        label_column=columns.label,
+        multilabel=labelled and multilabel is not None,
+        dropped=dropped,
+        notes=((separated,) if separated else ()) + columns.notes,
+    )
+
+
+def row_list(rows: list[int], *, most: int = 5) -> str:
+    """The numbers of rows for a message: "row 3", "rows 3, 5 and 9", "rows 1, 2, 3, 4, 5 and 12 more"."""
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    shown = [str(row) for row in (rows if len(rows) <= most else rows[:most])]
+    last = shown.pop() if len(rows) <= most else f"{len(rows) - most} more"
+    return f"rows {', '.join(shown)} and {last}"
+
+
+def _chained(first: pl.DataFrame, rest: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    yield first
+    yield from rest
+
+
+def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separator: str | None) -> pl.DataFrame:
+    """The columns in use under their own names, as strings."""
+    wanted = {"text": columns.text, "label": columns.label, "group": group}
+    present = {name: column for name, column in wanted.items() if column is not None}
+    batch = with_columns(batch, list(dict.fromkeys(present.values())))
+    return pl.DataFrame(
+        {
+            name: _split_labels(batch[column], separator)
+            if name == "label" and separator is not None
+            else _tidy_labels(batch[column])
+            if name == "label"
+            else batch[column].cast(pl.String)
+            for name, column in present.items()
+        }
+    )
+
+
+def _tidy_labels(values: pl.Series) -> pl.Series:
+    """Stripped strings without the ".0" of whole floats; null where there is none."""
+    if values.dtype == pl.List:
+        raise UsageError(
+            f"The label column {values.name!r} holds lists. For several labels per text add: --multilabel '|'"
+        )
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
+
+
+def _split_labels(values: pl.Series, separator: str) -> pl.Series:
+    """Lists of labels, each stripped and once, in the order of the cell."""
+    cells = (
+        values.to_list()
+        if values.dtype == pl.List
+        else [_split_cell(cell, separator) for cell in values.cast(pl.String)]
+    )
+    flat = [[str(label).strip() for label in cell or [] if label is not None] for cell in cells]
+    return pl.Series(values.name, [list(dict.fromkeys(filter(None, cell))) for cell in flat], pl.List(pl.String))
+
+
+def _split_cell(cell: str | None, separator: str) -> list[object]:
+    listed = _json_list(cell or "")
+    return list((cell or "").split(separator)) if listed is None else listed
+
+
+def _json_list(cell: str) -> list[object] | None:
+    if not cell.lstrip().startswith("["):
+        return None
+    try:
+        return list(json.loads(cell))
+    except ValueError:
+        return None
+
+
+def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
+    listed = next(
+        (label for label in frame["label"].drop_nulls().unique().sort() if _json_list(label) is not None), None
+    )
+    if listed is not None:
+        raise UsageError(f"{place} holds lists such as {listed}. For several labels per text add: --multilabel '|'")
+
+
+def _drop_unusable(frame: pl.DataFrame, *, labelled: bool) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    has_text = frame["text"].fill_null("").str.strip_chars() != ""
+    reasons = {"empty text": ~has_text}
+    if labelled:
+        reasons["no label"] = has_text & frame["label"].is_null()
+    dropped = [
+        Dropped(reason=reason, rows=frame.filter(mask)["row"].to_list())
+        for reason, mask in reasons.items()
+        if mask.any()
+    ]
+    return frame.filter(has_text & frame["label"].is_not_null() if labelled else has_text), tuple(dropped)
