@@ -1,0 +1,1 @@
+"""How good a classifier is, how sure that is, and what a simple baseline does on the same rows."""

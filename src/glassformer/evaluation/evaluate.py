@@ -1,0 +1,224 @@
+"""Put an evaluation together: one model's logits and its baselines' answers on the same labelled rows."""
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+from jaxtyping import Float, Shaped
+from pydantic import JsonValue
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.baselines import BaselineOutcome
+from glassformer.evaluation.calibration import confidences, probabilities, reliability
+from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
+from glassformer.evaluation.metrics import THRESHOLD, confusion_counts, correct_rows, measure
+from glassformer.evaluation.result import (
+    Calibration,
+    Comparison,
+    Contestant,
+    DataSummary,
+    DroppedRows,
+    Duel,
+    Evaluation,
+    Machine,
+    WorstError,
+)
+from glassformer.evaluation.verdict import verdict
+
+WORST_ERRORS = 20
+MODEL_NAME = "the transformer"
+
+
+def evaluate(
+    *,
+    logits: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    texts: Sequence[str],
+    rows: Sequence[int],
+    class_names: Sequence[str],
+    multilabel: bool,
+    temperature: float,
+    data: DataSummary,
+    model: Mapping[str, JsonValue],
+    baselines: Sequence[BaselineOutcome] = (),
+    fit_seconds: float | None = None,
+    predict_seconds: float | None = None,
+    size_bytes: int | None = None,
+    dropped: Sequence[DroppedRows] = (),
+    notes: Sequence[str] = (),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    command: str = "",
+) -> Evaluation:
+    """Measure a model, and the baselines beside it, on the same rows.
+
+    Args:
+        logits: the model's raw scores, before the temperature.
+        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        rows: the number of each text's row in its file, shown with the worst errors.
+        temperature: what `fit_temperature` found on the validation rows.
+        model: what to say of the model: name, preset, parameters, versions, ….
+        baselines: what `run_baseline` gave; the last is the one the duel's verdict is about.
+        fit_seconds, predict_seconds, size_bytes: what the model cost; None where not measured.
+
+    Raises:
+        UsageError: there is no row to measure.
+        GlassformerError: the logits are not finite, or the sizes do not fit together.
+    """
+    _check(logits, labels, texts, rows, class_names, multilabel, baselines)
+    probs = probabilities(logits, temperature=temperature, multilabel=multilabel)
+    contestant = Contestant(
+        name=MODEL_NAME,
+        description=str(model.get("name", "")),
+        metrics=measure(probs, labels, class_names, multilabel=multilabel, seed=seed, resamples=resamples),
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+        size_bytes=size_bytes,
+    )
+    raw = probabilities(logits, multilabel=multilabel)
+    confusion = None if multilabel else confusion_counts(probs, labels)
+    return Evaluation(
+        data=data,
+        model=dict(model),
+        class_names=tuple(class_names),
+        multilabel=multilabel,
+        metrics=contestant.metrics,
+        confusion=None if confusion is None else tuple(tuple(int(cell) for cell in line) for line in confusion),
+        calibration=Calibration(
+            temperature=temperature,
+            before=reliability(*confidences(raw, labels, multilabel)),
+            after=reliability(*confidences(probs, labels, multilabel)),
+        ),
+        duel=_duel(
+            contestant, probs, labels, class_names, baselines, multilabel=multilabel, seed=seed, resamples=resamples
+        ),
+        worst_errors=_worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
+        dropped=tuple(dropped),
+        notes=tuple(notes),
+        resamples=resamples,
+        seed=seed,
+        machine=Machine(
+            architecture=platform.machine(),
+            system=platform.system(),
+            cores=os.cpu_count() or 1,
+            python=platform.python_version(),
+        ),
+        command=command,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _duel(
+    model: Contestant,
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    class_names: Sequence[str],
+    baselines: Sequence[BaselineOutcome],
+    *,
+    multilabel: bool,
+    seed: int,
+    resamples: int,
+) -> Duel:
+    correct = correct_rows(probs, labels, multilabel=multilabel)
+    contestants, comparisons = [], []
+    for baseline in baselines:
+        metrics = measure(baseline.probs, labels, class_names, multilabel=multilabel, seed=seed, resamples=resamples)
+        contestants.append(
+            Contestant(
+                name=baseline.name,
+                description=baseline.description,
+                metrics=metrics,
+                fit_seconds=baseline.fit_seconds,
+                predict_seconds=baseline.predict_seconds,
+                size_bytes=baseline.size_bytes,
+                notes=baseline.notes,
+            )
+        )
+        baseline_correct = correct_rows(baseline.probs, labels, multilabel=multilabel)
+        difference = bootstrap_mean(
+            correct.astype(np.int8) - baseline_correct.astype(np.int8), seed=seed, resamples=resamples
+        )
+        only_model, only_baseline, p = mcnemar(correct, baseline_correct)
+        comparisons.append(
+            Comparison(
+                baseline=baseline.name,
+                difference=difference,
+                only_model_right=only_model,
+                only_baseline_right=only_baseline,
+                mcnemar_p=p,
+                verdict=verdict(
+                    model=model.name,
+                    baseline=baseline.name,
+                    accuracy=model.metrics.accuracy.value,
+                    baseline_accuracy=metrics.accuracy.value,
+                    difference=difference,
+                    p=p,
+                    rows=len(labels),
+                ),
+            )
+        )
+    return Duel(
+        model=model,
+        baselines=tuple(contestants),
+        comparisons=tuple(comparisons),
+        verdict=comparisons[-1].verdict if comparisons else "No baseline was measured on these rows.",
+    )
+
+
+def _worst_errors(
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    texts: Sequence[str],
+    rows: Sequence[int],
+    class_names: Sequence[str],
+    *,
+    multilabel: bool,
+) -> tuple[WorstError, ...]:
+    """The wrong answers given with the highest confidence; with `multilabel`, that of the surest wrong label."""
+    classes = np.arange(len(class_names))
+    truth = labels > 0 if multilabel else labels[:, None] == classes
+    predicted = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == classes
+    wrong = truth != predicted
+    sureness = np.where(wrong, np.maximum(probs, 1 - probs) if multilabel else probs * predicted, 0).max(axis=1)
+    order = np.argsort(-sureness, kind="stable")[: min(WORST_ERRORS, int(wrong.any(axis=1).sum()))]
+
+    def names(hot: Shaped[np.ndarray, " n_classes"]) -> tuple[str, ...]:
+        return tuple(class_names[c] for c in np.flatnonzero(hot))
+
+    return tuple(
+        WorstError(
+            row=int(rows[int(i)]),
+            text=texts[int(i)],
+            truth=names(truth[i]),
+            prediction=names(predicted[i]),
+            confidence=float(sureness[i]),
+        )
+        for i in order
+    )
+
+
+def _check(
+    logits: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    texts: Sequence[str],
+    rows: Sequence[int],
+    class_names: Sequence[str],
+    multilabel: bool,
+    baselines: Sequence[BaselineOutcome],
+) -> None:
+    if len(labels) == 0:
+        raise UsageError("There is no labelled row to evaluate on; give a table with at least one text and its label.")
+    expected = (len(labels), len(class_names))
+    sizes = {"logits": logits.shape, **{baseline.name: baseline.probs.shape for baseline in baselines}}
+    if multilabel:
+        sizes["labels"] = labels.shape
+    for what, size in sizes.items():
+        if size != expected:
+            raise GlassformerError(f"{what}: expected {expected[0]} rows × {expected[1]} classes, got {size}.")
+    if not len(texts) == len(rows) == len(labels):
+        raise GlassformerError(f"{len(labels)} labels, {len(texts)} texts and {len(rows)} row numbers do not match.")
+    if not np.isfinite(logits).all():
+        bad = int((~np.isfinite(logits).all(axis=1)).sum())
+        raise GlassformerError(f"The model answered {bad} of {len(labels)} rows with numbers that are not finite.")

@@ -1,0 +1,150 @@
+"""How good a table of probabilities is, for one label per text and for several."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix, roc_auc_score
+
+from glassformer.evaluation.intervals import RESAMPLES, bootstrap, bootstrap_mean, distinct_rows
+from glassformer.evaluation.result import ClassScores, Metrics, Scores
+
+THRESHOLD = 0.5
+
+
+def measure(
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    class_names: Sequence[str],
+    *,
+    multilabel: bool,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Metrics:
+    """Every metric of one classifier on one table.
+
+    Args:
+        probs: probabilities; rows add up to one, or, with `multilabel`, each label stands for itself (threshold .5).
+        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+    """
+    if multilabel:
+        predicted = probs >= THRESHOLD
+        patterns, row_counts = distinct_rows(_label_counts(labels > 0, predicted).reshape(len(labels), -1))
+    else:
+        confusion = confusion_counts(probs, labels)
+        patterns, row_counts = _confusion_patterns(confusion)
+    n_classes = len(class_names)
+
+    def macro_f1(sums: Float[np.ndarray, "resamples k"]) -> NDArray[np.float64]:
+        return _macro(_scores(sums.reshape(-1, 3, n_classes))[2], sums.reshape(-1, 3, n_classes))
+
+    counts = (row_counts @ patterns.astype(np.int64)).reshape(1, 3, n_classes)
+    per_class = _scores(counts)[:, 0]
+    auc, reason = roc_auc(probs, labels, class_names, multilabel=multilabel)
+    return Metrics(
+        rows=len(labels),
+        accuracy=bootstrap_mean(correct_rows(probs, labels, multilabel=multilabel), seed=seed, resamples=resamples),
+        macro_f1=bootstrap(patterns, row_counts, macro_f1, seed=seed, resamples=resamples),
+        macro=_as_scores([float(_macro(score[None], counts)[0]) for score in per_class]),
+        weighted=_as_scores([_weighted(score, counts[0, 1]) for score in per_class]),
+        micro=_as_scores(_scores(counts.sum(axis=2, keepdims=True))[:, 0, 0]) if multilabel else None,
+        per_class=tuple(
+            ClassScores(
+                name=name,
+                precision=float(per_class[0, i]),
+                recall=float(per_class[1, i]),
+                f1=float(per_class[2, i]),
+                support=int(counts[0, 1, i]),
+                predicted=int(counts[0, 2, i]),
+            )
+            for i, name in enumerate(class_names)
+        ),
+        log_loss=log_loss(probs, labels, multilabel=multilabel),
+        roc_auc=auc,
+        roc_auc_missing_because=reason,
+    )
+
+
+def correct_rows(
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
+) -> Bool[np.ndarray, " n"]:
+    """Which rows are answered rightly; with `multilabel`, every label of the row must be."""
+    if multilabel:
+        return np.all((probs >= THRESHOLD) == (labels > 0), axis=1)
+    right: NDArray[np.bool_] = probs.argmax(axis=1) == labels
+    return right
+
+
+def confusion_counts(
+    probs: Float[np.ndarray, "n n_classes"], labels: Int[np.ndarray, " n"]
+) -> Int[np.ndarray, "truth prediction"]:
+    """Rows by true class (down) and predicted class (across)."""
+    matrix: NDArray[np.int64] = confusion_matrix(labels, probs.argmax(axis=1), labels=np.arange(probs.shape[1]))
+    return matrix
+
+
+def log_loss(
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
+) -> float:
+    """Mean −ln p of the true class in nats; with `multilabel`, of every label's true state."""
+    of_truth = np.where(labels > 0, probs, 1 - probs) if multilabel else probs[np.arange(len(labels)), labels]
+    return float(-np.log(np.clip(of_truth.astype(np.float64), np.finfo(np.float64).eps, 1)).mean())
+
+
+def roc_auc(
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    class_names: Sequence[str],
+    *,
+    multilabel: bool,
+) -> tuple[float | None, str | None]:
+    """Area under the ROC curve: of the second of two classes, else the mean over classes, each against the rest.
+
+    None, with the reason, where some class has no row of its own or all of them.
+    """
+    hot = labels > 0 if multilabel else labels[:, None] == np.arange(len(class_names))
+    share = hot.mean(axis=0)
+    undefined = [name for name, s in zip(class_names, share, strict=True) if s in (0, 1)]
+    if undefined:
+        listed = ", ".join(undefined[:5]) + (", …" if len(undefined) > 5 else "")
+        return None, f"needs rows both with and without every label; not so for {listed}"
+    columns = [1] if len(class_names) == 2 and not multilabel else range(len(class_names))
+    return float(np.mean([roc_auc_score(hot[:, c], probs[:, c]) for c in columns])), None
+
+
+def _label_counts(truth: Bool[np.ndarray, "n c"], predicted: Bool[np.ndarray, "n c"]) -> NDArray[np.uint8]:
+    """Per row and label: hit, truly there, predicted; (n, 3, n_classes)."""
+    return np.stack([truth & predicted, truth, predicted], axis=1).astype(np.uint8)
+
+
+def _confusion_patterns(confusion: Int[np.ndarray, "c c"]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """One line of `_label_counts` for each cell of the confusion matrix that is not empty, and the cell's count."""
+    truth, predicted = np.nonzero(confusion)
+    identity = np.eye(len(confusion), dtype=bool)
+    return _label_counts(identity[truth], identity[predicted]).reshape(len(truth), -1), confusion[truth, predicted]
+
+
+def _scores(counts: Shaped[np.ndarray, "r 3 c"]) -> Float[np.ndarray, "3 r c"]:
+    """Precision, recall and F1 from (hits, support, predicted); 0 where nothing was there to divide by."""
+    hits, support, predicted = counts[:, 0], counts[:, 1], counts[:, 2]
+    return np.stack(
+        [hits / np.maximum(predicted, 1), hits / np.maximum(support, 1), 2 * hits / np.maximum(support + predicted, 1)]
+    )
+
+
+def _macro(scores: Float[np.ndarray, "r c"], counts: Shaped[np.ndarray, "r 3 c"]) -> Float[np.ndarray, " r"]:
+    """The mean over the classes that occur in the truth or in the predictions (0 where none does)."""
+    occurs = (counts[:, 1] + counts[:, 2]) > 0
+    total = np.where(occurs, scores, 0).sum(axis=1)
+    mean: NDArray[np.float64] = total / np.maximum(occurs.sum(axis=1), 1)
+    return mean
+
+
+def _weighted(scores: Float[np.ndarray, " c"], support: Int[np.ndarray, " c"]) -> float:
+    return float(scores @ support / max(int(support.sum()), 1))
+
+
+def _as_scores(values: Sequence[float] | NDArray[np.float64]) -> Scores:
+    precision, recall, f1 = (float(value) for value in values)
+    return Scores(precision=precision, recall=recall, f1=f1)

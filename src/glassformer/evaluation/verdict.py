@@ -1,0 +1,41 @@
+"""One plain sentence: is the model worth having beside the baseline?"""
+
+from glassformer.evaluation.result import Estimate
+
+SIGNIFICANCE = 0.05
+
+
+def verdict(
+    *, model: str, baseline: str, accuracy: float, baseline_accuracy: float, difference: Estimate, p: float, rows: int
+) -> str:
+    """Say which of two classifiers is better on the same rows, or that these rows cannot tell.
+
+    One is called better only where the interval of the difference leaves out zero and McNemar's p is below .05.
+    """
+    signed = [
+        f"{number:+.3f}".replace("0.", ".", 1).replace("-", "−")
+        for number in (difference.value, difference.low, difference.high)
+    ]
+    numbers = f"difference {signed[0]}, 95% interval {signed[1]} to {signed[2]}, {p_value(p)}"
+    ours, theirs = share(accuracy), share(baseline_accuracy)
+    clear = p < SIGNIFICANCE and (difference.low > 0 or difference.high < 0)
+    if clear and difference.value > 0:
+        return f"{model} is better here: {ours} against {theirs} for {baseline} ({numbers})."
+    if clear:
+        return (
+            f"{baseline} is better here: {theirs} against {ours} for {model} ({numbers}); "
+            "prefer it unless you need what only a transformer gives you."
+        )
+    return (
+        f"No clear winner on {rows:,} rows: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
+        "the simpler one is the safe choice until more test rows tell them apart."
+    )
+
+
+def share(value: float) -> str:
+    """A share of one as .907; 1 as 1.000."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def p_value(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {share(p)}"
