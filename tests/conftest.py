@@ -1,0 +1,25 @@
+"""What every test shares: shapes checked as types, one thread, the same random numbers each time."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+# Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
+install_import_hook(["glassformer.layers", "glassformer.models"], "beartype.beartype")
+
+torch.set_num_threads(1)
+
+settings.register_profile("glassformer", deadline=None, max_examples=20, derandomize=True, database=None)
+settings.load_profile("glassformer")
+
+
+@pytest.fixture(autouse=True)
+def seeds() -> None:
+    """Every test starts from the same state of every generator."""
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
