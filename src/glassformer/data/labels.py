@@ -42,7 +42,8 @@ class LabelSet:
             more = f" and {len(single) - 5} more" if len(single) > 5 else ""
             raise UsageError(
                 f"{place}: {len(single)} of {len(names)} classes have a single row: {shown}{more}. A class needs "
-                f"at least two rows; add some, merge the class with another, or remove the row. Is --label the right column?"
+                f"at least two rows; add some, merge the class with another, or remove the row. "
+                f"Is --label the right column?"
             )
         return cls(names=names, multilabel=table.multilabel)
 

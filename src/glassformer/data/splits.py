@@ -1,0 +1,179 @@
+"""Rows held out for validation, and rows kept out of training because their text is held out."""
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
+
+from glassformer.data.labels import conflicting_rows
+from glassformer.data.table import Dropped, Table, row_list
+from glassformer.errors import UsageError
+
+
+class ValidationConfig(BaseModel):
+    """Where the validation rows come from: section `[validation]` of a recipe."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fraction: float | None = Field(default=0.1, gt=0, le=0.5)
+    """Share of the rows held out, with the classes in proportion; none: nothing is held out."""
+    file: str | None = None
+    """A table of its own instead of a share of the training table."""
+    group: str | None = None
+    """Column whose rows of one value stay on one side (a film, an author)."""
+    min_rows: int = Field(default=200, ge=0)
+    """A training table with fewer rows is not split."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.group is not None and (self.file is not None or self.fraction is None):
+            raise ValueError(
+                f"validation.group = {self.group!r} needs validation.fraction and no validation.file "
+                f"(fraction is {self.fraction}, file is {self.file!r})"
+            )
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splits:
+    """The rows to train on, the rows to validate on (none when nothing is held out), and what was done in plain words.
+
+    What was left out stands in `train.dropped` and `validation.dropped`.
+    """
+
+    train: Table
+    validation: Table | None
+    notes: tuple[str, ...]
+
+
+def make_splits(
+    table: Table,
+    config: ValidationConfig,
+    *,
+    seed: int,
+    validation: Table | None = None,
+    test: Table | None = None,
+) -> Splits:
+    """Splits a training table, and keeps every held-out text out of training.
+
+    `validation` is the table of `config.file`, already read; without it a share of `table` is held out. Texts are equal
+    when they are after Unicode NFC and stripping. The rows chosen depend on the seed and the table alone. Raises
+    `UsageError` when no row is left to train on, or the groups are too few to split.
+    """
+    notes = list(_conflicts(table))
+    train = table
+    if test is not None:
+        train = _without(train, _keys(test), "duplicate of a test text")
+    if validation is not None:
+        if test is not None:
+            validation = _without(validation, _keys(test), "duplicate of a test text")
+        train = _without(train, _keys(validation), "duplicate of a validation text")
+        notes.append(f"validation: {validation.frame.height} rows of {validation.source}")
+    elif config.fraction is None:
+        notes.append("validation: nothing is held out (validation.fraction is none)")
+    elif train.frame.height < config.min_rows:
+        notes.append(
+            f"validation: nothing is held out, {train.frame.height} rows are fewer than "
+            f"validation.min_rows = {config.min_rows}"
+        )
+    else:
+        held_out = _held_out(train, config, seed)
+        validation = replace(train, frame=train.frame.filter(held_out), dropped=())
+        train = _without(
+            replace(train, frame=train.frame.filter(~held_out)), _keys(validation), "duplicate of a validation text"
+        )
+        whole = f", whole groups of {config.group!r}" if config.group is not None else ""
+        notes.append(f"validation: {validation.frame.height} of {table.frame.height} rows held out{whole}")
+    for kept in (train, validation):
+        if kept is not None and kept.frame.is_empty():
+            raise UsageError(
+                f"{kept.source}: no row is left, every text also occurs in the held-out data. "
+                f"Is the same file named twice?"
+            )
+    return Splits(train=train, validation=validation, notes=tuple(notes))
+
+
+def fingerprint(table: Table) -> str:
+    """SHA-256 (hex) of the texts and labels in their order: the same for the same rows in any file format."""
+    digest = hashlib.sha256()
+    labels = _label_keys(table)
+    for text, label in zip(table.frame["text"], labels, strict=True):
+        for part in (text.encode(), label.encode()):
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _conflicts(table: Table) -> list[str]:
+    conflicts = conflicting_rows(table)
+    if not conflicts:
+        return []
+    examples = "; ".join(row_list(rows) for rows in conflicts[:3])
+    return [
+        f"{len(conflicts)} texts occur with different labels ({examples}{'; …' if len(conflicts) > 3 else ''}); kept"
+    ]
+
+
+def _keys(table: Table) -> pl.Series:
+    """What makes two texts equal."""
+    return pl.Series([unicodedata.normalize("NFC", text).strip() for text in table.frame["text"]], dtype=pl.String)
+
+
+def _label_keys(table: Table) -> list[str]:
+    if "label" not in table.frame.columns:
+        return [""] * table.frame.height
+    labels = table.frame["label"].to_list()
+    return ["\0".join(sorted(several)) for several in labels] if table.multilabel else labels
+
+
+def _without(table: Table, held_out: pl.Series, reason: str) -> Table:
+    shared = _keys(table).is_in(held_out.unique().implode())
+    if not shared.any():
+        return table
+    dropped = Dropped(reason=reason, rows=table.frame.filter(shared)["row"].to_list())
+    return replace(table, frame=table.frame.filter(~shared), dropped=(*table.dropped, dropped))
+
+
+def _held_out(table: Table, config: ValidationConfig, seed: int) -> pl.Series:
+    """True for the rows that are held out."""
+    assert config.fraction is not None
+    n_rows = table.frame.height
+    n_held_out = max(1, round(config.fraction * n_rows))
+    strata = _strata(_label_keys(table), fewest=2)
+    if config.group is not None:
+        chosen = _whole_groups(table, config.group, config.fraction, seed)
+    elif len(set(strata)) <= min(n_held_out, n_rows - n_held_out):
+        splitter = StratifiedShuffleSplit(n_splits=1, test_size=n_held_out, random_state=seed)
+        chosen = next(splitter.split(strata, strata))[1]
+    else:  # more classes than held-out rows: there is no proportion to keep
+        chosen = np.random.default_rng(seed).permutation(n_rows)[:n_held_out]
+    mask = np.zeros(n_rows, dtype=bool)
+    mask[chosen] = True
+    return pl.Series(mask)
+
+
+def _strata(labels: list[str], *, fewest: int) -> np.ndarray:
+    """Class numbers for stratifying; classes (or combinations of labels) with fewer rows are pooled into one."""
+    names, numbers, counts = np.unique(np.asarray(labels, dtype=np.str_), return_inverse=True, return_counts=True)
+    rare = counts[numbers] < fewest
+    pool = counts.argmax() if rare.sum() < fewest else len(names)  # a pool too small itself joins the largest class
+    return np.where(rare, pool, numbers)
+
+
+def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.ndarray:
+    """The rows of one fold out of round(1 / fraction): the one nearest to the fraction."""
+    groups = table.frame["group"].to_numpy()
+    n_folds = max(2, round(1 / fraction))
+    if (n_groups := len(set(groups))) < n_folds:
+        raise UsageError(
+            f"{table.source}: the group column {column!r} has {n_groups} values; holding out {fraction:g} of the rows "
+            f"in whole groups needs {n_folds} of them. Raise validation.fraction, or name another column."
+        )
+    strata = _strata(_label_keys(table), fewest=n_folds)
+    folds = StratifiedGroupKFold(n_splits=n_folds, shuffle=True, random_state=seed).split(strata, strata, groups)
+    return min((held_out for _, held_out in folds), key=lambda rows: abs(len(rows) - fraction * len(strata)))
