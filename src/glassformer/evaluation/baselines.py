@@ -17,7 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-INVERSE_REGULARISATION = 10.0
+INVERSE_REGULARISATION = 5.0
+ROWS_TO_PRUNE = 1_000
 MAX_ITERATIONS = 1_000
 
 
@@ -91,8 +92,9 @@ class MajorityBaseline:
 class TfidfBaseline:
     """TF-IDF of words and word pairs into logistic regression: hard to beat on a few thousand texts.
 
-    The settings are fixed: sublinear term frequency, every feature kept, C = 10. They were chosen by cross-validation
-    on the training splits of imdb and disaster-tweets alone. Several labels per text get one regression each.
+    The settings are fixed: sublinear term frequency, C = 5, and from 1,000 training rows on only what occurs in two
+    of them or more. They were chosen by cross-validation on the training splits of imdb and disaster-tweets alone.
+    Several labels per text get one regression each.
     """
 
     name = "TF-IDF + logistic regression"
@@ -110,6 +112,7 @@ class TfidfBaseline:
         self.vectorizer = TfidfVectorizer(
             ngram_range=(1, 2),
             sublinear_tf=True,
+            min_df=2 if len(texts) >= ROWS_TO_PRUNE else 1,
             token_pattern=word.pattern if has_words else r"\S",  # texts of nothing but symbols: each is a word
             dtype=np.float32,
         )

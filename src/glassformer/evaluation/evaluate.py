@@ -185,7 +185,7 @@ def _worst_errors(
     order = np.argsort(-sureness, kind="stable")[: min(WORST_ERRORS, int(wrong.any(axis=1).sum()))]
 
     def names(hot: Shaped[np.ndarray, " n_classes"]) -> tuple[str, ...]:
-        return tuple(class_names[c] for c in np.flatnonzero(hot))
+        return tuple(class_names[int(c)] for c in np.flatnonzero(hot))
 
     return tuple(
         WorstError(

@@ -20,10 +20,10 @@ def verdict(
     ours, theirs = share(accuracy), share(baseline_accuracy)
     clear = p < SIGNIFICANCE and (difference.low > 0 or difference.high < 0)
     if clear and difference.value > 0:
-        return f"{model} is better here: {ours} against {theirs} for {baseline} ({numbers})."
+        return f"{_capital(model)} is better here: {ours} against {theirs} for {baseline} ({numbers})."
     if clear:
         return (
-            f"{baseline} is better here: {theirs} against {ours} for {model} ({numbers}); "
+            f"{_capital(baseline)} is better here: {theirs} against {ours} for {model} ({numbers}); "
             "prefer it unless you need what only a transformer gives you."
         )
     return (
@@ -39,3 +39,7 @@ def share(value: float) -> str:
 
 def p_value(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {share(p)}"
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -1,0 +1,69 @@
+"""Small synthetic evaluations for the tests of the report."""
+
+import numpy as np
+
+from glassformer.evaluation.baselines import BaselineOutcome
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+
+LONG = "It went on, and on, and on. " * 60
+HISTORY = [
+    {"epoch": 1, "step": 70, "train_loss": 0.68, "train_accuracy": 0.55, "validation_loss": 0.6, "seconds": 2.0},
+    {"epoch": 2, "step": 140, "train_loss": 0.41, "train_accuracy": 0.81, "validation_loss": 0.39},
+    {"epoch": 3, "step": 210, "train_loss": 0.22, "train_accuracy": 0.92, "validation_loss": 0.44},
+    {"epoch": 4, "step": 280, "train_loss": 0.12},
+]
+for _row, _accuracy in zip(HISTORY[:3], (0.68, 0.84, 0.81), strict=True):
+    _row["validation_accuracy"] = _accuracy
+
+
+def sample_evaluation(n: int = 397, n_classes: int = 3, *, multilabel: bool = False, text: str = "fine") -> Evaluation:
+    rng = np.random.default_rng(7)
+    if multilabel:
+        labels = (rng.random((n, n_classes)) < 0.3).astype(np.uint8)
+        hot = labels.astype(np.float64)
+    else:
+        labels = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
+        hot = np.eye(n_classes)[labels]
+    noise = rng.normal(size=(2, n, n_classes))
+    logits = ((hot * 4 - 2 + 1.6 * noise[0]) * 2).astype(np.float32)
+    scores = np.exp(hot * 3 + 1.3 * noise[1])
+    probs = scores / (scores + 4) if multilabel else scores / scores.sum(axis=1, keepdims=True)
+    return evaluate(
+        logits=logits,
+        labels=labels,
+        texts=[text if i % 2 else LONG + text for i in range(n)],
+        rows=range(11, n + 11),
+        class_names=["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes],
+        multilabel=multilabel,
+        temperature=1.9,
+        data=DataSummary(
+            source="reviews.csv", split="test", rows=n, sha256="0f" * 32, trained_on="reviews.csv", training_rows=4021
+        ),
+        model={"name": "reviews", "preset": "small", "parameters": 1234567, "versions": {"torch": "2.13.0"}},
+        baselines=[
+            BaselineOutcome(
+                name="majority class",
+                description="always the most frequent class of the training rows",
+                probs=np.tile(hot.mean(axis=0), (n, 1)),
+                fit_seconds=0.0001,
+                predict_seconds=0.0001,
+                size_bytes=12,
+            ),
+            BaselineOutcome(
+                name="TF-IDF + logistic regression",
+                description="words and word pairs",
+                probs=probs,
+                fit_seconds=1.25,
+                predict_seconds=0.11,
+                size_bytes=1_830_000,
+            ),
+        ],
+        fit_seconds=94.0,
+        predict_seconds=1.7,
+        size_bytes=4_700_000,
+        dropped=[DroppedRows(reason="empty text", count=3, first_rows=(4, 90, 212))],
+        notes=["2.1% of the words were unknown."],
+        resamples=300,
+        command="glassformer evaluate runs/reviews reviews.csv",
+    )
