@@ -1,0 +1,120 @@
+from collections.abc import Iterator
+
+import jaxtyping
+import pytest
+import torch
+from torch import Tensor, nn
+
+from glassformer.layers.attention import MultiHeadAttention, fused_attention, plain_attention
+from glassformer.layers.block import Block
+from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
+from glassformer.layers.masks import CausalPattern, FullPattern
+from glassformer.layers.norms import LayerNorm, RMSNorm, plain_layer_norm, plain_rms_norm
+from glassformer.layers.positions import Rotary
+from glassformer.models.classifier import Classifier
+from glassformer.models.config import ModelConfig
+from tests.support import gradients, randomise, right_padded
+
+TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-12}
+dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+modes = pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+
+
+def assert_same(fast: Tensor, plain: Tensor) -> None:
+    tolerance = TOLERANCE[plain.dtype]
+    torch.testing.assert_close(fast, plain, rtol=tolerance, atol=tolerance)
+
+
+def assert_same_with_gradients(fast: Tensor, plain: Tensor, inputs: list[Tensor]) -> None:
+    assert_same(fast, plain)
+    for of_fast, of_plain in zip(gradients(fast, inputs), gradients(plain, inputs), strict=True):
+        assert of_plain.abs().max() > 0
+        assert_same(of_fast, of_plain)
+
+
+@dtypes
+@modes
+@pytest.mark.parametrize("lengths", [[7, 7, 7], [7, 4, 1]], ids=["all tokens", "padded"])
+@pytest.mark.parametrize("pattern", [FullPattern(), CausalPattern()], ids=["full", "causal"])
+@pytest.mark.parametrize("rotation", [nn.Identity(), Rotary(9, 6)], ids=["straight", "rotated"])
+def test_fused_attention(
+    dtype: torch.dtype, training: bool, lengths: list[int], pattern: nn.Module, rotation: nn.Module
+) -> None:
+    layer = randomise(MultiHeadAttention(12, 2, pattern=pattern, rotation=rotation)).to(dtype).train(training)
+    hidden = torch.randn(3, 7, 12, dtype=dtype, requires_grad=True)
+    mask = right_padded(lengths)
+
+    outputs = {}
+    for kernel in (fused_attention, plain_attention):
+        layer.kernel = kernel
+        outputs[kernel] = layer(hidden, mask)
+
+    assert_same_with_gradients(outputs[fused_attention], outputs[plain_attention], [hidden, *layer.parameters()])
+
+
+@dtypes
+@modes
+def test_classifier_with_either_kernel(dtype: torch.dtype, training: bool) -> None:
+    config = ModelConfig(d_model=12, n_layers=2, n_heads=3, d_ff=5, max_seq_len=9, dropout=0)
+    model = randomise(Classifier(config, vocab_size=11, n_classes=4), std=0.3).to(dtype).train(training)
+    token_ids, mask = torch.randint(11, (3, 7)), right_padded([7, 4, 2])
+
+    fast = model(token_ids, mask)
+    for block in model.blocks:
+        assert isinstance(block, Block)
+        assert isinstance(block.attention, MultiHeadAttention)
+        block.attention.kernel = plain_attention
+
+    assert_same_with_gradients(fast, model(token_ids, mask), list(model.parameters()))
+
+
+@dtypes
+def test_layer_norm(dtype: torch.dtype) -> None:
+    norm = randomise(LayerNorm(6, eps=1e-3)).to(dtype)
+    hidden = torch.randn(2, 4, 6, dtype=dtype, requires_grad=True)
+
+    fast, plain = norm(hidden, right_padded([4, 3])), plain_layer_norm(hidden, norm.weight, norm.bias, norm.eps)
+
+    assert_same_with_gradients(fast, plain, [hidden, *norm.parameters()])
+
+
+@dtypes
+def test_rms_norm(dtype: torch.dtype) -> None:
+    norm = randomise(RMSNorm(6, eps=1e-3)).to(dtype)
+    hidden = torch.randn(2, 4, 6, dtype=dtype, requires_grad=True)
+
+    fast, plain = norm(hidden, right_padded([4, 3])), plain_rms_norm(hidden, norm.weight, norm.eps)
+
+    assert_same_with_gradients(fast, plain, [hidden, *norm.parameters()])
+
+
+@dtypes
+def test_token_embedding(dtype: torch.dtype) -> None:
+    embedding = TokenEmbedding(11, 5).to(dtype)
+    token_ids = torch.randint(11, (3, 4))
+
+    fast, plain = embedding(token_ids), embed_by_product(token_ids, embedding.weight)
+
+    assert torch.equal(fast, plain)
+    assert_same_with_gradients(fast, plain, [embedding.weight])
+
+
+@pytest.fixture
+def unchecked_shapes() -> Iterator[None]:
+    """A compiler should see the model, not the shape checks around it."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # torch's own
+def test_compiled_classifier() -> None:
+    config = ModelConfig(d_model=8, n_layers=1, n_heads=2, d_ff=12, max_seq_len=9)
+    model = randomise(Classifier(config, vocab_size=11, n_classes=3), std=0.3).eval()
+    token_ids, mask = torch.randint(11, (3, 7)), right_padded([7, 4, 2])
+
+    with torch.no_grad():
+        compiled = torch.compile(model, fullgraph=True)(token_ids, mask)
+        assert_same(compiled, model(token_ids, mask))

@@ -1,0 +1,37 @@
+"""What several rooms of tests need: weights that are not at their starting values, batches with padding, gradients."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from glassformer.layers.masks import lengths_to_mask
+
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def randomise(module: Module, std: float = 0.5) -> Module:
+    """Draw every weight and statistic anew: zeros and ones at the start would hide half of what a layer does."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=std)
+    for part in module.modules():
+        if isinstance(part, nn.BatchNorm1d):
+            assert part.running_mean is not None
+            assert part.running_var is not None
+            part.running_mean.normal_()
+            part.running_var.uniform_(0.5, 2)
+    return module
+
+
+def right_padded(lengths: Sequence[int], seq: int | None = None) -> Tensor:
+    """The attention mask of texts of these lengths, padded on the right."""
+    return lengths_to_mask(torch.tensor(lengths), seq or max(lengths))
+
+
+def gradients(output: Tensor, inputs: Sequence[Tensor], kept: Tensor | None = None) -> tuple[Tensor, ...]:
+    """∂⟨output, c⟩/∂inputs for a fixed random c, zero where `kept` is False."""
+    cotangent = torch.randn(output.shape, dtype=output.dtype, generator=torch.Generator().manual_seed(7))
+    if kept is not None:
+        cotangent = cotangent * kept[:, :, None]
+    return torch.autograd.grad((output * cotangent).sum(), list(inputs))
