@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import register_random, settings
 from jaxtyping import install_import_hook
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
@@ -13,6 +13,17 @@ install_import_hook(["glassformer.layers", "glassformer.models.classifier"], "be
 
 torch.set_num_threads(1)
 
+
+class TorchRandom:
+    """torch's generator as hypothesis wants to see it, so that a failing example fails again when it is tried again."""
+
+    seed = staticmethod(torch.manual_seed)
+    getstate = staticmethod(torch.get_rng_state)
+    setstate = staticmethod(torch.set_rng_state)
+
+
+torch_random = TorchRandom()  # hypothesis keeps a weak reference
+register_random(torch_random)
 settings.register_profile("glassformer", deadline=None, max_examples=20, derandomize=True, database=None)
 settings.load_profile("glassformer")
 

@@ -1,6 +1,7 @@
 """What several rooms of tests need: weights that are not at their starting values, batches with padding, gradients."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -35,3 +36,14 @@ def gradients(output: Tensor, inputs: Sequence[Tensor], kept: Tensor | None = No
     if kept is not None:
         cotangent = cotangent * kept[:, :, None]
     return torch.autograd.grad((output * cotangent).sum(), list(inputs))
+
+
+@contextmanager
+def double_precision() -> Iterator[None]:
+    """What is built inside holds its weights and tables in float64; `.double()` afterwards keeps rounded tables."""
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(default)
