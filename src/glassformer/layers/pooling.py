@@ -10,12 +10,13 @@ from torch import Tensor, nn
 
 
 class FirstPooling(nn.Module):
-    """The first token's vector (Devlin et al. 2019, §3)."""
+    """The first token's vector, padding skipped (Devlin et al. 2019, §3)."""
 
     def forward(
-        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch d_model"]:
-        return hidden[:, 0]
+        first = attention_mask.int().argmax(dim=1)  # the first of equals
+        return hidden[torch.arange(hidden.shape[0], device=hidden.device), first]
 
 
 class LastPooling(nn.Module):
