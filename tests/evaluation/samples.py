@@ -43,7 +43,7 @@ def sample_evaluation(n: int = 397, n_classes: int = 3, *, multilabel: bool = Fa
         model={"name": "reviews", "preset": "small", "parameters": 1234567, "versions": {"torch": "2.13.0"}},
         baselines=[
             BaselineOutcome(
-                name="majority class",
+                name="the majority class",
                 description="always the most frequent class of the training rows",
                 probs=np.tile(hot.mean(axis=0), (n, 1)),
                 fit_seconds=0.0001,

@@ -70,7 +70,7 @@ def run_baseline(
 class MajorityBaseline:
     """Answers every text with how often each class occurs in training."""
 
-    name = "majority class"
+    name = "the majority class"
     description = "always the most frequent class of the training rows"
     notes: tuple[str, ...] = ()
 

@@ -29,12 +29,14 @@ def fit_temperature(
     Labels are class numbers (n,), or multi-hot (n, n_classes) with one sigmoid per label. The likelihood is convex in
     1/T, so one bounded search over log T finds it. Dividing by a positive number never changes an answer.
 
-    Returns 1.0, that is "leave them be", where the rows cannot tell: fewer than 20, logits that are not finite, or
-    an optimum at the bounds (no wrong answer among them, say, makes T → 0).
+    Returns 1.0, that is "leave them be", where the rows cannot tell: fewer than 20, logits that are not finite, not one
+    wrong answer among them (the likelihood then grows for ever as T → 0), or an optimum at the bounds of .05 and 20.
     """
     if len(logits) < MIN_ROWS or not np.isfinite(logits).all():
         return 1.0
     wide = logits.astype(np.float64)
+    if confidences(probabilities(wide, multilabel=multilabel), labels, multilabel)[1].all():
+        return 1.0
 
     def loss(log_temperature: float) -> float:
         scaled = wide / np.exp(log_temperature)

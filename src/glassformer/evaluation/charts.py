@@ -8,7 +8,7 @@ from html import escape
 from glassformer.evaluation.result import Contestant, Reliability
 from glassformer.evaluation.verdict import share
 
-WIDTH, HEIGHT = 420, 270
+WIDTH, HEIGHT = 360, 240
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 34, 40
 
 
@@ -113,9 +113,9 @@ def accuracy_chart(contestants: Sequence[Contestant]) -> str:
 
 def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     """A confusion matrix of many classes: one square per cell, its opacity the share of the true class's rows."""
-    label, side = 96, 6 * 50
+    label, side = 84, 264
     cell = side / len(names)
-    font = min(11.0, max(5.0, cell * 0.8))
+    font = min(10.0, max(4.5, cell * 0.8))
     parts = []
     for i, line in enumerate(matrix):
         total = sum(line) or 1

@@ -60,7 +60,7 @@ def evaluate(
         rows: the number of each text's row in its file, shown with the worst errors.
         temperature: what `fit_temperature` found on the validation rows.
         model: what to say of the model: name, preset, parameters, versions, ….
-        baselines: what `run_baseline` gave; the last is the one the duel's verdict is about.
+        baselines: what `run_baseline` gave; the duel's verdict is about the one with the highest accuracy.
         fit_seconds, predict_seconds, size_bytes: what the model cost; None where not measured.
 
     Raises:
@@ -159,11 +159,12 @@ def _duel(
                 ),
             )
         )
+    strongest = max(range(len(contestants)), key=lambda i: contestants[i].metrics.accuracy.value, default=None)
     return Duel(
         model=model,
         baselines=tuple(contestants),
         comparisons=tuple(comparisons),
-        verdict=comparisons[-1].verdict if comparisons else "No baseline was measured on these rows.",
+        verdict="No baseline was measured on these rows." if strongest is None else comparisons[strongest].verdict,
     )
 
 

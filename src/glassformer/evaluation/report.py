@@ -1,28 +1,30 @@
 """The report of an evaluation: one HTML file that needs nothing else."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from glassformer.evaluation.calibration import N_BINS
 from glassformer.evaluation.charts import Series, accuracy_chart, axis, heat_map, line_chart, reliability_chart
 from glassformer.evaluation.result import Comparison, Contestant, Estimate, Evaluation
-from glassformer.evaluation.verdict import p_value, share
+from glassformer.evaluation.verdict import p_value, share, signed
 
 SHORT_TEXT = 320
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
-History = Sequence[Mapping[str, float | None]]
+History = Sequence[Mapping[str, Any]]
 
 
 def write_report(path: Path, evaluation: Evaluation, history: History | None = None) -> None:
     """Write `report.html`: self-contained, in the reader's light or dark scheme, written aside and renamed.
 
     Args:
-        history: one line per measured point of training, with `epoch` and any of `train_loss`, `validation_loss`,
-            `train_accuracy`, `validation_accuracy`; without it there are no learning curves.
+        history: one line per epoch, with `epoch` and any of `train_loss`, `validation_loss`, `train_accuracy`,
+            `validation_accuracy`; without it there are no learning curves. The lowest validation loss is marked best.
     """
     aside = path.with_name(path.name + ".part")
     aside.write_text(render(evaluation, history), encoding="utf-8")
@@ -33,7 +35,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
     """The report as a string of HTML; all that came from the user's data is escaped."""
     sections = {
         "duel": ("Beside the baselines", _duel(evaluation)),
-        "curves": ("Learning curves", _curves(history or [])),
+        "curves": ("Learning curves", _curves(history) if history else ""),
         "confusion": ("Confusion matrix", _confusion(evaluation)),
         "classes": ("Class by class", _classes(evaluation)),
         "calibration": ("Can the confidence be trusted?", _calibration(evaluation)),
@@ -75,7 +77,7 @@ def _headline(evaluation: Evaluation) -> str:
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
     return (
         f'<div class="headline"><div class="score">{share(metrics.accuracy.value)}'
-        f"<small>{kind} ({_interval(metrics.accuracy)})</small></div>"
+        f"<small>{kind} (95%: {_interval(metrics.accuracy)})</small></div>"
         f'<p class="verdict">{escape(evaluation.duel.verdict)}</p></div><dl class="figures">{listed}</dl>'
     )
 
@@ -108,8 +110,8 @@ def _duel(evaluation: Evaluation) -> str:
 def _comparison(one: Comparison) -> str:
     return (
         f"Against {escape(one.baseline)}: {one.only_model_right:,} rows only the model got right, "
-        f"{one.only_baseline_right:,} only the baseline; difference {one.difference.value:+.3f} "
-        f"({one.difference.low:+.3f} to {one.difference.high:+.3f}), McNemar {p_value(one.mcnemar_p)}."
+        f"{one.only_baseline_right:,} only the baseline; difference {signed(one.difference.value)} "
+        f"({signed(one.difference.low)} to {signed(one.difference.high)}), McNemar {p_value(one.mcnemar_p)}."
     )
 
 
@@ -118,12 +120,10 @@ def _curves(history: History) -> str:
         "Loss": ("train_loss", "validation_loss"),
         "Accuracy": ("train_accuracy", "validation_accuracy"),
     }
-    best = max(
-        (row for row in history if row.get("validation_accuracy") is not None),
-        key=lambda row: row["validation_accuracy"] or 0.0,
-        default=None,
-    )
-    mark = None if best is None else (float(best["epoch"] or 0), f"best epoch {best['epoch']:g}")
+    validated = [row for row in history if row.get("validation_loss") is not None]
+    best = min(validated, key=lambda row: row["validation_loss"], default=None)
+    mark = None if best is None else (float(best["epoch"]), f"best epoch {best['epoch']:g}")
+    x = axis("epoch", [row["epoch"] for row in history], whole=True)
     figures = []
     for name, keys in panels.items():
         series = [
@@ -133,7 +133,6 @@ def _curves(history: History) -> str:
         ]
         if not series:
             continue
-        x = axis("epoch", [place for one in series for place, _ in one.points], whole=True)
         y = axis(name.lower(), [value for one in series for _, value in one.points])
         last = ", ".join(
             f"{one.name} {one.points[0][1]:.3f} at first, {one.points[-1][1]:.3f} at last" for one in series
@@ -145,8 +144,8 @@ def _curves(history: History) -> str:
 
 
 def _points(history: History, key: str) -> list[tuple[float, float]]:
-    pairs = ((row.get("epoch"), row.get(key)) for row in history)
-    return [(float(epoch), float(value)) for epoch, value in pairs if epoch is not None and value is not None]
+    pairs = ((row["epoch"], row.get(key)) for row in history)
+    return [(float(epoch), float(value)) for epoch, value in pairs if value is not None and math.isfinite(value)]
 
 
 def _confusion(evaluation: Evaluation) -> str:
@@ -168,7 +167,7 @@ def _confusion(evaluation: Evaluation) -> str:
     return (
         '<div class="scroll" tabindex="0"><table class="confusion"><caption>True classes down, predicted classes '
         "across: rows, and their share of the true class.</caption>"
-        f'<thead><tr><th scope="col">truth ＼ prediction</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody>'
+        f'<thead><tr><th scope="col">truth, prediction</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody>'
         f"</table></div>{_confusions(matrix, names) if len(names) > 2 else ''}"
     )
 
@@ -328,8 +327,10 @@ def _interval(estimate: Estimate) -> str:
 def seconds(value: float | None) -> str:
     if value is None:
         return "–"
+    if value < 0.1:
+        return "< 0.1 s"
     if value < 60:
-        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+        return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
     return f"{value / 60:.1f} min" if value < 5400 else f"{value / 3600:.1f} h"
 
 

@@ -12,11 +12,8 @@ def verdict(
 
     One is called better only where the interval of the difference leaves out zero and McNemar's p is below .05.
     """
-    signed = [
-        f"{number:+.3f}".replace("0.", ".", 1).replace("-", "−")
-        for number in (difference.value, difference.low, difference.high)
-    ]
-    numbers = f"difference {signed[0]}, 95% interval {signed[1]} to {signed[2]}, {p_value(p)}"
+    span = f"95% interval {signed(difference.low)} to {signed(difference.high)}"
+    numbers = f"difference {signed(difference.value)}, {span}, {p_value(p)}"
     ours, theirs = share(accuracy), share(baseline_accuracy)
     clear = p < SIGNIFICANCE and (difference.low > 0 or difference.high < 0)
     if clear and difference.value > 0:
@@ -35,6 +32,11 @@ def verdict(
 def share(value: float) -> str:
     """A share of one as .907; 1 as 1.000."""
     return f"{value:.3f}".removeprefix("0")
+
+
+def signed(value: float) -> str:
+    """A difference as +.012 or −.012."""
+    return ("−" if value < 0 else "+") + share(abs(value))
 
 
 def p_value(p: float) -> str:

@@ -1,0 +1,100 @@
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from glassformer.evaluation.report import write_report
+from tests.evaluation.samples import HISTORY, sample_evaluation
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CONTRAST = """element => {
+  const parse = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => { const [r, g, b] = parse(colour).map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  let behind = element;
+  while (behind && getComputedStyle(behind).backgroundColor === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
+  const pair = [light(getComputedStyle(element).color), light(getComputedStyle(behind).backgroundColor)].sort();
+  return (pair[1] + .05) / (pair[0] + .05);
+}"""
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+
+@pytest.fixture(scope="module", params=["three classes", "thirty classes", "several labels"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sizes = {"three classes": (211, 3), "thirty classes": (350, 30), "several labels": (130, 5)}
+    n, n_classes = sizes[request.param]
+    text = "<script>document.title = 'caught'</script>" + "unbroken" * 40
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    multilabel = request.param == "several labels"
+    write_report(path, sample_evaluation(n, n_classes, multilabel=multilabel, text=text), HISTORY)
+    return path
+
+
+def open_quietly(page: Page, path: Path) -> tuple[list[str], list[str]]:
+    """Open a file; whatever the console said, and whatever was asked for besides the file."""
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    return said, [url for url in asked if url != path.as_uri()]
+
+
+def test_loads_alone_and_in_silence(browser: Browser, report: Path) -> None:
+    page = browser.new_page()
+    assert open_quietly(page, report) == ([], [])
+    assert page.title() == "reviews · glassformer report"
+    headings = page.locator("h2").all_inner_texts()
+    assert "Beside the baselines" in headings
+    assert "How this was measured" in headings
+    assert page.locator("svg > title").count() == page.locator("svg").count() >= 4
+    page.close()
+
+
+def test_fits_a_phone(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    open_quietly(page, report)
+    page.locator("details").first.evaluate("element => element.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_can_be_read_in_both_schemes(browser: Browser, report: Path, scheme: str) -> None:
+    page = browser.new_page(color_scheme="dark" if scheme == "dark" else "light")
+    open_quietly(page, report)
+    for selector in (
+        ".verdict",
+        ".score",
+        ".soft",
+        "caption",
+        "tbody td",
+        ".errors b",
+        ".errors s",
+        "footer p",
+        "nav a",
+    ):
+        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(17, 20, 24)") == (scheme == "dark")
+    page.close()

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline, run_baseline, word_pattern
+
+TEXTS = ["a good film", "good fun", "so good", "a bad film", "bad, dull", "so bad", "it is a chair", "chair"]
+LABELS = np.array([1, 1, 1, 0, 0, 0, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don't: I've 3 naïve cats_", ["Don", "t", "I", "ve", "3", "naïve", "cats_"]),
+        ("nai\u0308ve", ["nai\u0308ve"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("我喜欢it", ["我", "喜", "欢", "it"]),
+        ("です カナ", ["で", "す", "カ", "ナ"]),
+        ("ดีมาก", ["ดี", "ม", "า", "ก"]),
+        ("한국어 좋다", ["한국어", "좋다"]),
+        ("👍 :)", []),
+    ],
+)
+def test_words_of_any_language(text: str, words: list[str]) -> None:
+    assert word_pattern().findall(text) == words
+
+
+def test_tfidf_learns_and_counts_its_cost() -> None:
+    outcome = run_baseline(TfidfBaseline(3), train_texts=TEXTS, train_labels=LABELS, texts=["good, good", "a chair"])
+    assert outcome.probs.argmax(axis=1).tolist() == [1, 2]
+    np.testing.assert_allclose(outcome.probs.sum(axis=1), 1)
+    assert outcome.fit_seconds > 0
+    assert outcome.predict_seconds > 0
+    assert outcome.size_bytes > 0
+
+
+def test_size_is_vocabulary_and_float32_numbers() -> None:
+    baseline = TfidfBaseline(2).fit(["ab é", "ab"], np.array([0, 1]))
+    # "ab" 2 bytes, "é" 2, "ab é" 5; three idf, three weights and one bias
+    assert baseline.size_bytes == 9 + 4 * (3 + 3 + 1)
+
+
+def test_word_order_reaches_it_as_pairs() -> None:
+    baseline = TfidfBaseline(2).fit(["good not bad", "bad not good"] * 5, np.array([1, 0] * 5))
+    assert baseline.predict_proba(["good not bad", "bad not good"]).argmax(axis=1).tolist() == [1, 0]
+
+
+def test_a_class_without_training_rows_gets_no_probability() -> None:
+    probs = TfidfBaseline(5).fit(TEXTS, LABELS).predict_proba(["good"])
+    assert probs.shape == (1, 5)
+    assert probs[0, 3] == probs[0, 4] == 0
+
+
+def test_several_labels_with_one_constant() -> None:
+    labels = np.stack([LABELS == 1, LABELS == 0, np.zeros(8), np.ones(8)], axis=1).astype(np.uint8)
+    probs = TfidfBaseline(4, multilabel=True).fit(TEXTS, labels).predict_proba(["good", "bad", "?"])
+    assert (probs[:2] >= 0.5).tolist() == [[True, False, False, True], [False, True, False, True]]
+
+
+def test_texts_without_words_and_one_class() -> None:
+    smileys = TfidfBaseline(2).fit([":)", ":(", ":))", ":(("], np.array([1, 0, 1, 0]))
+    assert smileys.predict_proba([":)", ":("]).argmax(axis=1).tolist() == [1, 0]
+    assert TfidfBaseline(2).fit(["a", "b"], np.array([1, 1])).predict_proba(["c"]).tolist() == [[0, 1]]
+
+
+def test_rare_words_are_left_out_of_large_tables_only() -> None:
+    large = TfidfBaseline(2).fit([f"w{i} x{i % 2}" for i in range(1000)], np.arange(1000) % 2)
+    assert set(large.vectorizer.vocabulary_) == {"x0", "x1"}
+    assert "once" in TfidfBaseline(2).fit(["once", "twice"], np.array([0, 1])).vectorizer.vocabulary_
+
+
+def test_majority_answers_the_shares_of_training() -> None:
+    outcome = run_baseline(MajorityBaseline(3), train_texts=TEXTS, train_labels=LABELS, texts=["x", "y"])
+    assert outcome.probs.tolist() == [[3 / 8, 3 / 8, 2 / 8]] * 2
+    labels = np.array([[1, 0], [1, 1], [1, 0]], dtype=np.uint8)
+    assert MajorityBaseline(2).fit(["a"] * 3, labels).predict_proba(["x"]).tolist() == [[1, pytest.approx(1 / 3)]]

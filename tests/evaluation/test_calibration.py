@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, softmax
+
+from glassformer.evaluation.calibration import N_BINS, confidences, fit_temperature, probabilities, reliability
+
+
+@pytest.mark.parametrize("truth", [0.4, 1.0, 2.5])
+def test_recovers_a_known_temperature(truth: float) -> None:
+    rng = np.random.default_rng(1)
+    calibrated = rng.normal(size=(20_000, 3)) * 2
+    labels = (softmax(calibrated, axis=1).cumsum(axis=1) > rng.random((20_000, 1))).argmax(axis=1)
+    assert fit_temperature((calibrated * truth).astype(np.float32), labels, False) == pytest.approx(truth, rel=0.04)
+
+
+def test_recovers_a_known_temperature_of_sigmoids() -> None:
+    rng = np.random.default_rng(2)
+    calibrated = rng.normal(size=(9_000, 4)) * 2
+    labels = (rng.random((9_000, 4)) < expit(calibrated)).astype(np.uint8)
+    assert fit_temperature(calibrated * 3, labels, True) == pytest.approx(3, rel=0.04)
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels"),
+    [
+        (np.array([[1.0, 2.0]] * 19), np.array([0, 1] * 9 + [0])),
+        (np.array([[np.nan, 2.0]] * 40), np.array([0, 1] * 20)),
+        (np.array([[-5.0, 5.0]] * 40), np.array([1] * 40)),
+        (np.array([[-5.0, 5.0]] * 40), np.array([0] * 40)),
+        (np.zeros((40, 2)), np.array([0, 1] * 20)),
+    ],
+    ids=["too few", "not finite", "never wrong", "always wrong", "no opinion"],
+)
+def test_leaves_alone_what_cannot_be_told(logits: np.ndarray, labels: np.ndarray) -> None:
+    assert fit_temperature(logits, labels, False) == 1.0
+
+
+@given(st.integers(0, 1000), st.floats(0.05, 20))
+def test_a_temperature_never_changes_an_answer(seed: int, temperature: float) -> None:
+    logits = np.random.default_rng(seed).normal(size=(7, 3)) * 5
+    plain = probabilities(logits, multilabel=False)
+    cooled = probabilities(logits, temperature=temperature, multilabel=False)
+    np.testing.assert_array_equal(plain.argmax(axis=1), cooled.argmax(axis=1))
+    np.testing.assert_allclose(cooled.sum(axis=1), 1)
+
+
+def test_ece_hand_worked() -> None:
+    # .9, .95 in one bin (mean .925, half right), .55 in another (right): (2 · |.5 − .925| + 1 · |1 − .55|) / 3
+    found = reliability(np.array([0.95, 0.94, 0.55]), np.array([True, False, True]))
+    assert found.ece == pytest.approx((abs(1 - 0.95 - 0.94) + 0.45) / 3)
+    assert [one.count for one in found.bins] == [0] * 8 + [1] + [0] * 5 + [2]
+
+
+def test_the_edges_of_confidence_have_a_bin() -> None:
+    found = reliability(np.array([0.0, 1.0]), np.array([False, True]))
+    assert found.ece == 0
+    assert found.bins[0].count == found.bins[N_BINS - 1].count == 1
+
+
+def test_several_labels_give_one_decision_each() -> None:
+    sure, right = confidences(np.array([[0.9, 0.2]]), np.array([[1, 1]], dtype=np.uint8), True)
+    assert sure.tolist() == pytest.approx([0.9, 0.8])
+    assert right.tolist() == [True, False]

@@ -1,0 +1,66 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows, mcnemar
+
+
+def test_mcnemar_hand_worked() -> None:
+    # 8 discordant rows split 7 to 1: p = 2 · (C(8,0) + C(8,1)) / 2^8 = 18 / 256
+    a = np.array([True] * 7 + [False] + [True] * 5 + [False] * 3)
+    b = np.array([False] * 7 + [True] + [True] * 5 + [False] * 3)
+    assert mcnemar(a, b)[:2] == (7, 1)
+    assert mcnemar(a, b)[2] == pytest.approx(18 / 256)
+    assert mcnemar(b, a)[2] == pytest.approx(18 / 256)
+
+
+def test_mcnemar_of_equals_is_one() -> None:
+    a = np.array([True, False, True])
+    assert mcnemar(a, a) == (0, 0, 1.0)
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(5)
+    covered = 0
+    for trial in range(400):
+        found = bootstrap_mean(rng.random(250) < 0.8, seed=trial, resamples=400)
+        covered += found.low <= 0.8 <= found.high
+    assert 0.91 <= covered / 400 <= 0.98
+
+
+def test_width_agrees_with_theory() -> None:
+    values = np.arange(5000) % 10 < 9
+    found = bootstrap_mean(values, seed=1)
+    assert found.value == pytest.approx(0.9)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(0.9 * 0.1 / 5000), rel=0.08)
+
+
+def test_drawing_patterns_equals_drawing_rows() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.integers(0, 3, (300, 2)).astype(float)
+    patterns, counts = distinct_rows(values)
+    found = bootstrap(patterns, counts, lambda sums: sums[:, 0] / sums[:, 1], seed=4, resamples=4000)
+    rows = rng.integers(0, 300, (4000, 300))
+    naive = values[rows].sum(axis=1)
+    low, high = np.quantile(naive[:, 0] / naive[:, 1], [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.02)
+
+
+@given(st.integers(0, 1000), st.integers(1, 40))
+def test_same_seed_same_interval_around_the_value(seed: int, n: int) -> None:
+    values = np.random.default_rng(seed).integers(-1, 2, n)
+    found = bootstrap_mean(values, seed=seed, resamples=200)
+    assert found == bootstrap_mean(values, seed=seed, resamples=200)
+    assert found.low <= found.high
+    assert values.min() <= found.low
+    assert found.high <= values.max()
+
+
+def test_twenty_five_thousand_rows_are_quick_enough() -> None:
+    values = np.random.default_rng(0).random(25_000) < 0.9
+    started = time.perf_counter()
+    bootstrap_mean(values, seed=0)
+    assert time.perf_counter() - started < 2

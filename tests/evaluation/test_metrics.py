@@ -1,0 +1,99 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as reference
+
+from glassformer.evaluation.metrics import confusion_counts, correct_rows, log_loss, measure, roc_auc
+
+NAMES = ("down", "level", "up", "gone")
+
+
+def random_probs(rng: np.random.Generator, n: int, n_classes: int) -> np.ndarray:
+    return rng.dirichlet(np.ones(n_classes), size=n)
+
+
+@given(st.integers(0, 10_000), st.integers(3, 60))
+def test_single_label_scores_agree_with_scikit_learn(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    probs, labels = random_probs(rng, n, 4), rng.integers(0, 4, n)
+    predicted = probs.argmax(axis=1)
+    ours = measure(probs, labels, NAMES, multilabel=False, resamples=11)
+    assert ours.accuracy.value == pytest.approx(reference.accuracy_score(labels, predicted))
+    for average, scores in (("macro", ours.macro), ("weighted", ours.weighted)):
+        theirs = reference.precision_recall_fscore_support(labels, predicted, average=average, zero_division=0)
+        assert (scores.precision, scores.recall, scores.f1) == pytest.approx(theirs[:3])
+    assert ours.macro_f1.value == pytest.approx(ours.macro.f1)
+    each = reference.precision_recall_fscore_support(labels, predicted, labels=range(4), zero_division=0)
+    assert [one.f1 for one in ours.per_class] == pytest.approx(list(each[2]))
+    assert [one.support for one in ours.per_class] == list(each[3])
+    assert ours.log_loss == pytest.approx(reference.log_loss(labels, probs, labels=range(4)))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 50))
+def test_multilabel_scores_agree_with_scikit_learn(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    probs, labels = rng.random((n, 4)), (rng.random((n, 4)) < 0.4).astype(np.uint8)
+    labels[0], labels[1] = 1, 0  # so that every label occurs and ROC-AUC is defined
+    predicted = probs >= 0.5
+    ours = measure(probs, labels, NAMES, multilabel=True, resamples=11)
+    assert ours.accuracy.value == pytest.approx(reference.accuracy_score(labels, predicted))
+    assert ours.micro is not None
+    for average, scores in (("macro", ours.macro), ("weighted", ours.weighted), ("micro", ours.micro)):
+        theirs = reference.precision_recall_fscore_support(labels, predicted, average=average, zero_division=0)
+        assert (scores.precision, scores.recall, scores.f1) == pytest.approx(theirs[:3])
+    assert ours.roc_auc == pytest.approx(reference.roc_auc_score(labels, probs, average="macro"))
+    each_cell = reference.log_loss(labels.ravel(), probs.ravel(), labels=[0, 1])
+    assert ours.log_loss == pytest.approx(each_cell)
+
+
+def test_hand_worked_confusion() -> None:
+    # 3 down, 2 up: two downs found, one up found
+    probs = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3], [0.1, 0.9]])
+    labels = np.array([0, 0, 0, 1, 1])
+    ours = measure(probs, labels, ("down", "up"), multilabel=False, resamples=50)
+    assert confusion_counts(probs, labels).tolist() == [[2, 1], [1, 1]]
+    assert ours.accuracy.value == pytest.approx(3 / 5)
+    assert ours.per_class[0].precision == pytest.approx(2 / 3)
+    assert ours.per_class[1].recall == pytest.approx(1 / 2)
+    assert ours.per_class[1].predicted == 2
+    assert ours.macro.f1 == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert ours.accuracy.low <= 0.6 <= ours.accuracy.high
+    # pairs (down, up) ordered rightly by p(up): .3 beats .1; .9 beats .1, .4, .8: 4 of 6
+    assert ours.roc_auc == pytest.approx(4 / 6)
+
+
+def test_many_class_auc_is_the_mean_of_each_against_the_rest() -> None:
+    rng = np.random.default_rng(3)
+    probs, labels = random_probs(rng, 80, 4), rng.integers(0, 4, 80)
+    value, reason = roc_auc(probs, labels, NAMES, multilabel=False)
+    assert value == pytest.approx(reference.roc_auc_score(labels, probs, multi_class="ovr", average="macro"))
+    assert reason is None
+
+
+def test_auc_of_one_class_is_missing_with_a_reason() -> None:
+    value, reason = roc_auc(np.array([[0.2, 0.8], [0.4, 0.6]]), np.array([1, 1]), ("down", "up"), multilabel=False)
+    assert value is None
+    assert reason is not None
+    assert "down" in reason
+
+
+def test_a_class_that_never_occurs_costs_no_macro_and_no_warning() -> None:
+    probs = np.eye(4)[[0, 1, 1]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = measure(probs, np.array([0, 1, 1]), NAMES, multilabel=False, resamples=9)
+    assert ours.macro.f1 == 1
+    assert ours.per_class[3].f1 == 0
+
+
+def test_a_certain_wrong_answer_has_a_finite_log_loss() -> None:
+    assert 30 < log_loss(np.array([[1.0, 0.0]]), np.array([1]), multilabel=False) < 40
+
+
+def test_a_multilabel_row_is_right_only_as_a_whole() -> None:
+    probs = np.array([[0.9, 0.2, 0.5], [0.9, 0.2, 0.4]])
+    labels = np.array([[1, 0, 1], [1, 0, 1]], dtype=np.uint8)
+    assert correct_rows(probs, labels, multilabel=True).tolist() == [True, False]

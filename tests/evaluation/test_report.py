@@ -1,0 +1,115 @@
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from glassformer.evaluation.charts import axis
+from glassformer.evaluation.report import render, seconds, size, write_report
+from tests.evaluation.samples import HISTORY, sample_evaluation
+
+VOID = {"meta", "br"}
+
+
+class Balanced(HTMLParser):
+    """Refuses a page whose tags do not close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self.seen.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize(("n", "n_classes", "multilabel"), [(397, 3, False), (140, 27, False), (90, 4, True)])
+def test_every_shape_is_well_formed(n: int, n_classes: int, multilabel: bool) -> None:
+    page = Balanced()
+    page.feed(render(sample_evaluation(n, n_classes, multilabel=multilabel), HISTORY))
+    assert page.open == []
+    assert "table" in page.seen
+
+
+def test_says_the_headline_and_the_verdict() -> None:
+    evaluation = sample_evaluation()
+    html = render(evaluation, HISTORY)
+    assert evaluation.duel.verdict in html
+    assert f"{evaluation.metrics.accuracy.value:.3f}".removeprefix("0") in html
+    for heading in (
+        "Beside the baselines",
+        "Learning curves",
+        "Confusion matrix",
+        "Worst errors",
+        "Left out, and notes",
+    ):
+        assert f"<h2>{heading}</h2>" in html
+    assert "best epoch 2" in html
+    assert evaluation.command in html
+
+
+def test_escapes_everything_of_the_user() -> None:
+    evil = "<script>alert('x')</script>"
+    plain = sample_evaluation(60, 2, text=evil)
+    html = render(
+        plain.model_copy(
+            update={
+                "class_names": (evil, "b"),
+                "notes": (evil,),
+                "command": evil,
+                "model": {"name": evil, evil: evil},
+                "data": plain.data.model_copy(update={"source": evil, "split": evil, "trained_on": evil}),
+                "dropped": (plain.dropped[0].model_copy(update={"reason": evil}),),
+            }
+        )
+    )
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") > 8
+
+
+def test_needs_nothing_else() -> None:
+    html = render(sample_evaluation(), HISTORY)
+    for reference in ("http://", "https://", "src=", "url(", "@import", "<link"):
+        assert reference not in html
+
+
+def test_without_history_there_are_no_curves_and_nothing_of_an_aside_file_stays(tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", sample_evaluation(), None)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert "Learning curves" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_loss_that_is_not_finite_is_left_out_of_the_curves() -> None:
+    html = render(sample_evaluation(), [{"epoch": 1, "train_loss": float("nan")}, {"epoch": 2, "train_loss": 0.5}])
+    assert "nan" not in html
+    assert "Learning curves" in html
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [([0.12, 0.68], [0, 0.2, 0.4, 0.6, 0.8]), ([3, 3], [2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6]), ([91, 97.5], None)],
+)
+def test_axes_hold_all_values_at_round_ticks(values: list[float], ticks: list[float] | None) -> None:
+    found = axis("x", values)
+    assert found.low <= min(values) <= max(values) <= found.high
+    assert 4 <= len(found.ticks) <= 8
+    assert ticks is None or found.ticks == pytest.approx(ticks)
+
+
+def test_units() -> None:
+    assert [seconds(value) for value in (None, 0.01, 2.25, 59, 150, 9000)] == [
+        "–",
+        "< 0.1 s",
+        "2.2 s",
+        "59 s",
+        "2.5 min",
+        "2.5 h",
+    ]
+    assert [size(value) for value in (None, 12, 1830, 4_700_000)] == ["–", "12 B", "1.83 kB", "4.7 MB"]
