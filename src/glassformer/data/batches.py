@@ -1,0 +1,129 @@
+"""Batches of similar length under a budget of tokens, and windows over texts that are longer than the model reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import PAD_ID, START_ID
+
+_BATCHES_PER_POOL = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Windows of texts, padded on the right to the longest of them; each begins with the start token.
+
+    Attributes:
+        rows: which row of the store each window comes from.
+    """
+
+    rows: IntArray
+    token_ids: Int[Tensor, "batch seq"]
+    attention_mask: Bool[Tensor, "batch seq"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windows:
+    """Pieces of rows: tokens `starts[i] … starts[i] + lengths[i]` of row `rows[i]`, start token not counted."""
+
+    rows: IntArray
+    starts: IntArray
+    lengths: IntArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int) -> Windows:
+    """One window per row, anew in each epoch where the row is longer than the model reads."""
+    room = max_seq_len - 1  # the start token takes one place
+    chance = np.random.default_rng([seed, epoch, 1]).random(len(lengths))
+    starts = np.floor(chance * (np.maximum(lengths - room, 0) + 1)).astype(np.int64)
+    return Windows(rows=np.arange(len(lengths)), starts=starts, lengths=np.minimum(lengths, room))
+
+
+def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
+    """As many windows per row as it takes to read every token, evenly spread, overlapping by at least a quarter."""
+    room = max_seq_len - 1
+    step = max(1, room - room // 4)
+    rows, starts = [], []
+    for row, length in enumerate(lengths.tolist()):
+        count = 1 + max(0, math.ceil((length - room) / step))
+        rows += [row] * count
+        starts += [round(i * (length - room) / (count - 1)) for i in range(count)] if count > 1 else [0]
+    row_array = np.array(rows, dtype=np.int64)
+    return Windows(
+        rows=row_array, starts=np.array(starts, dtype=np.int64), lengths=np.minimum(lengths, room)[row_array]
+    )
+
+
+def bucket(
+    lengths: IntArray, *, batch_tokens: int, batch_size: int, seed: int | None = None, epoch: int = 0
+) -> list[IntArray]:
+    """Group windows of similar length: at most `batch_size` of them, at most `batch_tokens` tokens with padding.
+
+    With a seed, windows are shuffled, sorted by length within pools of some batches, and the batches shuffled: the
+    order is a function of (seed, epoch). Without one, all are sorted, longest first. A window longer than
+    `batch_tokens` makes a batch of its own.
+
+    Returns:
+        Indices of windows for each batch.
+    """
+    if seed is None:
+        return _cut(np.argsort(-lengths, kind="stable"), lengths, batch_tokens, batch_size)
+    rng = np.random.default_rng([seed, epoch, 0])
+    order = rng.permutation(len(lengths))
+    rows_per_batch = min(batch_size, max(1, int(batch_tokens / (lengths.mean() + 1)))) if len(lengths) else 1
+    pool = rows_per_batch * _BATCHES_PER_POOL
+    batches: list[IntArray] = []
+    for first in range(0, len(order), pool):
+        part = order[first : first + pool]
+        batches += _cut(part[np.argsort(-lengths[part], kind="stable")], lengths, batch_tokens, batch_size)
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def _cut(order: IntArray, lengths: IntArray, batch_tokens: int, batch_size: int) -> list[IntArray]:
+    """Cut a list that runs from long to short: its first window sets the width of a batch."""
+    batches, first = [], 0
+    while first < len(order):
+        width = int(lengths[order[first]]) + 1
+        count = max(1, min(batch_size, batch_tokens // width))
+        batches.append(order[first : first + count])
+        first += count
+    return batches
+
+
+def assemble(store: TokenStore, windows: Windows, chosen: IntArray) -> Batch:
+    """Read the chosen windows and pad them."""
+    width = int(windows.lengths[chosen].max()) + 1
+    token_ids = np.full((len(chosen), width), PAD_ID, dtype=np.int64)
+    token_ids[:, 0] = START_ID
+    for place, index in enumerate(chosen):
+        start, length = store.offsets[windows.rows[index]] + windows.starts[index], windows.lengths[index]
+        token_ids[place, 1 : length + 1] = store.tokens[start : start + length]
+    lengths = torch.from_numpy(windows.lengths[chosen] + 1)
+    return Batch(
+        rows=windows.rows[chosen],
+        token_ids=torch.from_numpy(token_ids),
+        attention_mask=torch.arange(width) < lengths[:, None],
+    )
+
+
+def covering_batches(store: TokenStore, max_seq_len: int, *, batch_tokens: int, batch_size: int) -> Iterator[Batch]:
+    """Every token of every row, in windows, in batches of similar length."""
+    windows = covering_windows(store.lengths, max_seq_len)
+    for chosen in bucket(windows.lengths, batch_tokens=batch_tokens, batch_size=batch_size):
+        yield assemble(store, windows, chosen)
+
+
+def padding_share(batch: Batch) -> float:
+    """Share of places in the batch that hold padding."""
+    return 1.0 - float(batch.attention_mask.float().mean())

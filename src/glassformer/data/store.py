@@ -1,0 +1,78 @@
+"""Encoded texts on disk, read through memory mapping.
+
+A table is encoded once; after that every epoch, and a resumed run, reads tokens without touching the tokenizer, and the
+operating system decides how much of the file stays in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glassformer.data.tokenizers import TextTokenizer, batched
+
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
+_TEXTS_PER_WRITE = 8192
+
+
+class TokenStore:
+    """Row i is `tokens[offsets[i]:offsets[i+1]]`, without start token or padding.
+
+    Attributes:
+        tokens: all tokens one after another, memory-mapped or in memory.
+        offsets: (rows + 1,) where each row begins.
+    """
+
+    def __init__(self, tokens: np.ndarray[Any, Any], offsets: IntArray) -> None:
+        self.tokens, self.offsets = tokens, offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray[Any, Any]:
+        return self.tokens[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def lengths(self) -> IntArray:
+        """Tokens in each row."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def in_memory(cls, rows: list[IntArray]) -> TokenStore:
+        """A store of a few texts that never touches the disk."""
+        offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        return cls(np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64), offsets)
+
+    @classmethod
+    def write(cls, folder: Path, texts: Iterable[str], tokenizer: TextTokenizer) -> TokenStore:
+        """Encode `texts` a few thousand at a time into `folder`, and open the result."""
+        folder.mkdir(parents=True, exist_ok=True)
+        dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
+        lengths: list[int] = []
+        with (folder / "tokens.bin").open("wb") as file:
+            for batch in batched(texts, _TEXTS_PER_WRITE):
+                for ids in tokenizer.encode(batch):
+                    ids.astype(dtype).tofile(file)
+                    lengths.append(len(ids))
+        np.save(folder / "offsets.npy", np.cumsum([0, *lengths], dtype=np.int64))
+        # Written last: a store without it was cut short.
+        (folder / "store.json").write_text(json.dumps({"dtype": np.dtype(dtype).name}))
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> TokenStore:
+        """Map a store that `write` left.
+
+        Raises:
+            FileNotFoundError: there is none, or it was not finished.
+        """
+        dtype = json.loads((folder / "store.json").read_text())["dtype"]
+        offsets = np.load(folder / "offsets.npy")
+        if offsets[-1] == 0:  # an empty file cannot be mapped
+            return cls(np.zeros(0, dtype=dtype), offsets)
+        return cls(np.memmap(folder / "tokens.bin", dtype=dtype, mode="r", shape=(int(offsets[-1]),)), offsets)

@@ -1,0 +1,1 @@
+"""A model folder and the answers it gives."""

@@ -1,0 +1,173 @@
+"""The model folder: what training leaves and everything else reads. JSON and safetensors, nothing executable.
+
+config.json         format, model shape, tokenizer settings, labels, temperature, data, recipe, versions
+tokenizer.json      the vocabulary, in the format of the `tokenizers` library
+model.safetensors   the weights
+metrics.json        the training history and what was measured on validation
+README.md           the model card
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from glassformer.data.labels import LabelSet
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.classifier import Classifier
+from glassformer.models.config import ModelConfig
+
+FORMAT = "glassformer-classifier"
+FORMAT_VERSION = 1
+FILES = ("config.json", "tokenizer.json", "model.safetensors")
+
+
+class FolderConfig(BaseModel):
+    """`config.json`: all that is needed to rebuild the model, and where it came from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: str = FORMAT
+    format_version: int = FORMAT_VERSION
+    model: ModelConfig
+    vocab_size: int
+    tokenizer: TokenizerConfig
+    labels: tuple[str | int | float | bool, ...]
+    multilabel: bool
+    temperature: float
+    data: dict[str, Any]
+    """Source, columns, rows, fingerprint: what the model learned from."""
+    recipe: dict[str, Any]
+    versions: dict[str, str]
+    created: str
+    training_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedModel:
+    """A classifier with everything that it needs to answer."""
+
+    config: FolderConfig
+    model: Classifier
+    tokenizer: TextTokenizer
+    metrics: dict[str, Any]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.config.labels)
+
+    @property
+    def label_set(self) -> LabelSet:
+        return LabelSet(names=tuple(str(label) for label in self.config.labels), multilabel=self.config.multilabel)
+
+
+def save_model_folder(folder: Path, trained: TrainedModel, *, card: str) -> None:
+    """Write a model folder beside `folder`, then put it in place file by file; other files there are left alone."""
+
+    def write(place: Path) -> None:
+        (place / "config.json").write_text(trained.config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        trained.tokenizer.save(place / "tokenizer.json")
+        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.model.state_dict().items()}
+        save_file(weights, place / "model.safetensors")
+        (place / "metrics.json").write_text(json.dumps(trained.metrics, indent=2) + "\n", encoding="utf-8")
+        (place / "README.md").write_text(card, encoding="utf-8")
+
+    write_aside(folder, write)
+
+
+def write_aside(folder: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a hidden folder next to `folder`, then move each of its files into place.
+
+    A run that is killed on the way leaves the old files, or none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = folder / f".writing-{os.getpid()}"
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    try:
+        write(aside)
+        # config.json last: a folder without it is not a model folder, so a half-moved one is never read.
+        for file in sorted(aside.iterdir(), key=lambda path: path.name == "config.json"):
+            file.replace(folder / file.name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def is_model_folder(folder: Path) -> bool:
+    return (folder / "config.json").is_file()
+
+
+def load_model_folder(folder: Path) -> TrainedModel:
+    """Read a model folder and rebuild its classifier, in evaluation mode, on the CPU.
+
+    Raises:
+        UsageError: there is no such folder, or it is not a model folder.
+        GlassformerError: a file is missing, cut short, of a later format, or does not fit the others.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such model folder")
+    present = [name for name in FILES if (folder / name).is_file()]
+    if not present:
+        raise UsageError(f"{folder} is not a model folder: it holds no config.json (`glassformer train` makes one)")
+    if missing := [name for name in FILES if name not in present]:
+        raise GlassformerError(f"{folder}: {', '.join(missing)} is missing from the model folder; copy it again whole")
+    config = _read_config(folder / "config.json")
+    tokenizer = TextTokenizer.load(folder / "tokenizer.json")
+    if tokenizer.vocab_size != config.vocab_size:
+        raise GlassformerError(
+            f"{folder}: tokenizer.json has {tokenizer.vocab_size} tokens where config.json says {config.vocab_size}; "
+            "the files come from different models"
+        )
+    model = Classifier(config.model, config.vocab_size, len(config.labels))
+    _load_weights(model, folder / "model.safetensors")
+    metrics_file = folder / "metrics.json"
+    metrics = json.loads(metrics_file.read_text(encoding="utf-8")) if metrics_file.is_file() else {}
+    return TrainedModel(config=config, model=model.eval(), tokenizer=tokenizer, metrics=metrics)
+
+
+def _read_config(path: Path) -> FolderConfig:
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise GlassformerError(f"{path} is not readable JSON ({error}); the file is damaged or cut short") from error
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise UsageError(f"{path.parent} is not a glassformer model folder: its config.json is of another program")
+    if raw.get("format_version", 0) > FORMAT_VERSION:
+        raise GlassformerError(
+            f"{path.parent} has format version {raw['format_version']}, and this glassformer reads up to "
+            f"{FORMAT_VERSION}; update glassformer"
+        )
+    try:
+        return FolderConfig.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise GlassformerError(f"{path}: {where}: {first['msg']}; the file is damaged") from error
+
+
+def _load_weights(model: Classifier, path: Path) -> None:
+    try:
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if expected != found:
+        odd = next(name for name in expected | found if expected.get(name) != found.get(name))
+        raise GlassformerError(
+            f"{path}: {odd} is {found.get(odd, 'absent')} where config.json implies {expected.get(odd, 'none')}; "
+            "the files come from different models"
+        )
+    with torch.no_grad():
+        model.load_state_dict(weights)

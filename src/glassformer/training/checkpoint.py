@@ -1,0 +1,104 @@
+"""A run frozen in the middle, in one safetensors file: resumed, it goes on exactly as if it had never stopped."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from glassformer.errors import GlassformerError
+
+
+@dataclass(kw_only=True)
+class RunState:
+    """How far a run has come. Everything here is plain numbers; tensors are kept beside it."""
+
+    epoch: int = 0
+    """Finished epochs."""
+    batch: int = 0
+    """Finished steps of the current epoch."""
+    step: int = 0
+    """Finished steps in all."""
+    best_epoch: int = 0
+    """The epoch whose weights are kept; 0 before the first."""
+    best_loss: float = math.inf
+    micro_batches: int = 1
+    """Parts that a batch is computed in; doubled when memory runs out."""
+    seconds: float = 0.0
+    """Time spent training, validation included."""
+    sums: dict[str, float] = field(default_factory=dict)
+    """Running totals of the current epoch."""
+    history: list[dict[str, float]] = field(default_factory=list)
+    """One row per finished epoch."""
+
+
+def save_checkpoint(
+    path: Path,
+    state: RunState,
+    model: nn.Module,
+    best: dict[str, Tensor],
+    optimizers: list[torch.optim.Optimizer],
+) -> None:
+    """Write everything that the next step depends on, aside first, then renamed."""
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
+    for number, optimizer in enumerate(optimizers):
+        for index, values in optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{index}.{name}": value for name, value in values.items()}
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    aside = path.with_suffix(".writing")
+    # A clone each: safetensors refuses tensors that share memory.
+    save_file(
+        {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()},
+        aside,
+        metadata={"state": json.dumps(asdict(state))},
+    )
+    aside.replace(path)
+
+
+def load_checkpoint(
+    path: Path, model: nn.Module, optimizers: list[torch.optim.Optimizer]
+) -> tuple[RunState, dict[str, Tensor]]:
+    """Put model, optimizers and random numbers back to where `save_checkpoint` found them.
+
+    Returns:
+        The run's state and the best weights so far.
+
+    Raises:
+        GlassformerError: the file is damaged or belongs to another model.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            state = RunState(**json.loads(file.metadata()["state"]))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        model.load_state_dict(_below("model", tensors))
+        for number, optimizer in enumerate(optimizers):
+            _load_optimizer(optimizer, _below(f"optimizer.{number}", tensors))
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise GlassformerError(f"{path} cannot be resumed ({error}); start the run anew with --overwrite") from error
+    torch.set_rng_state(tensors["random.cpu"])
+    if torch.cuda.is_available() and "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"])
+    return state, _below("best", tensors)
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    start = prefix + "."
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    per_parameter: dict[int, dict[str, Any]] = {}
+    for name, tensor in tensors.items():
+        index, key = name.split(".")
+        per_parameter.setdefault(int(index), {})[key] = tensor
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": per_parameter})

@@ -1,0 +1,42 @@
+"""Where a not-a-number came from, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+@torch.no_grad()
+def explain_not_a_number(model: nn.Module, inputs: Sequence[tuple[Tensor, Tensor]]) -> str:
+    """One sentence that names the first part of the model to blame: a weight, a layer's output, or only the gradient.
+
+    Args:
+        inputs: (token_ids, attention_mask) of the batches of the failing step; run again in float32.
+    """
+    for name, parameter in model.named_parameters():
+        if not parameter.isfinite().all():
+            return f"The weights {name} already hold values that are not finite."
+    culprits: list[str] = []
+
+    def watch(name: str) -> Any:
+        def hook(_module: nn.Module, _arguments: Any, output: Tensor) -> None:
+            if not output.isfinite().all():
+                culprits.append(name)
+
+        return hook
+
+    leaves = [(name, module) for name, module in model.named_modules() if name and not list(module.children())]
+    handles = [module.register_forward_hook(watch(name)) for name, module in leaves]
+    device = next(model.parameters()).device
+    try:
+        for token_ids, attention_mask in inputs:
+            model(token_ids.to(device), attention_mask.to(device))
+    finally:
+        for handle in handles:
+            handle.remove()
+    if culprits:
+        return f"The first layer whose output was not finite is {culprits[0]}."
+    return "Every layer's output is finite on this batch; it was the loss or a gradient that overflowed."

@@ -1,0 +1,173 @@
+"""A recipe: a whole run as a short TOML file, with any value overridable by its dotted name."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from glassformer.data.splits import ValidationConfig
+from glassformer.data.tokenizers import TokenizerConfig
+from glassformer.errors import UsageError
+from glassformer.models.config import PRESETS, ModelConfig
+from glassformer.training.config import TrainingConfig
+
+DEFAULT_PRESET = "small"
+
+
+class Recipe(BaseModel):
+    """Everything that decides a run except the data itself.
+
+    In a file `[model]` may begin with `preset = "small"`; the other keys of the section then change that preset.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    description: str = ""
+    validation: ValidationConfig = ValidationConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = PRESETS[DEFAULT_PRESET]
+    training: TrainingConfig = TrainingConfig()
+
+
+def shipped_recipes() -> dict[str, Path]:
+    """Name → file of every recipe that comes with glassformer."""
+    package = Path(__file__).parent.parent
+    installed, checkout = package / "recipes", package.parent.parent / "recipes"
+    folder = installed if installed.is_dir() else checkout
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def load_recipe(
+    name_or_path: str | None = None, *, preset: str | None = None, overrides: Mapping[str, Any] | None = None
+) -> Recipe:
+    """Read a recipe by name or path (None: the defaults), choose a preset, then apply overrides by dotted name.
+
+    Raises:
+        UsageError: no such recipe or preset, TOML that cannot be read, an unknown key (the nearest known one is named),
+            or a value that does not fit.
+    """
+    source, raw = "recipe", {}
+    if name_or_path is not None:
+        path = _find(name_or_path)
+        source = str(path)
+        raw = _read(path)
+    if preset is not None:
+        _section(raw, "model", source)["preset"] = preset
+    for dotted, value in (overrides or {}).items():
+        _override(raw, dotted, value)
+    _check_keys(raw, source)
+    model = dict(raw.get("model", {}))
+    chosen = model.pop("preset", DEFAULT_PRESET)
+    if chosen not in PRESETS:
+        raise UsageError(f"{source}: no preset {chosen!r}; there are {', '.join(PRESETS)}")
+    try:
+        return Recipe.model_validate(raw | {"model": PRESETS[chosen].model_dump() | model})
+    except ValidationError as error:
+        raise UsageError(f"{source}: {_in_words(error)}") from error
+
+
+def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
+    """`["training.epochs=3"]` → `{"training.epochs": 3}`; values are TOML, and a bare word is a string.
+
+    Raises:
+        UsageError: an assignment without `=`.
+    """
+    parsed: dict[str, Any] = {}
+    for assignment in assignments:
+        dotted, equals, text = assignment.partition("=")
+        if not equals or not dotted.strip():
+            raise UsageError(
+                f"--set {assignment}: write it as key=value, for example --set training.learning_rate=1e-3"
+            )
+        try:
+            parsed[dotted.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed[dotted.strip()] = text.strip()
+    return parsed
+
+
+def _find(name_or_path: str) -> Path:
+    shipped = shipped_recipes()
+    if name_or_path in shipped:
+        return shipped[name_or_path]
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    near = difflib.get_close_matches(name_or_path, shipped, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    raise UsageError(
+        f"--recipe {name_or_path}: neither a file nor a recipe by that name{hint}; there are {', '.join(shipped)}"
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not readable as TOML: {error}") from error
+
+
+def _section(raw: dict[str, Any], name: str, source: str) -> dict[str, Any]:
+    section = raw.setdefault(name, {})
+    if not isinstance(section, dict):
+        raise UsageError(f"{source}: {name} must be a section, [{name}], not a value")
+    return section
+
+
+def _override(raw: dict[str, Any], dotted: str, value: Any) -> None:
+    section, dot, key = dotted.partition(".")
+    if not dot:
+        raise UsageError(f"--set {dotted}: name the section too, for example training.{dotted}{_nearest(dotted)}")
+    _section(raw, section, "--set")[key] = value
+
+
+def _known_keys() -> dict[str, set[str]]:
+    sections = {
+        name: set(field.annotation.model_fields)
+        for name, field in Recipe.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+    }
+    sections["model"].add("preset")
+    return sections
+
+
+def _nearest(key: str) -> str:
+    dotted = [f"{section}.{name}" for section, names in _known_keys().items() for name in names]
+    by_name = {name.partition(".")[2]: name for name in dotted}
+    near = difflib.get_close_matches(key, dotted, n=1) or [
+        by_name[name] for name in difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1)
+    ]
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _check_keys(raw: dict[str, Any], source: str) -> None:
+    known = _known_keys()
+    for section, values in raw.items():
+        if section == "description":
+            continue
+        if section not in known:
+            near = difflib.get_close_matches(section, known, n=1)
+            hint = f" (did you mean [{near[0]}]?)" if near else ""
+            raise UsageError(f"{source}: unknown section [{section}]{hint}; there are {', '.join(known)}")
+        if not isinstance(values, dict):
+            raise UsageError(f"{source}: {section} must be a section, [{section}], not a value")
+        for key in values:
+            if key not in known[section]:
+                raise UsageError(f"{source}: unknown key {section}.{key}{_nearest(f'{section}.{key}')}")
+
+
+def _in_words(error: ValidationError) -> str:
+    """pydantic's findings, one clause each: `training.epochs = 'many': input should be a valid integer`."""
+    clauses = []
+    for found in error.errors():
+        where = ".".join(str(part) for part in found["loc"] if part != "dict[str,float]")
+        message = found["msg"].removeprefix("Value error, ")
+        value = found["input"]
+        shown = f" = {value!r}" if where and not isinstance(value, (dict, BaseModel)) else ""
+        clauses.append(f"{where}{shown}: {message[:1].lower()}{message[1:]}")
+    return "; ".join(clauses)

@@ -1,0 +1,279 @@
+"""One run: a labelled table in, a model folder out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import glassformer
+from glassformer.data.labels import LabelSet
+from glassformer.data.splits import Splits, fingerprint, make_splits
+from glassformer.data.store import TokenStore
+from glassformer.data.table import Dropped, Table
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import UsageError
+from glassformer.models.classifier import Classifier
+from glassformer.models.config import parameter_count
+from glassformer.prediction.calibration import fit_temperature
+from glassformer.prediction.model_folder import FolderConfig, TrainedModel, is_model_folder, save_model_folder
+from glassformer.prediction.scoring import score
+from glassformer.training.card import model_card
+from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer, TrainingData
+from glassformer.training.memory import keep_large_buffers
+from glassformer.training.objectives import class_weights
+from glassformer.training.recipe import Recipe
+
+CHECKPOINT_FOLDER = "checkpoint"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """The tables of a run. Only `train` is needed.
+
+    Attributes:
+        validation: its own table for early stopping, instead of a share of `train`.
+        test: texts that must not be trained on; nothing else is done with it.
+    """
+
+    train: Table
+    validation: Table | None = None
+    test: Table | None = None
+
+
+def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Refuse to lose an earlier run.
+
+    Raises:
+        UsageError: the folder holds a model or an unfinished run, and neither flag says what to do with it.
+    """
+    unfinished = (out / CHECKPOINT_FOLDER).is_dir()
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is a file; name a folder")
+    if resume and not unfinished:
+        state = "is finished" if is_model_folder(out) else "holds no unfinished run"
+        raise UsageError(f"--resume: {out} {state}; leave out --resume to start one")
+    if resume or overwrite:
+        return
+    if unfinished:
+        raise UsageError(f"{out} holds an unfinished run; --resume continues it, --overwrite starts anew")
+    if is_model_folder(out):
+        raise UsageError(f"{out} already holds a model; choose another --out, or --overwrite to replace it")
+    if out.is_dir() and any(out.iterdir()):
+        raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
+
+
+def train_classifier(
+    sources: Sources,
+    recipe: Recipe,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    device: str = "cpu",
+    observer: Observer | None = None,
+    on_prepared: Callable[[Splits, int], None] | None = None,
+) -> TrainedModel:
+    """Split, learn a vocabulary, encode, train, calibrate; with `out`, leave a model folder there.
+
+    Args:
+        resume: continue the unfinished run in `out`; data and recipe must be what they were.
+        device: a torch device.
+        on_prepared: hears of the splits and the number of parameters before training begins.
+
+    Raises:
+        UsageError: the data cannot be learned from, or `out` is taken.
+        Interrupted: on Ctrl-C; `out` can be resumed.
+        NotANumberError: training diverged; the best weights so far, if any, are in `out`.
+    """
+    keep_large_buffers()
+    observer = observer or Silent()
+    labels = LabelSet.from_table(sources.train)
+    splits = make_splits(
+        sources.train,
+        recipe.validation,
+        seed=recipe.training.seed,
+        validation=sources.validation,
+        test=sources.test,
+    )
+    encoded_labels = labels.encode(splits.train)
+    work = None
+    if out is not None:
+        prepare_out(out, resume=resume, overwrite=overwrite)
+        work = out / CHECKPOINT_FOLDER
+        _open_work(work, _identity(splits, recipe, labels), resume=resume)
+    tokenizer = _tokenizer(splits.train, recipe, work)
+    torch.manual_seed(recipe.training.seed)
+    try:
+        model = Classifier(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
+    except ValueError as error:
+        raise UsageError(f"recipe: model: {error}") from error
+    if on_prepared:
+        on_prepared(splits, parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names)))
+    validation = splits.validation
+    data = TrainingData(
+        train=_store(splits.train, tokenizer, work, "train"),
+        train_labels=encoded_labels,
+        validation=None if validation is None else _store(validation, tokenizer, work, "validation"),
+        validation_labels=None if validation is None else labels.encode(validation),
+        class_weights=class_weights(recipe.training, labels.names, encoded_labels, multilabel=labels.multilabel),
+        multilabel=labels.multilabel,
+    )
+    checkpoint = None if work is None else work / "state.safetensors"
+    trainer = Trainer(
+        model,
+        data,
+        recipe.training,
+        max_seq_len=recipe.model.max_seq_len,
+        checkpoint=checkpoint,
+        observer=observer,
+    )
+    if resume and checkpoint is not None and checkpoint.is_file():
+        trainer.resume()
+        observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
+
+    def finish() -> TrainedModel:
+        trained = _finished(trainer, tokenizer, labels, splits, recipe)
+        if out is not None:
+            save_model_folder(out, trained, card=model_card(trained))
+            shutil.rmtree(out / CHECKPOINT_FOLDER)
+        return trained
+
+    try:
+        trainer.run()
+    except NotANumberError as error:
+        if not trainer.best or out is None:
+            raise
+        model.load_state_dict(trainer.best)
+        finish()
+        raise NotANumberError(
+            f"{error} The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
+        ) from error
+    return finish()
+
+
+def _identity(splits: Splits, recipe: Recipe, labels: LabelSet) -> dict[str, Any]:
+    """What must not change between a run and its continuation."""
+    return {
+        "train": fingerprint(splits.train),
+        "validation": None if splits.validation is None else fingerprint(splits.validation),
+        "labels": list(labels.names),
+        "recipe": recipe.model_dump(mode="json"),
+    }
+
+
+def _open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
+    file = work / "run.json"
+    if resume and file.is_file():
+        before = json.loads(file.read_text(encoding="utf-8"))
+        if changed := _changes(before, identity):
+            raise UsageError(
+                f"--resume: {', '.join(changed)} changed since this run began; resume with the same data and recipe, "
+                "or start anew with --overwrite"
+            )
+        return
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    file.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
+    """Dotted names of the values that differ."""
+    changed: list[str] = []
+    for key in before.keys() | now.keys():
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            changed += _changes(old, new, f"{prefix}{key}.")
+        elif old != new:
+            changed.append(f"{prefix}{key}")
+    return sorted(changed)
+
+
+def _tokenizer(train: Table, recipe: Recipe, work: Path | None) -> TextTokenizer:
+    """The vocabulary of the training rows; a resumed run reads the one it began with."""
+    file = None if work is None else work / "tokenizer.json"
+    if file is not None and file.is_file():
+        return TextTokenizer.load(file)
+    tokenizer = TextTokenizer.train(train.frame["text"], recipe.tokenizer)
+    if file is not None:
+        aside = file.with_suffix(".writing")
+        tokenizer.save(aside)
+        aside.replace(file)
+    return tokenizer
+
+
+def _store(table: Table, tokenizer: TextTokenizer, work: Path | None, name: str) -> TokenStore:
+    texts = table.frame["text"]
+    if work is None:
+        return TokenStore.in_memory(tokenizer.encode(texts.to_list()))
+    try:
+        return TokenStore.open(work / name)
+    except FileNotFoundError:
+        return TokenStore.write(work / name, texts, tokenizer)
+
+
+def _finished(
+    trainer: Trainer, tokenizer: TextTokenizer, labels: LabelSet, splits: Splits, recipe: Recipe
+) -> TrainedModel:
+    """Calibrate on validation and put together what the model folder will hold."""
+    data, state = trainer.data, trainer.state
+    temperature = 1.0
+    if data.validation is not None and data.validation_labels is not None:
+        logits = score(
+            trainer.model, data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
+        )
+        temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
+    config = FolderConfig(
+        model=recipe.model,
+        vocab_size=tokenizer.vocab_size,
+        tokenizer=recipe.tokenizer,
+        labels=labels.names,
+        multilabel=labels.multilabel,
+        temperature=temperature,
+        data=_data_record(splits),
+        recipe=recipe.model_dump(mode="json"),
+        versions={
+            "glassformer": glassformer.__version__,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+        },
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        training_seconds=round(state.seconds, 2),
+    )
+    best = next((row for row in state.history if row["epoch"] == state.best_epoch), {})
+    metrics = {"best_epoch": state.best_epoch, "best": best, "history": state.history}
+    return TrainedModel(config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=metrics)
+
+
+def _data_record(splits: Splits) -> dict[str, Any]:
+    train, validation = splits.train, splits.validation
+    dropped = [*train.dropped, *(validation.dropped if validation else ())]
+    return {
+        "source": train.source,
+        "text_column": train.text_column,
+        "label_column": train.label_column,
+        "rows": train.frame.height,
+        "validation_rows": 0 if validation is None else validation.frame.height,
+        "fingerprint": fingerprint(train),
+        "dropped": [_dropped_record(one) for one in dropped],
+        "notes": list(splits.notes),
+    }
+
+
+def _dropped_record(dropped: Dropped) -> dict[str, Any]:
+    return {"reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}
+
+
+def as_labels(trained: TrainedModel, labels: tuple[Any, ...]) -> TrainedModel:
+    """The same model answering with other label values, in the same order (the Python API keeps the caller's types)."""
+    return dataclasses.replace(trained, config=trained.config.model_copy(update={"labels": labels}))

@@ -1,0 +1,19 @@
+"""The learning rate over the course of training."""
+
+from __future__ import annotations
+
+import math
+
+from glassformer.training.config import TrainingConfig
+
+
+def learning_rate(config: TrainingConfig, progress: float) -> float:
+    """The rate after the share `progress` (0 … 1) of training: a linear rise, then the schedule's way down.
+
+    Cosine falls to 0 as (1 + cos πx)/2 (Loshchilov & Hutter 2017, eq. 5), linear as 1 − x, constant not at all.
+    """
+    if progress < config.warmup:
+        return config.learning_rate * progress / config.warmup
+    x = (progress - config.warmup) / (1 - config.warmup)
+    factor = {"cosine": (1 + math.cos(math.pi * x)) / 2, "linear": 1 - x, "constant": 1.0}[config.schedule]
+    return config.learning_rate * factor
