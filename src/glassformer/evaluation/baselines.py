@@ -177,4 +177,5 @@ def word_pattern() -> re.Pattern[str]:
     `re` counts the vowel signs of Hindi, Tamil, Thai, … among the punctuation, so the marks are listed by hand.
     """
     marks = "".join(re.escape(c) for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c)[0] == "M")
-    return re.compile(rf"(?=[\w{UNSPACED}])[{UNSPACED}][{marks}]*|[^\W{UNSPACED}](?:[^\W{UNSPACED}]|[{marks}])*")
+    run = rf"[^\W{UNSPACED}]+"
+    return re.compile(rf"{run}(?:[{marks}]+(?:{run})?)*|(?=\w)[{UNSPACED}][{marks}]*")
