@@ -1,0 +1,140 @@
+"""The embedded data set `polarity`: short English opinions in which word order decides.
+
+They are **generated** by the small grammar below. No person wrote them, and no result on them says anything about real
+text. They show one thing: what a model that reads words in their order can do and a bag of words cannot. "The acting is
+dull, but the story is superb" is a favourable opinion; with the two adjectives exchanged it is not. Every word occurs
+nearly as often in favourable opinions as in unfavourable ones. So that pairs of neighbours tell little either, an
+adverb stands between a negation and what it negates, and an aside follows.
+
+Words that occur together in a test sentence (two judgements, or one judgement and its subject, as `_sentence` pairs
+them) are never paired in training, while every single word does occur there.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import polars as pl
+
+from glassformer.data.table import Table
+
+Option = TypeVar("Option")
+
+N_ROWS = {"train": 4_000, "test": 1_000}
+SEEDS = {"train": 1, "test": 2}
+ONE_IN = 5  # of the combinations of words, this share is kept for the test
+
+PRAISE = """good great superb charming funny moving clever fresh warm gripping elegant lovely witty brilliant
+    delightful touching wonderful thoughtful""".split()  # noqa: SIM905
+BLAME = """bad dull boring weak clumsy flat stale tedious awkward silly sad shallow bland dreadful annoying lifeless
+    awful tiresome""".split()  # noqa: SIM905
+PRAISED_AS = "masterpiece triumph gem treat".split()  # noqa: SIM905
+BLAMED_AS = "disaster failure mess flop".split()  # noqa: SIM905
+SUBJECTS = """acting story script plot music ending dialogue direction cast opening pacing humour editing premise
+    soundtrack finale narration staging photography choreography""".split()  # noqa: SIM905
+ADVERBS = "really truly very genuinely remarkably particularly".split()  # noqa: SIM905
+DEGREES = "real true complete".split()  # noqa: SIM905
+ASIDES = ("to be honest", "i must say", "for the most part", "all in all", "as a whole", "in my view", "if you ask me")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pattern:
+    """A sentence with one judgement `{x}` or two, `{x}` and `{y}`, of the subjects `{s}` and `{t}`.
+
+    The opinion is that of the judgement `decides`, or its opposite when `denied`. Two judgements either `agree` or not.
+    """
+
+    words: str
+    decides: Literal["x", "y"] = "x"
+    denied: bool = False
+    agree: bool = False
+
+
+PATTERNS = (
+    # one judgement: stated, denied, denied twice
+    Pattern(words="the {s} is {x}"),
+    Pattern(words="i find the {s} {x}"),
+    Pattern(words="the {s} seems {x}"),
+    Pattern(words="the {s} was {x}"),
+    Pattern(words="we all found the {s} {x}"),
+    Pattern(words="i call the {s} {x}"),
+    Pattern(words="the {s} is nothing but {x}"),
+    Pattern(words="it is not true that the {s} is not {x}"),
+    Pattern(words="nobody could say that the {s} is not {x}"),
+    Pattern(words="nobody could say that the {s} is {x}", denied=True),
+    Pattern(words="the {s} is not {x}", denied=True),
+    Pattern(words="the {s} is hardly {x}", denied=True),
+    Pattern(words="the {s} is anything but {x}", denied=True),
+    Pattern(words="the {s} is far from being {x}", denied=True),
+    Pattern(words="it is not at all the case that the {s} is {x}", denied=True),
+    # two that agree
+    Pattern(words="the {s} is {x}, and the {t} is {y}", agree=True),
+    Pattern(words="the {s} is {x}, more than that, it is {y}", agree=True),
+    Pattern(words="the {s} is {x}, and on top of that {y}", agree=True),
+    Pattern(words="the {s} is not only {x}, but also {y}", agree=True),
+    Pattern(words="the {s} is neither {x}, nor {y}", agree=True, denied=True),
+    Pattern(words="neither is the {s} {x}, nor is the {t} {y}", agree=True, denied=True),
+    # two opposites: the first decides
+    Pattern(words="the {s} is {x}, not {y}"),
+    Pattern(words="the {s} is {x}, and not in the least {y}"),
+    Pattern(words="the {s} is {x}, although the {t} is {y}"),
+    Pattern(words="the {s} is {x}, instead of being {y}"),
+    Pattern(words="i call the {s} {x}, others call it {y}"),
+    Pattern(words="in the end the {s} is {x}, at first it seems {y}"),
+    # two opposites: the second decides
+    Pattern(words="the {s} is not {x}, it is {y}", decides="y"),
+    Pattern(words="the {s} is {x}, but the {t} is {y}", decides="y"),
+    Pattern(words="although the {s} is {x}, the {t} is {y}", decides="y"),
+    Pattern(words="instead of being {x}, the {s} is {y}", decides="y"),
+    Pattern(words="others call the {s} {x}, i call it {y}", decides="y"),
+    Pattern(words="at first the {s} seems {x}, in the end it is {y}", decides="y"),
+)
+
+FAVOURABLE = PRAISE + PRAISED_AS
+UNFAVOURABLE = BLAME + BLAMED_AS
+NUMBER = {word: number for number, word in enumerate(FAVOURABLE + UNFAVOURABLE + SUBJECTS)}
+
+
+def generate(split: Literal["train", "test"]) -> Table:
+    """The 4,000 training or 1,000 test sentences, half "positive" and half "negative"; the same ones every time."""
+    rng = random.Random(SEEDS[split])
+    labels: dict[str, str] = {}
+    while len(labels) < N_ROWS[split]:
+        positive = len(labels) % 2 == 0
+        sentence = _sentence(rng, positive=positive, held_out=split == "test")
+        labels.setdefault(sentence, "positive" if positive else "negative")
+    frame = pl.DataFrame({"text": list(labels), "label": list(labels.values())}).with_row_index("row", offset=1)
+    return Table(
+        frame=frame,
+        source="polarity",
+        text_column="text",
+        label_column="label",
+        notes=("polarity is generated by a small grammar; it is no real text",),
+    )
+
+
+def _sentence(rng: random.Random, *, positive: bool, held_out: bool) -> str:
+    pattern = _pick(rng, PATTERNS)
+    decisive, other = (FAVOURABLE, UNFAVOURABLE) if positive != pattern.denied else (UNFAVOURABLE, FAVOURABLE)
+    if pattern.agree:
+        other = decisive
+    while True:
+        s, t = _pick(rng, SUBJECTS), _pick(rng, SUBJECTS)
+        first, second = _pick(rng, decisive), _pick(rng, other)
+        partner = second if "{y}" in pattern.words else s
+        if s != t and first != second and ((NUMBER[first] + NUMBER[partner]) % ONE_IN == 0) == held_out:
+            break
+    x, y = (first, second) if pattern.decides == "x" else (second, first)
+    return pattern.words.format(s=s, t=t, x=_judgement(rng, x), y=_judgement(rng, y))
+
+
+def _judgement(rng: random.Random, word: str) -> str:
+    if word in PRAISED_AS or word in BLAMED_AS:
+        return f"a {_pick(rng, DEGREES)} {word}, {_pick(rng, ASIDES)}"
+    return f"{_pick(rng, ADVERBS)} {word}, {_pick(rng, ASIDES)}"
+
+
+def _pick(rng: random.Random, options: Sequence[Option]) -> Option:
+    """`rng.choice`, but by `random()`, the one method whose numbers Python promises never to change."""
+    return options[int(rng.random() * len(options))]
