@@ -1,0 +1,149 @@
+"""What the authors of the known data sets publish, fetched, verified, and laid out as Parquet files in one folder.
+
+Archives are read as streams: nothing in them is executed, and none of their paths is ever written to.
+"""
+
+import ast
+import csv
+import hashlib
+import http.client
+import io
+import json
+import re
+import tarfile
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from glassformer.data.rows import read_batches
+from glassformer.errors import GlassformerError
+
+CHUNK = 2**18  # bytes
+ZHOU_ROWS = "5528c551f2387b421d83d619689c898a324212023e7ae1e6a31df6ecb2c284d0"  # SHA-256 of both splits as JSON
+IMDB_LABELS = {"neg": 0, "pos": 1, "unsup": -1}
+IMDB_REVIEW = re.compile(r"aclImdb/(?P<split>train|test)/(?P<kind>neg|pos|unsup)/(?P<number>\d+)_(?P<rating>\d+)\.txt")
+IMDB_ADDRESSES = re.compile(r"aclImdb/(?P<split>train|test)/urls_(?P<kind>neg|pos|unsup)\.txt")
+
+Progress = Callable[[int, int | None], None]
+
+
+def fetch(url: str, target: Path, progress: Progress) -> None:
+    """Downloads to `target`; `progress` is called with the bytes so far and in total (None when not announced).
+
+    Raises `GlassformerError` when the server cannot be reached or stops early.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as file:
+            announced = answer.headers.get("Content-Length")
+            total = int(announced) if announced else None
+            done = 0
+            while chunk := answer.read(CHUNK):
+                file.write(chunk)
+                done += len(chunk)
+                progress(done, total)
+        if total is not None and done != total:
+            raise OSError(f"the connection ended after {done} of {total} bytes")
+    except (OSError, http.client.HTTPException) as error:
+        target.unlink(missing_ok=True)
+        raise GlassformerError(
+            f"{url} could not be downloaded: {error}. Try again, or download it by other means and name it with --from."
+        ) from error
+
+
+def verify(path: Path, checksum: str) -> None:
+    """Compares a file with "md5:…" or "sha256:…"; raises `GlassformerError` when it is another file."""
+    algorithm, expected = checksum.split(":")
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, algorithm).hexdigest()
+    if found != expected:
+        raise GlassformerError(
+            f"{path.name} is not the published file, or it is damaged: its {algorithm} is {found}, expected {expected}."
+        )
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Written aside, then renamed."""
+    aside = path.with_name(path.name + ".part")
+    frame.write_parquet(aside)
+    aside.replace(path)
+
+
+def unpack_zhou(source: Path, folder: Path) -> None:
+    """`train_data = {text: truth, …}` and `test_data = …`, read as literals and never executed."""
+    try:
+        literals = {
+            node.targets[0].id: ast.literal_eval(node.value)
+            for node in ast.parse(source.read_bytes()).body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
+        splits = {split: literals[f"{split}_data"] for split in ("train", "test")}
+        if hashlib.sha256(json.dumps(list(splits.values())).encode()).hexdigest() != ZHOU_ROWS:
+            raise ValueError("other rows")
+    except (SyntaxError, ValueError, TypeError, KeyError) as error:
+        raise GlassformerError(
+            f"{source.name} does not hold the 58 training and 20 test rows expected: {error}"
+        ) from error
+    for split, rows in splits.items():
+        frame = pl.DataFrame({"text": list(rows), "label": [int(truth) for truth in rows.values()]})
+        write_parquet(frame, folder / f"{split}.parquet")
+
+
+def unpack_disaster_tweets(source: Path, folder: Path) -> None:
+    """The competition's train.csv: id, keyword, location, text, target."""
+    frame = pl.concat(read_batches(source, rows_per_batch=CHUNK))
+    write_parquet(frame.with_columns(pl.col("target").cast(pl.Int64).alias("label")), folder / "train.parquet")
+
+
+def unpack_imdb(source: Path, folder: Path) -> None:
+    """One text file for each review, its rating in its name; the film is the line of the same number in urls_*.txt."""
+    reviews: dict[str, list[tuple[int, int, int, str, str]]] = {"train": [], "test": [], "unsup": []}
+    films: dict[str, list[str | None]] = {}
+    with tarfile.open(source, "r|gz") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is None:
+                continue
+            if found := IMDB_REVIEW.fullmatch(member.name):
+                kind, number, rating = found["kind"], int(found["number"]), int(found["rating"])
+                file = member.name.removeprefix("aclImdb/")
+                rows = reviews["unsup" if kind == "unsup" else found["split"]]
+                rows.append((IMDB_LABELS[kind], number, rating, file, content.read().decode()))
+            elif found := IMDB_ADDRESSES.fullmatch(member.name):
+                addresses = (re.search(r"/title/(tt\d+)", line) for line in content.read().decode().splitlines())
+                films[f"{found['split']}/{found['kind']}"] = [address and address[1] for address in addresses]
+    for split, rows in reviews.items():
+        rows.sort()
+        labels, numbers, ratings, files, texts = zip(*rows, strict=True)
+        movies = [films[file.rsplit("/", 1)[0]][number] for file, number in zip(files, numbers, strict=True)]
+        columns = {"text": texts, "label": labels, "rating": ratings, "movie": movies, "file": files}
+        write_parquet(pl.DataFrame(columns), folder / f"{split}.parquet")
+
+
+def unpack_sentiment140(source: Path, folder: Path) -> None:
+    """Two CSV files without a header: polarity (0, 2, 4), id, date, query, user, text; in Latin-1."""
+    with zipfile.ZipFile(source) as archive:
+        with archive.open("training.1600000.processed.noemoticon.csv") as file:
+            train = _tweets(file).select("text", "label", "tweet_id", "date")
+        with archive.open("testdata.manual.2009.06.14.csv") as file:
+            manual = _tweets(file).select("text", "label", "polarity", "query")
+    write_parquet(train, folder / "train.parquet")
+    write_parquet(manual, folder / "manual498.parquet")
+    write_parquet(manual.filter(pl.col("polarity") != 2), folder / "manual359.parquet")
+
+
+def _tweets(file: IO[bytes]) -> pl.DataFrame:
+    lines: Iterable[str] = io.TextIOWrapper(file, encoding="latin-1", newline="")
+    names = ("polarity", "tweet_id", "date", "query", "user", "text")
+    columns: tuple[list[str], ...] = tuple([] for _ in names)
+    for row in csv.reader(lines, strict=True):
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
+    return frame.with_columns(
+        pl.col("polarity", "tweet_id").cast(pl.Int64),
+        pl.col("polarity").replace_strict({"0": 0, "2": -1, "4": 1}, return_dtype=pl.Int64).alias("label"),
+    )
