@@ -68,9 +68,10 @@ def read_table(
     ]
     frame = pl.concat(frames).with_row_index("row", offset=1)
     if group is not None and frame["group"].has_nulls():
+        rows = frame.filter(pl.col("group").is_null())["row"].to_list()
         raise UsageError(
-            f"{source}: {row_list(frame.filter(pl.col('group').is_null())['row'].to_list())} without a value in the "
-            f"group column {group!r}. Fill it in, or remove these rows."
+            f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the group column {group!r}. "
+            f"Fill it in, or remove these rows."
         )
     if labelled and multilabel is None:
         _refuse_lists(frame, f"{source}, column {columns.label!r}")
@@ -109,19 +110,18 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
     wanted = {"text": columns.text, "label": columns.label, "group": group}
     present = {name: column for name, column in wanted.items() if column is not None}
     batch = with_columns(batch, list(dict.fromkeys(present.values())))
-    return pl.DataFrame(
-        {
-            name: _split_labels(batch[column], separator)
-            if name == "label" and separator is not None
-            else _tidy_labels(batch[column])
-            if name == "label"
-            else batch[column].cast(pl.String)
-            for name, column in present.items()
-        }
-    )
+    in_use = {}
+    for name, column in present.items():
+        if name == "text":
+            in_use[name] = batch[column].cast(pl.String)
+        elif name == "label" and separator is not None:
+            in_use[name] = _split_labels(batch[column], separator)
+        else:
+            in_use[name] = _tidy_values(batch[column])
+    return pl.DataFrame(in_use)
 
 
-def _tidy_labels(values: pl.Series) -> pl.Series:
+def _tidy_values(values: pl.Series) -> pl.Series:
     """Stripped strings without the ".0" of whole floats; null where there is none."""
     if values.dtype == pl.List:
         raise UsageError(

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from glassformer.evaluation.calibration import N_BINS
 from glassformer.evaluation.charts import Series, accuracy_chart, axis, heat_map, line_chart, reliability_chart
+from glassformer.evaluation.reliability import N_BINS
 from glassformer.evaluation.result import Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, share, signed
 

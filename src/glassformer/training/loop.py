@@ -34,7 +34,7 @@ from glassformer.training.schedules import learning_rate
 _CHECKPOINT_SECONDS = 30.0
 
 
-class Interrupted(GlassformerError):  # noqa: N818 (an event, not a mistake)
+class InterruptedTraining(GlassformerError):  # noqa: N818 (an event, not a mistake)
     """The user asked to stop; the run is saved and can be resumed."""
 
 
@@ -124,7 +124,7 @@ class Trainer:
         """Train to the end, leave the best weights in the model, and return one row of figures per epoch.
 
         Raises:
-            Interrupted: on Ctrl-C, after the run was saved.
+            InterruptedTraining: on Ctrl-C, after the run was saved.
             NotANumberError: the loss or its gradient was not finite.
         """
         with _ctrl_c() as stop:
@@ -154,7 +154,7 @@ class Trainer:
             self.observer.on_step(self._report(len(groups), batches, texts_here / (now - began)))
             if stop.is_set():
                 self._save()
-                raise Interrupted("stopped by Ctrl-C")
+                raise InterruptedTraining("stopped by Ctrl-C")
             if now - last_saved > _CHECKPOINT_SECONDS:
                 self._save()
                 last_saved = time.perf_counter()

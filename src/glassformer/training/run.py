@@ -7,7 +7,6 @@ import json
 import platform
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,22 +31,9 @@ from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.recipe import Recipe
+from glassformer.training.sources import SourceConfig, Sources
 
 CHECKPOINT_FOLDER = "checkpoint"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sources:
-    """The tables of a run. Only `train` is needed.
-
-    Attributes:
-        validation: its own table for early stopping, instead of a share of `train`.
-        test: texts that must not be trained on; nothing else is done with it.
-    """
-
-    train: Table
-    validation: Table | None = None
-    test: Table | None = None
 
 
 def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
@@ -76,6 +62,7 @@ def train_classifier(
     sources: Sources,
     recipe: Recipe,
     *,
+    source: SourceConfig | None = None,
     out: Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -86,13 +73,14 @@ def train_classifier(
     """Split, learn a vocabulary, encode, train, calibrate; with `out`, leave a model folder there.
 
     Args:
+        source: what `sources` was read from, kept in the model folder so that its rows can be found again.
         resume: continue the unfinished run in `out`; data and recipe must be what they were.
         device: a torch device.
         on_prepared: hears of the splits and the number of parameters before training begins.
 
     Raises:
         UsageError: the data cannot be learned from, or `out` is taken.
-        Interrupted: on Ctrl-C; `out` can be resumed.
+        InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
     keep_large_buffers()
@@ -142,7 +130,7 @@ def train_classifier(
         observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
 
     def finish() -> TrainedModel:
-        trained = _finished(trainer, tokenizer, labels, splits, recipe)
+        trained = _finished(trainer, tokenizer, labels, splits, recipe, source)
         if out is not None:
             save_model_folder(out, trained, card=model_card(trained))
             shutil.rmtree(out / CHECKPOINT_FOLDER)
@@ -222,7 +210,12 @@ def _store(table: Table, tokenizer: TextTokenizer, work: Path | None, name: str)
 
 
 def _finished(
-    trainer: Trainer, tokenizer: TextTokenizer, labels: LabelSet, splits: Splits, recipe: Recipe
+    trainer: Trainer,
+    tokenizer: TextTokenizer,
+    labels: LabelSet,
+    splits: Splits,
+    recipe: Recipe,
+    source: SourceConfig | None,
 ) -> TrainedModel:
     """Calibrate on validation and put together what the model folder will hold."""
     data, state = trainer.data, trainer.state
@@ -239,7 +232,7 @@ def _finished(
         labels=labels.names,
         multilabel=labels.multilabel,
         temperature=temperature,
-        data=_data_record(splits),
+        data=_data_record(splits, source),
         recipe=recipe.model_dump(mode="json"),
         versions={
             "glassformer": glassformer.__version__,
@@ -255,11 +248,12 @@ def _finished(
     return TrainedModel(config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=metrics)
 
 
-def _data_record(splits: Splits) -> dict[str, Any]:
+def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
     train, validation = splits.train, splits.validation
     dropped = [*train.dropped, *(validation.dropped if validation else ())]
     return {
         "source": train.source,
+        "read_as": None if source is None else source.model_dump(),
         "text_column": train.text_column,
         "label_column": train.label_column,
         "rows": train.frame.height,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
-from glassformer.evaluation.calibration import N_BINS, confidences, fit_temperature, probabilities, reliability
+from glassformer.prediction.calibration import fit_temperature, probabilities
 
 
 @pytest.mark.parametrize("truth", [0.4, 1.0, 2.5])
@@ -44,22 +44,3 @@ def test_a_temperature_never_changes_an_answer(seed: int, temperature: float) ->
     cooled = probabilities(logits, temperature=temperature, multilabel=False)
     np.testing.assert_array_equal(plain.argmax(axis=1), cooled.argmax(axis=1))
     np.testing.assert_allclose(cooled.sum(axis=1), 1)
-
-
-def test_ece_hand_worked() -> None:
-    # .9, .95 in one bin (mean .925, half right), .55 in another (right): (2 · |.5 − .925| + 1 · |1 − .55|) / 3
-    found = reliability(np.array([0.95, 0.94, 0.55]), np.array([True, False, True]))
-    assert found.ece == pytest.approx((abs(1 - 0.95 - 0.94) + 0.45) / 3)
-    assert [one.count for one in found.bins] == [0] * 8 + [1] + [0] * 5 + [2]
-
-
-def test_the_edges_of_confidence_have_a_bin() -> None:
-    found = reliability(np.array([0.0, 1.0]), np.array([False, True]))
-    assert found.ece == 0
-    assert found.bins[0].count == found.bins[N_BINS - 1].count == 1
-
-
-def test_several_labels_give_one_decision_each() -> None:
-    sure, right = confidences(np.array([[0.9, 0.2]]), np.array([[1, 1]], dtype=np.uint8), True)
-    assert sure.tolist() == pytest.approx([0.9, 0.8])
-    assert right.tolist() == [True, False]

@@ -1,0 +1,79 @@
+"""`glassformer data`: the data sets known by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glassformer.cli.output import print_json, say
+
+app = typer.Typer(help="List the known data sets, or get one.", no_args_is_help=True, rich_markup_mode=None)
+
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder that holds them (else GLASSFORMER_DATA).")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+
+
+@app.command("list")
+def list_(data_dir: DataDir = None, json: Json = False) -> None:
+    """List the data sets that go by name, and whether they are on this machine."""
+    from glassformer.data.known import KNOWN, find
+
+    here = {name: not known.files or find(name, "train", data_dir) is not None for name, known in KNOWN.items()}
+    if json:
+        print_json(
+            {
+                "datasets": [
+                    {
+                        "name": name,
+                        "here": here[name],
+                        "title": known.title,
+                        "description": known.description,
+                        "splits": known.splits,
+                        "source": known.source_url,
+                        "checksum": known.checksum,
+                        "licence": known.licence,
+                        "citation": known.citation,
+                    }
+                    for name, known in KNOWN.items()
+                ]
+            }
+        )
+        return
+    for name, known in KNOWN.items():
+        print(f"{name}  ({'here' if here[name] else f'not here: glassformer data get {name}'})")
+        print(f"    {known.title}. {known.description}")
+        print(f"    splits: {known.splits}")
+        print(f"    source: {known.source_url or known.by_hand or 'comes with glassformer'}")
+        print(f"    licence: {known.licence}")
+        print(f"    cite: {known.citation}")
+
+
+@app.command("get")
+def get(
+    name: Annotated[str, typer.Argument(help="A known data set.")],
+    data_dir: DataDir = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="The published file, where you have it already.")] = None,
+    json: Json = False,
+) -> None:
+    """Download a data set, verify it and lay it out."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from glassformer.data.known import download
+
+    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        folder = download(
+            name,
+            data_dir,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            from_file=from_,
+        )
+    if json:
+        print_json({"name": name, "folder": str(folder)})
+    else:
+        print(folder)
+    say(f"next: glassformer train {name} --out runs/{name}")

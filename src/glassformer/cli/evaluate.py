@@ -1,0 +1,100 @@
+"""`glassformer evaluate`: how good is it, beside a strong baseline on the same rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.output import duration, human_count, print_json, say
+
+if TYPE_CHECKING:
+    from glassformer.evaluation.result import Evaluation
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
+    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
+    multilabel: Annotated[str | None, typer.Option(help="Separator of several labels (else as in training).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html and metrics.json (else MODEL/evaluation).")
+    ] = None,
+    train: Annotated[str | None, typer.Option(help="The training table, if it has moved since.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
+    from glassformer.evaluation.evaluate_model import evaluate_model
+    from glassformer.evaluation.report import write_report
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.predictor import Predictor
+
+    predictor = Predictor.load(model, device=choose_device(device))
+    evaluation = evaluate_model(
+        predictor,
+        model,
+        data,
+        text=text,
+        label=label,
+        multilabel=multilabel,
+        train=train,
+        data_dir=data_dir,
+        command=" ".join(["glassformer", *sys.argv[1:]]),
+        say=say,
+    )
+    folder = out or model / "evaluation"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_report(folder / "report.html", evaluation, predictor.trained.metrics.get("history"))
+    aside = folder / ".metrics.json.writing"
+    aside.write_text(evaluation.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    aside.replace(folder / "metrics.json")
+    if json:
+        print_json(evaluation.model_dump(mode="json"))
+        return
+    _show(evaluation)
+    print(f"\nreport: {folder / 'report.html'}    figures: {folder / 'metrics.json'}")
+
+
+def _show(evaluation: Evaluation) -> None:
+    """The duel as a table, then the verdict in one sentence."""
+    metrics = evaluation.metrics
+    print(f"{evaluation.data.source}: {human_count(metrics.rows)} texts\n")
+    heads = ("", "accuracy", "95% interval", "macro F1", "log loss", "trained in", "answers in", "size")
+    lines = [heads]
+    for one in (*reversed(evaluation.duel.baselines), evaluation.duel.model):
+        accuracy = one.metrics.accuracy
+        lines.append(
+            (
+                one.name,
+                f"{accuracy.value:.4f}",
+                f"{accuracy.low:.4f}-{accuracy.high:.4f}",
+                f"{one.metrics.macro_f1.value:.4f}",
+                f"{one.metrics.log_loss:.4f}",
+                "" if one.fit_seconds is None else duration(one.fit_seconds),
+                "" if one.predict_seconds is None else duration(one.predict_seconds),
+                "" if one.size_bytes is None else f"{one.size_bytes / 1e6:.1f} MB",
+            )
+        )
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        cells = [
+            line[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+        ]
+        print("  ".join(cells).rstrip())
+    before, after = evaluation.calibration.before.ece, evaluation.calibration.after.ece
+    auc = "" if metrics.roc_auc is None else f"ROC-AUC {metrics.roc_auc:.4f}, "
+    print(
+        f"\n{auc}calibration error {after:.4f} "
+        f"({before:.4f} before the temperature of {evaluation.calibration.temperature:.2f})"
+    )
+    print(evaluation.duel.verdict)
+    for note in evaluation.notes:
+        say(f"note: {note}")
+    for dropped in evaluation.dropped:
+        say(f"left out: {human_count(dropped.count)} rows, {dropped.reason}")

@@ -1,0 +1,30 @@
+"""What every command shares: results on standard output, everything else on standard error, errors as one sentence."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+
+def say(text: str) -> None:
+    """A message for the person, on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_json(document: Any) -> None:
+    """The one JSON document of a command, on standard output."""
+    print(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def human_count(number: int) -> str:
+    """1,234,567 as it is read aloud in tables."""
+    return f"{number:,}"
+
+
+def duration(seconds: float) -> str:
+    """75.2 → `1 min 15 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,34 @@
+"""`glassformer recipes`: the whole runs that come with glassformer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from glassformer.cli.output import print_json
+
+
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="Show this recipe whole.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """List the recipes, or show one."""
+    from glassformer.errors import UsageError
+    from glassformer.training.recipe import load_recipe, shipped_recipes
+
+    shipped = shipped_recipes()
+    if name is not None:
+        if name not in shipped:
+            raise UsageError(f"no recipe {name!r}; there are {', '.join(shipped)}")
+        if json:
+            print_json({"name": name, "recipe": load_recipe(name).model_dump(mode="json")})
+        else:
+            print(shipped[name].read_text(encoding="utf-8"), end="")
+        return
+    described = {one: load_recipe(one).description for one in shipped}
+    if json:
+        print_json({"recipes": [{"name": one, "description": text} for one, text in described.items()]})
+        return
+    for one, text in described.items():
+        print(f"{one:<16} {text}")

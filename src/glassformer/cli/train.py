@@ -1,0 +1,105 @@
+"""`glassformer train`: a labelled table in, a model folder out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.output import duration, human_count, print_json, say
+
+if TYPE_CHECKING:
+    from glassformer.data.splits import Splits
+    from glassformer.training.recipe import Recipe
+
+
+def train(
+    data: Annotated[str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or a known data set.")],
+    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
+    multilabel: Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")] = None,
+    test: Annotated[str | None, typer.Option(help="A table whose texts must not be trained on.")] = None,
+    validation: Annotated[str | None, typer.Option(help="A table for early stopping, instead of a share.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column whose groups stay whole in validation.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
+    preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="section.key=value; may be repeated.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=…")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Train a classifier from scratch."""
+    from glassformer.cli.live import LiveView
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.loop import InterruptedTraining
+    from glassformer.training.recipe import load_recipe, parse_overrides
+    from glassformer.training.run import prepare_out, train_classifier
+    from glassformer.training.sources import SourceConfig, read_sources
+
+    overrides = parse_overrides(set_ or [])
+    given = {"training.seed": seed, "validation.file": validation, "validation.group": group}
+    overrides |= {key: value for key, value in given.items() if value is not None}
+    chosen = load_recipe(recipe, preset=preset, overrides=overrides)
+    target = choose_device(device)
+    prepare_out(out, resume=resume, overwrite=overwrite)
+    source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel)
+    sources = read_sources(source, chosen.validation, data_dir)
+    with LiveView() as view:
+        try:
+            trained = train_classifier(
+                sources,
+                chosen,
+                source=source,
+                out=out,
+                resume=resume,
+                overwrite=overwrite,
+                device=target,
+                observer=view,
+                on_prepared=lambda splits, parameters: _introduce(splits, chosen, parameters, target),
+            )
+        except InterruptedTraining as error:
+            command = " ".join(["glassformer", *(arg for arg in sys.argv[1:] if arg != "--overwrite")])
+            again = command if "--resume" in sys.argv else f"{command} --resume"
+            raise InterruptedTraining(f"stopped; the run is saved in {out}. Continue it with:\n  {again}") from error
+    best = trained.metrics["best"]
+    if json:
+        print_json(
+            {
+                "model": str(out),
+                "labels": list(trained.config.labels),
+                "temperature": trained.config.temperature,
+                "training_seconds": trained.config.training_seconds,
+                "data": trained.config.data,
+                "best": best,
+                "history": trained.metrics["history"],
+            }
+        )
+        return
+    measured = (
+        f"validation accuracy {best['validation_accuracy']:.4f} in epoch {trained.metrics['best_epoch']}"
+        if "validation_accuracy" in best
+        else f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
+    )
+    print(f"{out}: {measured}, trained in {duration(trained.config.training_seconds)}")
+    say(f'next: glassformer predict {out} "a text"    glassformer evaluate {out} TEST_TABLE')
+
+
+def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> None:
+    train, held_out = splits.train, splits.validation
+    say(f"data: {train.source}, {human_count(train.frame.height)} rows to train on")
+    for note in [*train.notes, *splits.notes]:
+        say(f"  {note}")
+    for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
+        shown = ", ".join(map(str, dropped.rows[:5])) + (", …" if len(dropped.rows) > 5 else "")
+        say(f"  left out: {human_count(len(dropped.rows))} rows, {dropped.reason} (row {shown})")
+    model = recipe.model
+    say(
+        f"model: {human_count(parameters)} parameters ({model.n_layers} blocks, width {model.d_model}, "
+        f"window {model.max_seq_len} tokens), on {device}"
+    )

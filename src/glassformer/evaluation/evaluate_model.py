@@ -1,0 +1,206 @@
+"""Measure a model folder on a labelled table, beside baselines trained on the rows that the model was trained on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import JsonValue
+
+from glassformer.data.known import KNOWN, resolve
+from glassformer.data.labels import conflicting_rows
+from glassformer.data.splits import fingerprint, make_splits
+from glassformer.data.store import TokenStore
+from glassformer.data.table import Table
+from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.errors import UsageError
+from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+from glassformer.models.config import parameter_count
+from glassformer.prediction.model_folder import FILES, FolderConfig, TrainedModel
+from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.scoring import score
+from glassformer.training.recipe import Recipe
+from glassformer.training.sources import SourceConfig, read_sources
+
+Say = Callable[[str], None]
+
+
+def evaluate_model(
+    predictor: Predictor,
+    folder: Path,
+    data: str,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    multilabel: str | None = None,
+    train: str | None = None,
+    data_dir: Path | None = None,
+    command: str = "",
+    say: Say = lambda _: None,
+) -> Evaluation:
+    """Read the table, answer it, refit the baselines on the model's own training rows, and measure them all.
+
+    Args:
+        folder: where the model was loaded from, for its size.
+        data: a file, or a known data set (its test split).
+        text, label, multilabel: how to read the table; where None, as the training table was read.
+        train: the training table, where it is no longer at the place that the model folder names.
+        say: hears what is going on.
+
+    Raises:
+        UsageError: the table cannot be read, or holds a label that the model does not know.
+    """
+    trained = predictor.trained
+    config = trained.config
+    read_as = None if config.data["read_as"] is None else SourceConfig.model_validate(config.data["read_as"])
+    table = _read(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
+    labels = trained.label_set.encode(table)
+    texts = table.frame["text"].to_list()
+    say(f"answering {len(texts):,} texts of {table.source}")
+    notes = [*table.notes]
+    if conflicts := conflicting_rows(table):
+        notes.append(f"{len(conflicts)} texts occur with different labels, so no model can get all of them right")
+    began = time.perf_counter()
+    store = TokenStore.in_memory(trained.tokenizer.encode(texts))
+    logits = score(trained.model, store, max_seq_len=config.model.max_seq_len, n_classes=trained.n_classes)
+    predict_seconds = time.perf_counter() - began
+    notes += _reading_notes(store, config)
+    baselines: list[BaselineOutcome] = []
+    rows = _training_rows(trained, read_as, train, data_dir)
+    if isinstance(rows, str):
+        notes.append(rows)
+        say(rows)
+    else:
+        notes += _overlap(rows, table)
+        baselines = _run_baselines(rows, trained, texts, say)
+    return evaluate(
+        logits=logits,
+        labels=labels,
+        texts=texts,
+        rows=table.frame["row"].to_list(),
+        class_names=trained.label_set.names,
+        multilabel=config.multilabel,
+        temperature=config.temperature,
+        data=DataSummary(
+            source=table.source,
+            split="test" if data in KNOWN else "the whole table",
+            rows=len(texts),
+            sha256=fingerprint(table),
+            trained_on=config.data["source"],
+            training_rows=config.data["rows"],
+        ),
+        model=_model_summary(trained, folder),
+        baselines=baselines,
+        fit_seconds=config.training_seconds,
+        predict_seconds=predict_seconds,
+        size_bytes=sum((folder / name).stat().st_size for name in FILES),
+        dropped=[
+            DroppedRows(reason=one.reason, count=len(one.rows), first_rows=tuple(one.rows[:20]))
+            for one in table.dropped
+        ],
+        notes=notes,
+        seed=config.recipe["training"]["seed"],
+        command=command,
+    )
+
+
+def _read(
+    data: str,
+    read_as: SourceConfig | None,
+    data_dir: Path | None,
+    *,
+    text: str | None,
+    label: str | None,
+    multilabel: str | None,
+) -> Table:
+    """The table to measure on, read with the training table's columns where they were named then."""
+    same = read_as is not None and data not in KNOWN
+    table: Table = resolve(
+        data,
+        "test",
+        data_dir,
+        text=text or (read_as.text if same and read_as else None),
+        label=label or (read_as.label if same and read_as else None),
+        multilabel=multilabel or (read_as.multilabel if read_as else None),
+    )
+    return table
+
+
+def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
+    unknown = float(np.mean(store.tokens == UNKNOWN_ID)) if len(store.tokens) else 0.0
+    longer = int((store.lengths > config.model.max_seq_len - 1).sum())
+    notes = [f"{unknown:.1%} of the tokens are unknown to the vocabulary"]
+    if longer:
+        notes.append(
+            f"{longer:,} of {len(store):,} texts are longer than the window of {config.model.max_seq_len} tokens; "
+            "they were read in overlapping windows whose logits were averaged"
+        )
+    return notes
+
+
+def _training_rows(
+    trained: TrainedModel, read_as: SourceConfig | None, train: str | None, data_dir: Path | None
+) -> Table | str:
+    """The very rows that the model was trained on, or a sentence that says why they cannot be had."""
+    config = trained.config
+    without = "so no baseline could be trained beside the model"
+    if read_as is None:
+        return f"The model was trained from Python on rows in memory, {without}."
+    if train is not None:
+        read_as = read_as.model_copy(update={"train": train})
+    recipe = Recipe.model_validate(config.recipe)
+    try:
+        sources = read_sources(read_as, recipe.validation, data_dir)
+    except UsageError as error:
+        return f"The training rows cannot be read ({error}), {without}; name them with --train."
+    splits = make_splits(
+        sources.train,
+        recipe.validation,
+        seed=recipe.training.seed,
+        validation=sources.validation,
+        test=sources.test,
+    )
+    if fingerprint(splits.train) != config.data["fingerprint"]:
+        return (
+            f"{read_as.train} has changed since the model was trained on it, {without}; name the old one with --train."
+        )
+    return splits.train
+
+
+def _overlap(train: Table, table: Table) -> list[str]:
+    seen = set(train.frame["text"].str.strip_chars())
+    both = sum(text.strip() in seen for text in table.frame["text"])
+    return (
+        [f"{both:,} of the measured texts were also trained on; the figures flatter every contestant"] if both else []
+    )
+
+
+def _run_baselines(train: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:
+    multilabel, n_classes = trained.config.multilabel, trained.n_classes
+    train_texts, train_labels = train.frame["text"].to_list(), trained.label_set.encode(train)
+    say(f"training the baselines on the same {len(train_texts):,} rows")
+    return [
+        run_baseline(baseline, train_texts=train_texts, train_labels=train_labels, texts=texts)
+        for baseline in (MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel))
+    ]
+
+
+def _model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
+    config = trained.config
+    shape: dict[str, Any] = config.model.model_dump(mode="json")
+    return {
+        "name": folder.name,
+        "parameters": parameter_count(config.model, config.vocab_size, trained.n_classes),
+        "vocabulary": config.vocab_size,
+        "tokenizer": config.tokenizer.kind,
+        "shape": shape,
+        "training_seed": config.recipe["training"]["seed"],
+        "best_epoch": trained.metrics.get("best_epoch"),
+        "created": config.created,
+        "versions": dict(config.versions),
+    }

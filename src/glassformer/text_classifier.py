@@ -1,0 +1,193 @@
+"""The Python interface: a scikit-learn classifier of texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from glassformer.data.table import Dropped, Table
+from glassformer.errors import UsageError
+from glassformer.prediction.devices import choose_device
+from glassformer.prediction.model_folder import load_model_folder, save_model_folder
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.card import model_card
+from glassformer.training.loop import Observer
+from glassformer.training.recipe import DEFAULT_PRESET, load_recipe
+from glassformer.training.run import as_labels, train_classifier
+from glassformer.training.sources import Sources
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """A transformer trained from scratch on texts and their labels.
+
+        classifier = TextClassifier(preset="small").fit(texts, labels)
+        classifier.predict_proba(texts)
+        classifier.save("model")
+        TextClassifier.load("model")
+
+    Works in scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`.
+
+    Args:
+        preset: size of the model, `tiny`, `small` or `base`; None takes the recipe's.
+        recipe: a recipe by name or file; None is the default.
+        epochs, learning_rate, seed: the recipe's values of those names, where not None.
+        settings: any other values of the recipe by dotted name, `{"model.pooling": "max"}`.
+        device: `cpu`, `cuda`, `mps` or `auto`.
+        observer: hears how training goes (see `glassformer.training.loop.Observer`).
+
+    Attributes:
+        classes_: the labels, sorted; columns of `predict_proba` are in this order.
+        history_: one row of figures per epoch.
+    """
+
+    def __init__(
+        self,
+        preset: str | None = DEFAULT_PRESET,
+        *,
+        recipe: str | None = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        seed: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        observer: Observer | None = None,
+    ) -> None:
+        self.preset = preset
+        self.recipe = recipe
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.seed = seed
+        self.settings = settings
+        self.device = device
+        self.observer = observer
+
+    def fit(self, X: Sequence[str], y: Sequence[Any]) -> Self:  # noqa: N803 (scikit-learn's names)
+        """Train on texts `X` and their labels `y`, of any one type; lists of labels make a multi-label classifier.
+
+        A tenth of the rows is held out for early stopping where there are 200 or more (recipe section `[validation]`).
+
+        Raises:
+            UsageError: the sizes differ, a text is not a string, there is one class only, or a setting is unknown.
+        """
+        settings = dict(self.settings or {})
+        given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed}
+        settings |= {f"training.{key}": value for key, value in given.items() if value is not None}
+        recipe = load_recipe(self.recipe, preset=self.preset, overrides=settings)
+        table, by_name = _as_table(X, y)
+        trained = train_classifier(
+            Sources(train=table), recipe, device=choose_device(self.device), observer=self.observer
+        )
+        labels = tuple(by_name[str(name)] for name in trained.config.labels)
+        self._take(Predictor(as_labels(trained, labels), device=choose_device(self.device)))
+        return self
+
+    def _take(self, predictor: Predictor) -> None:
+        self.predictor_ = predictor
+        self.classes_ = np.array(predictor.trained.config.labels)
+        self.history_ = predictor.trained.metrics.get("history", [])
+
+    def predict_proba(self, X: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
+        """Calibrated probabilities (texts, classes) in the order of `classes_`."""
+        probs: np.ndarray[Any, np.dtype[np.float64]] = self._answer(X).probs.astype(np.float64)
+        return probs
+
+    def predict(self, X: Sequence[str]) -> Any:  # noqa: N803
+        """The label of each text as an array; for a multi-label classifier a list of lists."""
+        answers = self._answer(X)
+        if answers.multilabel:
+            return answers.predictions()
+        return self.classes_[answers.probs.argmax(axis=1)]
+
+    def unknown_words(self, X: Sequence[str]) -> Counter[str]:  # noqa: N803
+        """Words of the texts that the vocabulary lacks, with how often they occur."""
+        return self._answer(X).unknown
+
+    def _answer(self, texts: Sequence[str]) -> Any:
+        check_is_fitted(self, "predictor_")
+        return self.predictor_.answer(_as_texts(texts))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a model folder, the same as the command line's; an existing model there is replaced.
+
+        Raises:
+            UsageError: the labels are not text, numbers or truth values.
+        """
+        check_is_fitted(self, "predictor_")
+        trained = self.predictor_.trained
+        save_model_folder(Path(folder), trained, card=model_card(trained))
+        return Path(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "auto") -> TextClassifier:
+        """A classifier from a model folder, ready to answer.
+
+        Raises:
+            UsageError, GlassformerError: what `load_model_folder` raises.
+        """
+        classifier = cls(preset=None, device=device)
+        classifier._take(Predictor(load_model_folder(Path(folder)), device=choose_device(device)))
+        return classifier
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _as_texts(texts: Sequence[str]) -> list[str]:
+    listed = list(texts)
+    if isinstance(texts, str):
+        raise UsageError("give a list of texts, not one string")
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise UsageError(f"text {number} is {type(text).__name__}, not a string: {text!r}")
+    return listed
+
+
+def _as_table(texts: Sequence[str], labels: Sequence[Any]) -> tuple[Table, dict[str, Any]]:
+    """The rows as a table, and what each label's name stands for."""
+    listed, values = _as_texts(texts), [_plain(label) for label in labels]
+    if len(listed) != len(values):
+        raise UsageError(f"{len(listed)} texts but {len(values)} labels")
+    multilabel = any(isinstance(value, list) for value in values)
+    by_name: dict[str, Any] = {}
+    for value in values:
+        for one in value if multilabel else [value]:
+            if not isinstance(one, (str, int, float, bool)):
+                raise UsageError(f"a label is {type(one).__name__}; use text, numbers or truth values: {one!r}")
+            if by_name.setdefault(str(one), one) != one:
+                raise UsageError(f"the labels {by_name[str(one)]!r} and {one!r} look the same as text")
+    empty = [number for number, text in enumerate(listed, 1) if not text.strip()]
+    frame = pl.DataFrame(
+        {
+            "row": range(1, len(listed) + 1),
+            "text": listed,
+            "label": [[str(one) for one in value] if multilabel else str(value) for value in values],
+        },
+        schema={"row": pl.UInt32, "text": pl.String, "label": pl.List(pl.String) if multilabel else pl.String},
+    )
+    table = Table(
+        frame=frame.filter(pl.col("text").str.strip_chars() != ""),
+        source="rows in memory",
+        text_column="text",
+        label_column="label",
+        multilabel=multilabel,
+        dropped=(Dropped(reason="empty text", rows=empty),) if empty else (),
+    )
+    return table, by_name
+
+
+def _plain(label: Any) -> Any:
+    """NumPy's scalars and arrays as Python's own values."""
+    if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
+        return [_plain(one) for one in label]
+    return label.item() if isinstance(label, np.generic) else label

@@ -1,0 +1,61 @@
+"""Where the rows of a run come from, so that they can be read again: to resume, and to train a baseline on the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from glassformer.data.known import KNOWN, resolve
+from glassformer.data.splits import ValidationConfig
+from glassformer.data.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """The tables of a run. Only `train` is needed.
+
+    Attributes:
+        validation: its own table for early stopping, instead of a share of `train`.
+        test: texts that must not be trained on; nothing else is done with it.
+    """
+
+    train: Table
+    validation: Table | None = None
+    test: Table | None = None
+
+
+class SourceConfig(BaseModel):
+    """The tables of a run as the user named them: files, or known data sets by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    train: str
+    test: str | None = None
+    """A table whose texts must not be trained on. A known data set brings its own."""
+    text: str | None = None
+    label: str | None = None
+    multilabel: str | None = None
+    """Separator of several labels in one cell; None: one label per text."""
+
+
+def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: Path | None) -> Sources:
+    """Read every table of a run.
+
+    Raises:
+        UsageError: a table is missing or cannot be read.
+    """
+
+    def read(source: str, split: Literal["train", "test"], group: str | None = None) -> Table:
+        return resolve(
+            source, split, data_dir, text=config.text, label=config.label, group=group, multilabel=config.multilabel
+        )
+
+    test = config.test or (config.train if config.train in KNOWN else None)
+    return Sources(
+        train=read(config.train, "train", validation.group),
+        validation=None if validation.file is None else read(validation.file, "train"),
+        test=None if test is None else read(test, "test"),
+    )
