@@ -125,7 +125,7 @@ def _tidy_values(values: pl.Series) -> pl.Series:
     """Stripped strings without the ".0" of whole floats; null where there is none."""
     if values.dtype == pl.List:
         raise UsageError(
-            f"The label column {values.name!r} holds lists. For several labels per text add: --multilabel '|'"
+            f"The column {values.name!r} holds lists. For several labels per text add: --multilabel '|'"
         )
     if values.dtype.is_float():
         values = values.fill_nan(None)

@@ -1,0 +1,83 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from glassformer.data.labels import LabelSet, conflicting_rows
+from glassformer.data.table import Table
+from glassformer.errors import UsageError
+
+
+def table_of(labels: list[str] | list[list[str]], texts: list[str] | None = None) -> Table:
+    frame = pl.DataFrame({"text": texts or [f"text {n}" for n in range(len(labels))], "label": labels})
+    return Table(
+        frame=frame.with_row_index("row", offset=1),
+        source="a.csv",
+        text_column="text",
+        label_column="label",
+        multilabel=bool(labels) and isinstance(labels[0], list),
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["10", "9", "-1"], ("-1", "9", "10")),
+        (["10", "9", "b"], ("10", "9", "b")),
+        (["b", "B", "é", "a"], ("B", "a", "b", "é")),
+        (["nan", "1", "0"], ("0", "1", "nan")),
+    ],
+)
+def test_classes_are_ordered_by_size_or_code_point(labels: list[str], names: tuple[str, ...]) -> None:
+    label_set = LabelSet.from_table(table_of(labels * 2))
+    assert label_set.names == names
+    encoded = label_set.encode(table_of(labels))
+    assert encoded.dtype == np.int64
+    assert [names[number] for number in encoded] == labels
+
+
+def test_several_labels_are_encoded_as_ones_and_zeros() -> None:
+    table = table_of([["b", "a"], [], ["b"], ["a"], ["c", "a"], ["c"], []])
+    label_set = LabelSet.from_table(table)
+    assert label_set == LabelSet(names=("a", "b", "c"), multilabel=True)
+    encoded = label_set.encode(table)
+    assert encoded.dtype == np.uint8
+    assert encoded.tolist() == [[1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["x", "x", "x"], "every row has the label 'x'"),
+        (["x", "x", "y"], r"1 of 2 classes have a single row: 'y' \(row 3\).*at least two rows"),
+        ([str(n) for n in range(8)], r"8 of 8 .* and 3 more"),
+        ([["x"], ["x"], ["y"]], r"'y' \(row 3\)"),
+        ([[], [], []], "no text has a label"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(labels: list[str] | list[list[str]], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        LabelSet.from_table(table_of(labels))
+
+
+def test_one_label_that_a_text_has_or_not_can_be_learned() -> None:
+    assert LabelSet.from_table(table_of([["x"], [], ["x"]])).names == ("x",)
+
+
+def test_a_label_unseen_in_training_is_named_with_its_rows() -> None:
+    label_set = LabelSet(names=("x", "y"))
+    with pytest.raises(UsageError, match=r"a\.csv.*'z' \(rows 2 and 4\).*nor were 1 other labels.*Known: x, y\."):
+        label_set.encode(table_of(["x", "z", "y", "z", "w"]))
+    with pytest.raises(UsageError, match=r"'z' \(row 2\)"):
+        LabelSet(names=("x",), multilabel=True).encode(table_of([["x"], ["x", "z"]]))
+
+
+def test_one_and_several_labels_do_not_mix() -> None:
+    with pytest.raises(UsageError, match="several labels"):
+        LabelSet(names=("x", "y")).encode(table_of([["x"], ["y"]]))
+
+
+def test_equal_texts_with_different_labels_are_found() -> None:
+    texts = ["same", "other", " same ", "other", "same"]
+    assert conflicting_rows(table_of(["x", "y", "y", "y", "x"], texts)) == [[1, 3, 5]]
+    several = [["x", "y"], ["y"], ["y", "x"], [], ["x", "y"]]
+    assert conflicting_rows(table_of(several, texts)) == [[2, 4]]

@@ -1,0 +1,161 @@
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.data.rows import iterate_rows
+from glassformer.errors import UsageError
+
+PLAIN = b'text,label\n"one, with a comma",a\n"two\nlines",b\n\nthree,a\n'
+EXPECTED = {"text": ["one, with a comma", "two\nlines", "three"], "label": ["a", "b", "a"]}
+
+
+def rows_of(path: Path, content: bytes, *, rows_per_batch: int = 2) -> pl.DataFrame:
+    path.write_bytes(content)
+    return pl.concat(iterate_rows(path, rows_per_batch=rows_per_batch))
+
+
+def zipped(content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("inner.csv", content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"),
+    [
+        ("", bytes),
+        (".gz", gzip.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+        (".zip", zipped),
+    ],
+)
+def test_csv_is_read_plain_and_compressed(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+    assert rows_of(tmp_path / f"a.csv{suffix}", compress(PLAIN)).to_dict(as_series=False) == EXPECTED
+
+
+def test_every_format_gives_the_same_rows(tmp_path: Path) -> None:
+    frame = pl.DataFrame(EXPECTED)
+    frame.write_parquet(tmp_path / "a.parquet")
+    lines = "".join(json.dumps(row) + "\n" for row in frame.iter_rows(named=True)).encode()
+    for name, content in {
+        "a.parquet": (tmp_path / "a.parquet").read_bytes(),
+        "a.jsonl": lines,
+        "a.ndjson": lines,
+        "a.JSON": lines,
+        "a.tsv": b'text\tlabel\n"one, with a comma"\ta\n"two\nlines"\tb\nthree\ta\n',
+        "semicolon.csv": b'text;label\none, with a comma;a\n"two\nlines";b\nthree;a\n',
+        "bom.csv": b"\xef\xbb\xbf" + PLAIN,
+        "windows.csv": PLAIN.replace(b"\n", b"\r\n").replace(b"two\r\nlines", b"two\nlines"),
+    }.items():
+        assert rows_of(tmp_path / name, content).to_dict(as_series=False) == EXPECTED, name
+
+
+def test_batches_have_the_size_asked_for(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"text": [str(number) for number in range(7)]})
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_parquet(tmp_path / "a.parquet")
+    for name in ("a.csv", "a.parquet"):
+        batches = list(iterate_rows(tmp_path / name, rows_per_batch=3))
+        assert [batch.height for batch in batches] == [3, 3, 1]
+        assert pl.concat(batches).equals(frame)
+
+
+def test_a_stream_is_json_lines_or_csv_by_its_first_character() -> None:
+    as_csv = pl.concat(iterate_rows(io.BytesIO(b"text|n\nx|1\n"), rows_per_batch=5))
+    as_json = pl.concat(iterate_rows(io.BytesIO(b'{"text": "x", "n": 1}\n'), rows_per_batch=5))
+    assert as_csv.equals(as_json)
+
+
+def test_json_values_become_text(tmp_path: Path) -> None:
+    record = b'{"text": "\\u00e9", "yes": true, "none": null, "nan": NaN, "many": ["a", 1], "half": 0.5}\n'
+    row = rows_of(tmp_path / "a.jsonl", record).row(0, named=True)
+    assert row == {"text": "é", "yes": "true", "none": None, "nan": None, "many": '["a", 1]', "half": "0.5"}
+
+
+def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
+    frame = rows_of(tmp_path / "a.jsonl", b'{"a": "1", "b": "2"}\n{"b": "3"}\n{"a": "4"}\n', rows_per_batch=2)
+    assert frame.rows() == [("1", "2"), (None, "3"), ("4", None)]
+    with pytest.raises(UsageError, match="key 'c' appears for the first time after row 1"):
+        rows_of(tmp_path / "a.jsonl", b'{"a": "1"}\n{"c": "3"}\n', rows_per_batch=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"\n \n\n", "is empty"),
+        ("a.csv", b"text,label\n", "a header but no rows"),
+        ("a.csv", b"a,a\n1,2\n", "column name 'a' occurs twice"),
+        ("a.csv", b'text,n\n"x\ny",1\nz\n', r"row 2 \(line 4\) has 1 fields where the header has 2"),
+        ("a.csv", b"text,n\nx,1\ny,2,3\n", r"row 2 \(line 3\) has 3 fields"),
+        ("a.csv", b'text,n\nx,1\n"y" z,2\n', r"row 2 \(line 3\) is malformed"),
+        ("a.csv", b'text,n\nx,1\n"never closed,2\nmore,3\n', r"row 2 \(line 3\) is malformed: unexpected end of data"),
+        ("a.csv", b'te"xt,"la"bel\nx,1\n', r"header \(line 1\) is malformed"),
+        ("a.csv", b"text,n\nx,1\ncaf\xe9,2\n", r"line 3: byte 4 of the line, 0xe9, is not UTF-8.*iconv"),
+        ("a.csv", b"text,n\nx\0,1\n", "line 2: a NUL byte"),
+        ("a.csv", "text,n\nx,1\n".encode("utf-16"), "UTF-16.*iconv -f UTF-16"),
+        ("a.jsonl", b'{"a": 1}\n\n{"a": \n', r"row 2 \(line 3\) is malformed"),
+        ("a.jsonl", b'[{"a": 1}, {"a": 2}]\n', r"jq -c '.\[\]'"),
+        ("a.jsonl", b'{"a": "\\ud83d"}\n', r"row 1 \(line 1\) is malformed.*surrogate"),
+        ("a.jsonl", b"[" * 100_000, r"row 1 \(line 1\) is malformed"),
+        ("a.jsonl", b"{}\n", "at least one key"),
+        ("a.csv.gz", gzip.compress(PLAIN)[:-9], "cannot be read, it may be damaged"),
+        ("a.csv.gz", PLAIN, "cannot be read, it may be damaged"),
+        ("a.csv.bz2", PLAIN, "cannot be read, it may be damaged"),
+        ("a.csv.xz", PLAIN, "cannot be read, it may be damaged"),
+        ("a.zip", PLAIN, "cannot be read, it may be damaged"),
+        ("a.parquet", PLAIN, "cannot be read, it may be damaged"),
+        ("a.csv.zst", PLAIN, "zstd -d"),
+        ("a.xlsx", PLAIN, "extension"),
+        ("reviews", PLAIN, "extension"),
+        ("a.parquet.gz", PLAIN, "extension"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    with pytest.raises(UsageError, match=f"(?s){message}") as caught:
+        rows_of(tmp_path / name, content)
+    assert name in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "reviews.csv").touch()
+    for path, message in {
+        tmp_path / "review.csv": r"No such file: .*Near names.*: reviews\.csv",
+        tmp_path / "nowhere" / "a.csv": "the folder .*nowhere does not exist",
+        tmp_path: "is a folder",
+    }.items():
+        with pytest.raises(UsageError, match=message):
+            next(iterate_rows(path, rows_per_batch=1))
+
+
+def test_a_zip_with_several_files_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("one.csv", PLAIN)
+        archive.writestr("__MACOSX/one.csv", b"")
+        archive.writestr("two.csv", PLAIN)
+    with pytest.raises(UsageError, match=r"exactly one.*one\.csv, two\.csv"):
+        next(iterate_rows(tmp_path / "a.zip", rows_per_batch=1))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+
+
+@given(cells=st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=5), size=st.integers(1, 4))
+def test_what_a_csv_writer_writes_is_read_back(cells: list[tuple[str, str, str]], size: int) -> None:
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows([("p", "q", "r"), *cells])
+    stream = io.BytesIO(buffer.getvalue().encode())
+    assert pl.concat(iterate_rows(stream, rows_per_batch=size)).rows() == cells

@@ -1,0 +1,141 @@
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from glassformer.data.table import Dropped, read_table, row_list
+from glassformer.errors import UsageError
+
+LONG = ["a rather long text", "another text, longer still", "short enough", "and a last one here"]
+
+
+def csv_of(tmp_path: Path, **columns: Sequence[object]) -> Path:
+    path = tmp_path / "table.csv"
+    pl.DataFrame(columns, strict=False).write_csv(path)
+    return path
+
+
+def test_text_and_label_are_found_by_name_in_any_case(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, id=[1, 2, 3, 4], Sentiment=["x", "y", "x", "y"], Review=LONG, stars=[1, 2, 1, 2])
+    table = read_table(path)
+    assert (table.text_column, table.label_column) == ("Review", "Sentiment")
+    assert table.frame.columns == ["row", "text", "label"]
+    assert table.frame["row"].to_list() == [1, 2, 3, 4]
+    assert table.frame.schema["row"] == pl.UInt32
+    assert table.notes == ("text column: 'Review' (by its name)", "label column: 'Sentiment' (by its name)")
+
+
+def test_text_and_label_are_found_by_content(tmp_path: Path) -> None:
+    table = read_table(csv_of(tmp_path, id=[1, 2, 3, 4], what=["x", "y", "x", "y"], said=LONG))
+    assert (table.text_column, table.label_column) == ("said", "what")
+    assert table.notes == ("text column: 'said' (the longest text)", "label column: 'what' (2 values)")
+
+
+@pytest.mark.parametrize("order", [("said", "what"), ("what", "said")])
+def test_a_table_of_two_columns_needs_no_names(tmp_path: Path, order: tuple[str, str]) -> None:
+    columns: dict[str, Sequence[object]] = {"said": LONG, "what": ["w", "x", "y", "z"]}
+    table = read_table(csv_of(tmp_path, **{name: columns[name] for name in order}))
+    assert table.text_column == "said"
+    assert table.frame["label"].to_list() == ["w", "x", "y", "z"]
+
+
+def test_flags_win_over_names(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, text=["a", "b", "c", "d"], label=[1, 2, 1, 2], other=LONG, group=[7, 7, 8, 8])
+    table = read_table(path, text="other", label="text", group="group")
+    assert table.frame.row(0) == (1, LONG[0], "a", "7")
+    assert table.notes == ()
+
+
+def test_an_unlabelled_table_has_no_label(tmp_path: Path) -> None:
+    table = read_table(csv_of(tmp_path, label=[1, 2, 1, 2], body=LONG), labelled=False)
+    assert table.frame.columns == ["row", "text"]
+    assert table.label_column is None
+    alone = read_table(csv_of(tmp_path, anything=["a", "b"]), labelled=False)
+    assert alone.frame["text"].to_list() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "flags", "message"),
+    [
+        ({"one": LONG, "two": LONG[::-1]}, {}, "(?s)which column holds the text.*--text.*one: a rather long text"),
+        ({"one": [1, 2, 3, 4], "two": [5, 6, 7, 8]}, {}, "which column holds the text"),
+        ({"text": LONG, "p": [1, 1, 2, 2], "q": [1, 2, 2, 1]}, {}, "(?s)which column holds the label.*--label"),
+        ({"text": LONG}, {}, "which column holds the label"),
+        ({"text": LONG, "label": [1, 1, 2, 2]}, {"label": "lable"}, "no column 'lable' .--label.*mean 'label'"),
+        ({"text": LONG, "label": [1, 1, 2, 2]}, {"group": "zzz"}, "no column 'zzz' .--group.. It has"),
+        ({"text": LONG, "label": [1, 1, 2, 2]}, {"text": "text", "label": "text"}, "both --text and --label"),
+        ({"this film was good": LONG, "1": ["1", "2", "1", "2"]}, {}, "first row looks like data"),
+        ({"good": LONG, "1": ["1", "2", "1", "2"]}, {}, "first row looks like data: '1'"),
+        (
+            {"text": LONG, "label": [1, 1, 2, 2], "g": ["a", None, "b", None]},
+            {"group": "g"},
+            "rows 2 and 4 have no value",
+        ),
+        ({"text": ["", " "], "label": ["1", "2"]}, {}, "no usable row .2 × empty text"),
+    ],
+)
+def test_an_unclear_table_is_refused(
+    tmp_path: Path, columns: Mapping[str, Sequence[object]], flags: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_table(csv_of(tmp_path, **columns), **flags)
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, text=["a", "", " \t", "b", "c", None], label=["x", "x", None, None, " ", "y"])
+    table = read_table(path)
+    assert table.frame["row"].to_list() == [1]
+    assert table.dropped == (
+        Dropped(reason="empty text", rows=[2, 3, 6]),
+        Dropped(reason="no label", rows=[4, 5]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2], ["1", "2"]),
+        ([1.0, 2.5], ["1", "2.5"]),
+        ([-1.0, float("nan")], ["-1", None]),
+        ([True, False], ["true", "false"]),
+        ([" yes ", "v1.0"], ["yes", "v1.0"]),
+    ],
+)
+def test_labels_of_any_type_become_strings(tmp_path: Path, values: list[object], expected: list[str | None]) -> None:
+    frame = pl.DataFrame({"text": ["p", "q"], "label": values})
+    frame.write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in frame.iter_rows(named=True)))
+    for name in ("a.parquet", "a.jsonl"):
+        assert read_table(tmp_path / name).frame["label"].to_list() == [label for label in expected if label], name
+
+
+def test_several_labels_from_a_separator_a_json_list_or_a_parquet_list(tmp_path: Path) -> None:
+    expected = [["a", "b"], [], ["b"]]
+    lists = pl.DataFrame({"text": ["p", "q", "r"], "label": [["a", " b", "a"], [], ["b", None]]})
+    lists.write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lists.iter_rows(named=True)))
+    (tmp_path / "a.csv").write_text("text,label\np,a| b|a\nq,\nr,|b\n")
+    for name in ("a.parquet", "a.jsonl", "a.csv"):
+        table = read_table(tmp_path / name, multilabel="|")
+        assert table.multilabel
+        assert table.frame.schema["label"] == pl.List(pl.String)
+        assert table.frame["label"].to_list() == expected, name
+        assert table.dropped == ()
+    for name in ("a.parquet", "a.jsonl"):
+        with pytest.raises(UsageError, match=r"holds lists.*--multilabel"):
+            read_table(tmp_path / name)
+
+
+def test_the_separator_of_columns_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('"text, said";label\nx;1\n')
+    table = read_table(tmp_path / "a.csv", text="text, said")
+    assert table.notes[0] == "columns are separated by semicolon (counted in the header)"
+
+
+def test_row_list_is_short() -> None:
+    assert row_list([3]) == "row 3"
+    assert row_list([3, 4, 9]) == "rows 3, 4 and 9"
+    assert row_list(list(range(1, 18))) == "rows 1, 2, 3, 4, 5 and 12 more"
