@@ -1,0 +1,154 @@
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from glassformer.data.splits import Splits, ValidationConfig, fingerprint, make_splits
+from glassformer.data.table import Dropped, Table
+from glassformer.errors import UsageError
+
+
+def table_of(texts: list[str], labels: list[str] | list[list[str]], groups: list[str] | None = None) -> Table:
+    columns = {"text": texts, "label": labels} | ({"group": groups} if groups else {})
+    return Table(
+        frame=pl.DataFrame(columns).with_row_index("row", offset=1),
+        source="a.csv",
+        text_column="text",
+        label_column="label",
+        multilabel=isinstance(labels[0], list),
+    )
+
+
+def many(n_rows: int, n_groups: int | None = None) -> Table:
+    """A quarter of the rows is "yes"."""
+    labels = ["yes" if n % 4 == 0 else "no" for n in range(n_rows)]
+    groups = [f"g{n * 7 % n_groups}" for n in range(n_rows)] if n_groups else None
+    return table_of([f"text {n}" for n in range(n_rows)], labels, groups)
+
+
+def rows(table: Table | None) -> list[int]:
+    assert table is not None
+    return list(table.frame["row"])
+
+
+def share_of_yes(table: Table | None) -> float:
+    assert table is not None
+    return (table.frame["label"] == "yes").to_numpy().mean().item()
+
+
+@given(n_rows=st.integers(20, 90), fraction=st.sampled_from([0.1, 0.23, 0.5]), seed=st.integers(0, 2**32 - 1))
+def test_a_share_of_each_class_is_held_out(n_rows: int, fraction: float, seed: int) -> None:
+    splits = make_splits(many(n_rows), ValidationConfig(fraction=fraction, min_rows=0), seed=seed)
+    assert sorted(rows(splits.train) + rows(splits.validation)) == list(range(1, n_rows + 1))
+    assert len(rows(splits.validation)) == round(fraction * n_rows)
+    assert abs(share_of_yes(splits.validation) * len(rows(splits.validation)) - fraction * n_rows / 4) <= 1.5
+
+
+def test_the_seed_decides() -> None:
+    config = ValidationConfig(min_rows=50)
+    first, again, other = (rows(make_splits(many(61), config, seed=seed).validation) for seed in (3, 3, 4))
+    assert first == again != other
+    assert first == [1, 6, 12, 34, 37, 58]  # the same on every machine
+
+
+@pytest.mark.parametrize(("config", "reason"), [({"fraction": None}, "fraction is none"), ({}, "199 rows are fewer")])
+def test_when_nothing_is_held_out_it_is_said(config: dict[str, object], reason: str) -> None:
+    splits = make_splits(many(199), ValidationConfig.model_validate(config), seed=0)
+    assert splits.validation is None
+    assert len(rows(splits.train)) == 199
+    assert reason in splits.notes[0]
+
+
+def test_groups_stay_whole() -> None:
+    table = many(420, n_groups=37)
+    splits = make_splits(table, ValidationConfig(group="film"), seed=5)
+    assert splits.validation is not None
+    assert not set(splits.train.frame["group"]) & set(splits.validation.frame["group"])
+    assert len(rows(splits.validation)) == pytest.approx(42, abs=12)
+    assert share_of_yes(splits.validation) == pytest.approx(0.25, abs=0.1)
+    assert "whole groups of 'film'" in splits.notes[-1]
+
+
+def test_too_few_groups_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"'film' has 9 values; .* needs 10 of them"):
+        make_splits(many(300, n_groups=9), ValidationConfig(group="film"), seed=5)
+
+
+def test_labels_rarer_than_the_folds_do_not_stop_a_group_split() -> None:
+    labels = ["a", "a", "b", "b", "c", *["d"] * 25]
+    table = table_of([f"text {n}" for n in range(30)], labels, [f"g{n % 15}" for n in range(30)])
+    assert rows(make_splits(table, ValidationConfig(group="g", min_rows=3), seed=2).validation)
+
+
+@pytest.mark.parametrize("labels", [[str(n // 2) for n in range(60)], [[str(n), "x"] for n in range(60)]])
+def test_many_rare_classes_are_split_all_the_same(labels: list[str] | list[list[str]]) -> None:
+    table = table_of([f"text {n}" for n in range(60)], labels)
+    assert len(rows(make_splits(table, ValidationConfig(min_rows=7), seed=1).validation)) == 6
+
+
+def no_text_is_shared(splits: Splits) -> bool:
+    assert splits.validation is not None
+    return not set(splits.train.frame["text"].str.strip_chars()) & set(
+        splits.validation.frame["text"].str.strip_chars()
+    )
+
+
+def test_duplicates_of_held_out_texts_leave_training() -> None:
+    texts = [f"text {n % 40}" + " " * (n // 40) for n in range(80)]
+    table = table_of(texts, ["yes" if n % 2 else "no" for n in range(80)])
+    splits = make_splits(table, ValidationConfig(min_rows=0), seed=9)
+    assert no_text_is_shared(splits)
+    (dropped,) = splits.train.dropped
+    assert dropped.reason == "duplicate of a validation text"
+    assert sorted(rows(splits.train) + rows(splits.validation) + dropped.rows) == list(range(1, 81))
+
+
+def test_a_validation_file_and_a_test_file_keep_their_texts_out_of_training() -> None:
+    earlier = Dropped(reason="empty text", rows=[9])
+    train = replace(table_of(["a", "b", "caf\u00e9", "d", "d"], ["x", "y", "x", "y", "y"]), dropped=(earlier,))
+    validation = table_of([" b", "e", "f"], ["y", "x", "y"])
+    test = table_of(["cafe\u0301", "f "], ["x", "y"])
+    splits = make_splits(train, ValidationConfig(file="v.csv"), seed=0, validation=validation, test=test)
+    assert rows(splits.train) == [1, 4, 5]
+    assert rows(splits.validation) == [1, 2]
+    assert splits.train.dropped == (
+        earlier,
+        Dropped(reason="duplicate of a test text", rows=[3]),
+        Dropped(reason="duplicate of a validation text", rows=[2]),
+    )
+    assert splits.validation is not None
+    assert splits.validation.dropped == (Dropped(reason="duplicate of a test text", rows=[3]),)
+
+
+def test_the_same_file_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no row is left.*named twice"):
+        make_splits(many(12), ValidationConfig(), seed=0, test=many(12))
+
+
+def test_conflicting_labels_are_said_and_kept() -> None:
+    splits = make_splits(table_of(["a", "b", "a", "b", "c"], ["x", "y", "y", "y", "x"]), ValidationConfig(), seed=0)
+    assert splits.notes[0] == "1 texts occur with different labels (rows 1 and 3); kept"
+    assert len(rows(splits.train)) == 5
+
+
+def test_the_fingerprint_is_of_texts_and_labels_in_order() -> None:
+    one = table_of(["a", "b"], ["x", "y"])
+    assert fingerprint(one) == "45e7e7b0176844e5983b149980a409f6de3fb70fb4363d384711465c7b02c191"
+    assert fingerprint(replace(one, source="b.csv", frame=one.frame.with_columns(row=pl.lit(3)))) == fingerprint(one)
+    others = [
+        table_of(["b", "a"], ["y", "x"]),
+        table_of(["a", "b"], ["y", "x"]),
+        table_of(["ax", "b"], ["", "y"]),
+        table_of(["a", "b"], [["x", "y"], []]),
+        replace(one, frame=one.frame.drop("label"), label_column=None),
+    ]
+    assert len({fingerprint(table) for table in [one, *others]}) == 6
+
+
+@pytest.mark.parametrize("wrong", [{"fraction": 0}, {"fraction": 0.6}, {"size": 1}, {"group": "g", "fraction": None}])
+def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ValidationConfig.model_validate(wrong)
