@@ -54,7 +54,10 @@ def test_the_seed_decides() -> None:
     assert first == [1, 6, 12, 34, 37, 58]  # the same on every machine
 
 
-@pytest.mark.parametrize(("config", "reason"), [({"fraction": None}, "fraction is none"), ({}, "199 rows are fewer")])
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [({"fraction": None}, "fraction is 0"), ({"fraction": 0}, "fraction is 0"), ({}, "199 rows are fewer")],
+)
 def test_when_nothing_is_held_out_it_is_said(config: dict[str, object], reason: str) -> None:
     splits = make_splits(many(199), ValidationConfig.model_validate(config), seed=0)
     assert splits.validation is None
@@ -148,7 +151,7 @@ def test_the_fingerprint_is_of_texts_and_labels_in_order() -> None:
     assert len({fingerprint(table) for table in [one, *others]}) == 6
 
 
-@pytest.mark.parametrize("wrong", [{"fraction": 0}, {"fraction": 0.6}, {"size": 1}, {"group": "g", "fraction": None}])
+@pytest.mark.parametrize("wrong", [{"fraction": -0.1}, {"fraction": 0.6}, {"size": 1}, {"group": "g", "fraction": 0}])
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         ValidationConfig.model_validate(wrong)

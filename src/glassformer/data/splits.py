@@ -20,8 +20,8 @@ class ValidationConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    fraction: float | None = Field(default=0.1, gt=0, le=0.5)
-    """Share of the rows held out, with the classes in proportion; none: nothing is held out."""
+    fraction: float | None = Field(default=0.1, ge=0, le=0.5)
+    """Share of the rows held out, with the classes in proportion; 0 or none: nothing is held out."""
     file: str | None = None
     """A table of its own instead of a share of the training table."""
     group: str | None = None
@@ -31,7 +31,7 @@ class ValidationConfig(BaseModel):
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        if self.group is not None and (self.file is not None or self.fraction is None):
+        if self.group is not None and (self.file is not None or not self.fraction):
             raise ValueError(
                 f"validation.group = {self.group!r} needs validation.fraction and no validation.file "
                 f"(fraction is {self.fraction}, file is {self.file!r})"
@@ -74,15 +74,15 @@ def make_splits(
             validation = _without(validation, _keys(test), "duplicate of a test text")
         train = _without(train, _keys(validation), "duplicate of a validation text")
         notes.append(f"validation: {validation.frame.height} rows of {validation.source}")
-    elif config.fraction is None:
-        notes.append("validation: nothing is held out (validation.fraction is none)")
+    elif not config.fraction:
+        notes.append("validation: nothing is held out (validation.fraction is 0)")
     elif train.frame.height < config.min_rows:
         notes.append(
             f"validation: nothing is held out, {train.frame.height} rows are fewer than "
             f"validation.min_rows = {config.min_rows}"
         )
     else:
-        held_out = _held_out(train, config, seed)
+        held_out = _held_out(train, config.fraction, config.group, seed)
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
         train = _without(
             replace(train, frame=train.frame.filter(~held_out)), _keys(validation), "duplicate of a validation text"
@@ -139,14 +139,13 @@ def _without(table: Table, held_out: pl.Series, reason: str) -> Table:
     return replace(table, frame=table.frame.filter(~shared), dropped=(*table.dropped, dropped))
 
 
-def _held_out(table: Table, config: ValidationConfig, seed: int) -> pl.Series:
+def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl.Series:
     """True for the rows that are held out."""
-    assert config.fraction is not None
     n_rows = table.frame.height
-    n_held_out = max(1, round(config.fraction * n_rows))
+    n_held_out = max(1, round(fraction * n_rows))
     strata = _strata(_label_keys(table), fewest=2)
-    if config.group is not None:
-        chosen = _whole_groups(table, config.group, config.fraction, seed)
+    if group is not None:
+        chosen = _whole_groups(table, group, fraction, seed)
     elif len(set(strata)) <= min(n_held_out, n_rows - n_held_out):
         splitter = StratifiedShuffleSplit(n_splits=1, test_size=n_held_out, random_state=seed)
         chosen = next(splitter.split(strata, strata))[1]
