@@ -124,9 +124,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
 def _tidy_values(values: pl.Series) -> pl.Series:
     """Stripped strings without the ".0" of whole floats; null where there is none."""
     if values.dtype == pl.List:
-        raise UsageError(
-            f"The column {values.name!r} holds lists. For several labels per text add: --multilabel '|'"
-        )
+        raise UsageError(f"The column {values.name!r} holds lists. For several labels per text add: --multilabel '|'")
     if values.dtype.is_float():
         values = values.fill_nan(None)
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
