@@ -1,14 +1,16 @@
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
+from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.norms import BatchNorm
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import PRESETS, ModelConfig
@@ -165,8 +167,21 @@ def test_loss_before_training_is_that_of_a_blind_guess(preset: str, n_classes: i
 
     logits = model(torch.randint(50, (4, 6)), right_padded([6, 3, 2, 1]))
 
-    loss = torch.nn.functional.cross_entropy(logits, torch.randint(n_classes, (4,)))
+    loss = F.cross_entropy(logits, torch.randint(n_classes, (4,)))
     assert abs(loss.item() - math.log(n_classes)) < 1e-6
+
+
+def test_blocks_start_as_nothing_and_projections_into_them_at_unit_variance() -> None:
+    config = ModelConfig(d_model=96, n_layers=2, n_heads=3, d_ff=80, positions="none", dropout=0)
+    model = Classifier(config, VOCAB_SIZE, N_CLASSES)
+    hidden, mask = model.embedding(random_ids(2, 6)), right_padded([6, 3])
+
+    for block in model.blocks:
+        assert torch.equal(block(hidden, mask), hidden)
+    into_branches = [weight for name, weight in model.named_parameters() if name.endswith("in_projection.weight")]
+    assert len(into_branches) == 4
+    for weight in into_branches:
+        assert weight.std().item() == pytest.approx(96**-0.5, rel=0.02)
 
 
 @pytest.mark.parametrize("feed_forward", choices("feed_forward"))
@@ -182,7 +197,7 @@ def test_every_weight_learns_within_three_steps(feed_forward: str, norm: str) ->
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0)
     for _ in range(3):
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(token_ids, mask), labels).backward()
+        F.cross_entropy(model(token_ids, mask), labels).backward()
         optimizer.step()
 
     still = [name for name, parameter in model.named_parameters() if torch.equal(parameter, start[name])]
@@ -229,6 +244,42 @@ def test_state_survives_a_round_trip() -> None:
 def test_tables_that_follow_from_the_config_are_not_stored(positions: str) -> None:
     model = model_of(positions=positions)
     assert set(model.state_dict()) == {name for name, _ in model.named_parameters()}
+
+
+@pytest.mark.parametrize(
+    ("feed_forward", "activation", "gated"),
+    [
+        ("relu", F.relu, False),
+        ("gelu", F.gelu, False),
+        ("glu", F.sigmoid, True),
+        ("swiglu", F.silu, True),
+        ("geglu", F.gelu, True),
+    ],
+)
+def test_feed_forwards_by_name(feed_forward: str, activation: Callable[[Tensor], Tensor], gated: bool) -> None:
+    model = model_of(feed_forward=feed_forward, n_layers=1)
+    weights = dict(model.named_parameters())
+    hidden = torch.randn(2, 7, 12, dtype=torch.float64)
+    inner = hidden @ weights["blocks.0.feed_forward.in_projection.weight"].T
+    mixed = activation(inner[..., :5]) * inner[..., 5:] if gated else activation(inner)
+
+    expected = mixed @ weights["blocks.0.feed_forward.out_projection.weight"].T
+
+    torch.testing.assert_close(model.get_submodule("blocks.0.feed_forward")(hidden), expected)
+
+
+def test_dropout_stands_after_the_embedding_in_both_branches_and_before_the_head() -> None:
+    model = model_of(dropout=0.25, attention_dropout=0.125).train()
+    dropped: list[tuple[float, torch.Size]] = []
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.register_forward_hook(lambda part, _, output: dropped.append((part.p, output.shape)))
+
+    model(random_ids(3, 7), right_padded([7, 4, 2]))
+
+    inside = (0.25, (3, 7, 12))
+    assert dropped == [inside, inside, inside, inside, inside, (0.25, (3, 12))]
+    assert [module.dropout for module in model.modules() if isinstance(module, MultiHeadAttention)] == [0.125, 0.125]
 
 
 def test_dropout_acts_in_training_alone() -> None:
