@@ -57,6 +57,7 @@ class MultiHeadAttention(nn.Module):
         pattern: who may look at whom, `FullPattern()` or `CausalPattern()`.
         rotation: applied to queries and keys, `Rotary(...)` or `nn.Identity()`.
         dropout: share of attention weights dropped in training.
+        bias: whether the projections add one.
         kernel: `fused_attention` or `plain_attention`.
 
     Raises:
