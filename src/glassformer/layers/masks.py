@@ -1,8 +1,8 @@
 """Which positions may look at which.
 
 A mask is boolean and **True means attend**. `attention_mask` has shape (batch, seq) and is False on padding; a
-*pattern* turns it into the mask over scores, broadcastable to (batch, heads, query, key). Every row holds at least one token:
-attention over nothing and the average of nothing are undefined.
+*pattern* turns it into the mask over scores, broadcastable to (batch, heads, query, key). Every row
+holds at least one token: attention over nothing and the average of nothing are undefined.
 """
 
 from __future__ import annotations
