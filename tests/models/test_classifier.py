@@ -268,6 +268,16 @@ def test_feed_forwards_by_name(feed_forward: str, activation: Callable[[Tensor],
     torch.testing.assert_close(model.get_submodule("blocks.0.feed_forward")(hidden), expected)
 
 
+@pytest.mark.parametrize(("pooling", "position"), [("first", 0), ("last", 3)])
+def test_pooling_by_name(pooling: str, position: int) -> None:
+    model = model_of(pooling=pooling)
+    token_ids = random_ids(2, 4)
+
+    expected = final_hidden(model, token_ids)[:, position] @ model.head.weight.T + model.head.bias
+
+    torch.testing.assert_close(model(token_ids, right_padded([4, 4])), expected)
+
+
 def test_dropout_stands_after_the_embedding_in_both_branches_and_before_the_head() -> None:
     model = model_of(dropout=0.25, attention_dropout=0.125).train()
     dropped: list[tuple[float, torch.Size]] = []
