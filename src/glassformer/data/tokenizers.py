@@ -6,19 +6,21 @@ offsets into the original text are kept through every normalisation.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError
 
 PAD, UNKNOWN, START = "<pad>", "<unk>", "<cls>"
 SPECIAL_TOKENS = [PAD, UNKNOWN, START]
 PAD_ID, UNKNOWN_ID, START_ID = 0, 1, 2
+_BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 # Scripts written without spaces: one character is one word, as no dictionary is at hand to cut them.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
@@ -33,7 +35,7 @@ class TokenizerConfig(BaseModel):
     kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram"] = "word"
     """What a token is: a word, a character, a byte, or a piece learned from the texts."""
     vocab_size: int = Field(default=30_000, ge=4)
-    """The most tokens kept, special ones included."""
+    """The most tokens kept, special ones included. Of no meaning for `byte`, which always has 256 and those."""
     min_frequency: int = Field(default=2, ge=1)
     """Words and pieces seen less often than this in training are left out (`unigram` has a rule of its own)."""
     lowercase: bool = True
@@ -42,6 +44,13 @@ class TokenizerConfig(BaseModel):
     """Drop accents and other combining marks. Harmful in many languages, useful where spelling is careless."""
     normalization: Literal["none", "nfc", "nfkc"] = "nfkc"
     """Unicode normal form: NFC joins letters and accents, NFKC also folds full-width and ligature forms."""
+
+    @model_validator(mode="after")
+    def _room_for_bytes(self) -> Self:
+        least = len(_BYTES) + len(SPECIAL_TOKENS)
+        if self.kind == "bpe" and self.vocab_size < least:
+            raise ValueError(f"vocab_size must be at least {least} for kind='bpe', got vocab_size={self.vocab_size}")
+        return self
 
 
 class TextTokenizer:
@@ -53,9 +62,22 @@ class TextTokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], config: TokenizerConfig) -> TextTokenizer:
-        """Learn a vocabulary from `texts`."""
+        """Learn a vocabulary from `texts`: the same one from the same texts.
+
+        Raises:
+            UsageError: the texts have more characters than `config.vocab_size` (`wordpiece` and `unigram` keep all).
+        """
         inner, trainer = _untrained(config)
-        inner.train_from_iterator(texts, trainer)
+        if config.kind == "wordpiece":
+            texts = list(texts)
+            trainer = _settled_wordpiece_trainer(texts, config)
+        try:
+            inner.train_from_iterator(texts, trainer)
+        except Exception as error:  # the library raises bare Exceptions
+            raise UsageError(f"tokenizer.vocab_size = {config.vocab_size}: {error}; raise it") from error
+        if config.kind in ("wordpiece", "unigram"):
+            inner = _with_model(_settled_model(inner, config), config)
+            inner.add_special_tokens(SPECIAL_TOKENS)
         return cls(inner)
 
     @classmethod
@@ -112,38 +134,83 @@ def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 def _untrained(config: TokenizerConfig) -> tuple[Tokenizer, Any]:
-    """The library's parts for each kind: model, pre-tokenizer and trainer."""
+    """The library's model and trainer for each kind."""
     common: dict[str, Any] = {"special_tokens": SPECIAL_TOKENS, "show_progress": False}
     sized = common | {"vocab_size": config.vocab_size}
     counted = sized | {"min_frequency": config.min_frequency}
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    words = pre_tokenizers.Split(Regex(_WORD), "removed", invert=True)
     model: Any
     trainer: Any
-    cut: Any
     match config.kind:
-        case "word":
-            model, trainer, cut = models.WordLevel(unk_token=UNKNOWN), trainers.WordLevelTrainer(**counted), words
-        case "character":
+        case "word" | "character":
             model, trainer = models.WordLevel(unk_token=UNKNOWN), trainers.WordLevelTrainer(**counted)
-            cut = pre_tokenizers.Split(Regex(r"(?m:.)"), "isolated")
         case "byte":
             # Room for no merge: the 256 bytes are the whole vocabulary, whatever it is trained on.
-            bytes_alone = common | {"vocab_size": len(alphabet) + len(SPECIAL_TOKENS)}
-            model, trainer = models.BPE(), trainers.BpeTrainer(**bytes_alone, initial_alphabet=alphabet)
-            cut = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+            bytes_alone = common | {"vocab_size": len(_BYTES) + len(SPECIAL_TOKENS)}
+            model, trainer = models.BPE(), trainers.BpeTrainer(**bytes_alone, initial_alphabet=_BYTES)
         case "bpe":
-            model, trainer = models.BPE(), trainers.BpeTrainer(**counted, initial_alphabet=alphabet)
-            cut = pre_tokenizers.ByteLevel(add_prefix_space=False)
+            model, trainer = models.BPE(), trainers.BpeTrainer(**counted, initial_alphabet=_BYTES)
         case "wordpiece":
-            model, trainer, cut = models.WordPiece(unk_token=UNKNOWN), trainers.WordPieceTrainer(**counted), words
+            model, trainer = models.WordPiece(unk_token=UNKNOWN), trainers.WordPieceTrainer(**counted)
         case "unigram":
             model, trainer = models.Unigram(), trainers.UnigramTrainer(**sized, unk_token=UNKNOWN)
-            cut = pre_tokenizers.Metaspace()
+    return _with_model(model, config), trainer
+
+
+def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
+    """A tokenizer that normalises and cuts as `config` says, around a model that may already have a vocabulary."""
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.Sequence(_normalizers(config))
-    tokenizer.pre_tokenizer = cut
-    return tokenizer, trainer
+    match config.kind:
+        case "word" | "wordpiece":
+            tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), "removed", invert=True)
+        case "character":
+            tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"(?m:.)"), "isolated")
+        case "byte":
+            tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        case "bpe":
+            tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        case "unigram":
+            # This model alone would find the special tokens in a text that spells them.
+            spelled = Regex("<(?=(?:" + "|".join(token.strip("<>") for token in SPECIAL_TOKENS) + ")>)")
+            tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+                [pre_tokenizers.Metaspace(), pre_tokenizers.Split(spelled, "isolated")]
+            )
+    return tokenizer
+
+
+def _settled_wordpiece_trainer(texts: list[str], config: TokenizerConfig) -> Any:
+    """A trainer whose pieces of one character are numbered in the order of the alphabet.
+
+    The library numbers those inside a word ("##c") as a hash map happens to list the words, and merges of equal count
+    are chosen by these numbers: two runs would learn two vocabularies (huggingface/tokenizers, issue 1794). A first
+    pass with no room for merges finds the characters; handed over as special tokens they are numbered first.
+    """
+    alphabet, _ = _untrained(config)
+    no_merges = trainers.WordPieceTrainer(special_tokens=SPECIAL_TOKENS, vocab_size=0, show_progress=False)
+    alphabet.train_from_iterator(texts, no_merges)
+    if (needed := alphabet.get_vocab_size()) > config.vocab_size:
+        raise UsageError(
+            f"tokenizer.vocab_size = {config.vocab_size} is too small for the characters of these texts: "
+            f"kind 'wordpiece' needs at least {needed}"
+        )
+    characters = sorted(set(alphabet.get_vocab()) - set(SPECIAL_TOKENS))
+    return trainers.WordPieceTrainer(
+        special_tokens=SPECIAL_TOKENS + characters,
+        vocab_size=config.vocab_size,
+        min_frequency=config.min_frequency,
+        show_progress=False,
+    )
+
+
+def _settled_model(trained: Tokenizer, config: TokenizerConfig) -> Any:
+    """The model that was learned, without what differs from run to run: see above, and the rounding of sums."""
+    if config.kind == "wordpiece":
+        return models.WordPiece(trained.get_vocab(), unk_token=UNKNOWN)
+    pieces = json.loads(trained.to_str())["model"]["vocab"]
+    # Sums over threads and hash maps differ by 1e-14, which is enough to order pieces of the same score differently.
+    scores = {piece: round(score, 9) for piece, score in pieces if piece not in SPECIAL_TOKENS}
+    special = [(token, 0.0) for token in SPECIAL_TOKENS]
+    return models.Unigram(special + sorted(scores.items(), key=lambda item: (-item[1], item[0])), UNKNOWN_ID, False)
 
 
 def _normalizers(config: TokenizerConfig) -> list[Any]:
