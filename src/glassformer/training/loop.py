@@ -278,7 +278,7 @@ class Trainer:
 
     def _validate(self, store: TokenStore) -> tuple[float, float]:
         logits = score(self.model, store, max_seq_len=self.max_seq_len, n_classes=len(self.class_weights))
-        truth = torch.from_numpy(self.data.validation_labels).to(self.device)
+        truth = torch.from_numpy(self.data.validation_labels.copy()).to(self.device)
         on_device = torch.from_numpy(logits).to(self.device)
         losses = self._losses(on_device, truth, label_smoothing=0.0)
         weight = self._weights(truth).sum().to(losses.device)
