@@ -51,7 +51,10 @@ def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int
 
 
 def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
-    """As many windows per row as it takes to read every token, evenly spread, overlapping by at least a quarter."""
+    """As many windows per row as it takes to read every token, evenly spread.
+
+    Neighbours share at least a quarter of a window, rounded down.
+    """
     room = max_seq_len - 1
     step = max(1, room - room // 4)
     rows, starts = [], []
