@@ -56,28 +56,58 @@ def evaluate_model(
         UsageError: the table cannot be read, or holds a label that the model does not know.
     """
     trained = predictor.trained
-    config = trained.config
-    read_as = None if config.data["read_as"] is None else SourceConfig.model_validate(config.data["read_as"])
+    read_as = SourceConfig.model_validate(trained.config.data["read_as"]) if trained.config.data["read_as"] else None
     table = _read(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
+    rows = _training_rows(trained, read_as, train, data_dir)
+    return measure_model(
+        predictor,
+        folder,
+        table,
+        rows,
+        split="test" if data in KNOWN else "the whole table",
+        command=command,
+        say=say,
+    )
+
+
+def measure_model(
+    predictor: Predictor,
+    folder: Path,
+    table: Table,
+    training_rows: Table | str,
+    *,
+    split: str,
+    command: str = "",
+    say: Say = lambda _: None,
+) -> Evaluation:
+    """Measure a model and the baselines on a table in memory.
+
+    Args:
+        training_rows: what the model was trained on, or a sentence that says why it is not at hand.
+        split: what to call the table in the result.
+
+    Raises:
+        UsageError: the table holds a label that the model does not know.
+    """
+    trained = predictor.trained
+    config = trained.config
     labels = trained.label_set.encode(table)
     texts = table.frame["text"].to_list()
-    say(f"answering {len(texts):,} texts of {table.source}")
-    notes = [*table.notes]
+    notes = list(table.notes)
     if conflicts := conflicting_rows(table):
         notes.append(f"{len(conflicts)} texts occur with different labels, so no model can get all of them right")
+    say(f"answering {len(texts):,} texts of {table.source}")
     began = time.perf_counter()
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
     logits = score(trained.model, store, max_seq_len=config.model.max_seq_len, n_classes=trained.n_classes)
     predict_seconds = time.perf_counter() - began
     notes += _reading_notes(store, config)
     baselines: list[BaselineOutcome] = []
-    rows = _training_rows(trained, read_as, train, data_dir)
-    if isinstance(rows, str):
-        notes.append(rows)
-        say(rows)
+    if isinstance(training_rows, str):
+        notes.append(training_rows)
     else:
-        notes += _overlap(rows, table)
-        baselines = _run_baselines(rows, trained, texts, say)
+        notes += _overlap(training_rows, table)
+        baselines = _run_baselines(training_rows, trained, texts, say)
     return evaluate(
         logits=logits,
         labels=labels,
@@ -88,7 +118,7 @@ def evaluate_model(
         temperature=config.temperature,
         data=DataSummary(
             source=table.source,
-            split="test" if data in KNOWN else "the whole table",
+            split=split,
             rows=len(texts),
             sha256=fingerprint(table),
             trained_on=config.data["source"],
