@@ -31,6 +31,8 @@ class RunState:
     best_loss: float = math.inf
     micro_batches: int = 1
     """Parts that a batch is computed in; doubled when memory runs out."""
+    learning_rate: float = 0.0
+    """Of the last step."""
     seconds: float = 0.0
     """Time spent training, validation included."""
     sums: dict[str, float] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 
 
 class TrainingConfig(BaseModel):
@@ -39,7 +39,7 @@ class TrainingConfig(BaseModel):
     """The most that the norm of all gradients together may be."""
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Probability moved from the true class to all classes alike."""
-    class_weights: Literal["none", "balanced"] | dict[str, float] = "none"
+    class_weights: Literal["none", "balanced"] | dict[str, PositiveFloat] = "none"
     """Weight of each class in the loss: all 1, inverse to its frequency, or a table by label."""
     token_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of tokens shown as unknown in training: it regularises, and teaches what an unknown word means."""

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.data.batches import Batch, Windows, assemble, bucket, padding_share, random_windows
+from glassformer.data.batches import (
+    Batch,
+    Windows,
+    assemble,
+    bucket,
+    covering_batches,
+    padding_share,
+    random_windows,
+)
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError
@@ -114,6 +122,7 @@ class Trainer:
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
         self.bfloat16 = _computes_in_bfloat16(config, self.device)
+        self._last_saved = time.perf_counter()
 
     def resume(self) -> None:
         """Continue from the checkpoint."""
@@ -126,6 +135,7 @@ class Trainer:
         Raises:
             InterruptedTraining: on Ctrl-C, after the run was saved.
             NotANumberError: the loss or its gradient was not finite.
+            GlassformerError: memory does not suffice for a single text.
         """
         with _ctrl_c() as stop:
             while self.state.epoch < self.config.epochs and not self._out_of_patience():
@@ -139,7 +149,7 @@ class Trainer:
     def _epoch(self, stop: threading.Event) -> None:
         windows, groups = self._plan(self.state.epoch)
         self.model.train()
-        began = last_saved = time.perf_counter()
+        began = time.perf_counter()
         before = self.state.seconds
         if not self.state.sums:
             self.state.sums = {"loss": 0.0, "correct": 0.0, "texts": 0.0, "weight": 0.0}
@@ -155,9 +165,8 @@ class Trainer:
             if stop.is_set():
                 self._save()
                 raise InterruptedTraining("stopped by Ctrl-C")
-            if now - last_saved > _CHECKPOINT_SECONDS:
+            if now - self._last_saved > _CHECKPOINT_SECONDS:
                 self._save()
-                last_saved = time.perf_counter()
         self._end_epoch()
         self.state.seconds = before + time.perf_counter() - began
         self.state.history[-1]["seconds"] = self.state.seconds
@@ -183,7 +192,7 @@ class Trainer:
         return windows, first + [group for i in range(1, passes) for group in one_pass(epoch * 1_000 + i)]
 
     def _set_learning_rate(self, progress: float) -> None:
-        rate = learning_rate(self.config, progress)
+        self.state.learning_rate = rate = learning_rate(self.config, progress)
         for optimizer in self.optimizers:
             for parameters in optimizer.param_groups:
                 parameters["lr"] = rate
@@ -196,9 +205,13 @@ class Trainer:
                 loss, correct, weight = self._gradients(batches)
                 break
             except (RuntimeError, MemoryError) as error:
-                largest = max(len(batch.rows) for batch in batches)
-                if not is_out_of_memory(error) or self.state.micro_batches >= largest:
+                if not is_out_of_memory(error):
                     raise
+                if self.state.micro_batches >= max(len(batch.rows) for batch in batches):
+                    raise GlassformerError(
+                        f"out of memory, even for a single text of {batches[0].token_ids.shape[1]} tokens; choose a "
+                        "smaller model (--preset tiny) or window (--set model.max_seq_len=128)"
+                    ) from error
             self.state.micro_batches *= 2
             torch.set_rng_state(random)
             self.observer.on_message(
@@ -206,7 +219,7 @@ class Trainer:
             )
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         if not (math.isfinite(loss) and math.isfinite(float(norm))):
-            raise NotANumberError(self._not_a_number(batches))
+            raise NotANumberError(self._not_a_number("the loss or its gradient", batches))
         for optimizer in self.optimizers:
             optimizer.step()
         self.state.batch += 1
@@ -263,11 +276,14 @@ class Trainer:
             "step": float(self.state.step),
             "train_loss": sums["loss"] / sums["weight"],
             "train_accuracy": sums["correct"] / sums["texts"],
-            "learning_rate": self.optimizers[0].param_groups[0]["lr"],
+            "learning_rate": self.state.learning_rate,
         }
         best = True  # without validation the last epoch is taken for the best
-        if self.data.validation is not None:
-            loss, accuracy = self._validate(self.data.validation)
+        if self.data.validation is not None and self.data.validation_labels is not None:
+            loss, accuracy = self._validate(self.data.validation, self.data.validation_labels)
+            if not math.isfinite(loss):
+                windows = covering_batches(self.data.validation, self.max_seq_len, batch_tokens=4096, batch_size=64)
+                raise NotANumberError(self._not_a_number("the validation loss", windows))
             row |= {"validation_loss": loss, "validation_accuracy": accuracy}
             best = loss < self.state.best_loss
             self.state.best_loss = min(loss, self.state.best_loss)
@@ -276,9 +292,9 @@ class Trainer:
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
         self.state.history.append(row)
 
-    def _validate(self, store: TokenStore) -> tuple[float, float]:
+    def _validate(self, store: TokenStore, labels: np.ndarray[Any, Any]) -> tuple[float, float]:
         logits = score(self.model, store, max_seq_len=self.max_seq_len, n_classes=len(self.class_weights))
-        truth = torch.from_numpy(self.data.validation_labels.copy()).to(self.device)
+        truth = torch.from_numpy(labels.copy()).to(self.device)  # a copy, as it may be read-only
         on_device = torch.from_numpy(logits).to(self.device)
         losses = self._losses(on_device, truth, label_smoothing=0.0)
         weight = self._weights(truth).sum().to(losses.device)
@@ -287,6 +303,7 @@ class Trainer:
     def _save(self) -> None:
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, self.state, self.model, self.best, self.optimizers)
+            self._last_saved = time.perf_counter()
 
     def _report(self, steps: int, batches: list[Batch], texts_per_second: float) -> StepReport:
         sums, config = self.state.sums, self.config
@@ -303,12 +320,11 @@ class Trainer:
             seconds_left=self.state.seconds / done * (config.epochs * steps - done),
         )
 
-    def _not_a_number(self, batches: list[Batch]) -> str:
-        rate = self.optimizers[0].param_groups[0]["lr"]
+    def _not_a_number(self, what: str, batches: Iterable[Batch]) -> str:
         cause = explain_not_a_number(self.model, [(b.token_ids, b.attention_mask) for b in batches])
         return (
-            f"training stopped at step {self.state.step + 1} (epoch {self.state.epoch + 1}): the loss or its gradient "
-            f"became not-a-number. {cause} The learning rate was {rate:.2g}; try a smaller one "
+            f"training stopped after step {self.state.step}: {what} became not-a-number. {cause} The learning rate "
+            f"was {self.state.learning_rate:.2g}; try a smaller one "
             f"(--set training.learning_rate={self.config.learning_rate / 10:.1g})."
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 @torch.no_grad()
-def explain_not_a_number(model: nn.Module, inputs: Sequence[tuple[Tensor, Tensor]]) -> str:
+def explain_not_a_number(model: nn.Module, inputs: Iterable[tuple[Tensor, Tensor]]) -> str:
     """One sentence that names the first part of the model to blame: a weight, a layer's output, or only the gradient.
 
     Args:
@@ -39,4 +39,4 @@ def explain_not_a_number(model: nn.Module, inputs: Sequence[tuple[Tensor, Tensor
             handle.remove()
     if culprits:
         return f"The first layer whose output was not finite is {culprits[0]}."
-    return "Every layer's output is finite on this batch; it was the loss or a gradient that overflowed."
+    return "Every layer's output is finite on these texts; it was the loss or a gradient that overflowed."

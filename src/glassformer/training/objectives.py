@@ -58,8 +58,8 @@ def class_weights(
         return torch.ones(len(names))
     if config.class_weights == "balanced":
         if multilabel:
-            positive = np.maximum(labels.sum(axis=0), 1)
-            return torch.from_numpy((len(labels) - positive) / positive).float()
+            positive = labels.sum(axis=0)
+            return torch.from_numpy(np.maximum(len(labels) - positive, 1) / np.maximum(positive, 1)).float()
         counts = np.maximum(np.bincount(labels, minlength=len(names)), 1)
         return torch.from_numpy(len(labels) / (len(names) * counts)).float()
     if set(config.class_weights) != set(names):

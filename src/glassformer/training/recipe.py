@@ -107,7 +107,7 @@ def _find(name_or_path: str) -> Path:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not readable as TOML: {error}") from error
 
@@ -165,7 +165,8 @@ def _in_words(error: ValidationError) -> str:
     """pydantic's findings, one clause each: `training.epochs = 'many': input should be a valid integer`."""
     clauses = []
     for found in error.errors():
-        where = ".".join(str(part) for part in found["loc"] if part != "dict[str,float]")
+        # "dict[…" and "literal[…" are pydantic's names for the branches of a union, not keys.
+        where = ".".join(str(part) for part in found["loc"] if not str(part).startswith(("dict[", "literal[")))
         message = found["msg"].removeprefix("Value error, ")
         value = found["input"]
         shown = f" = {value!r}" if where and not isinstance(value, (dict, BaseModel)) else ""

@@ -20,7 +20,7 @@ from glassformer.data.splits import Splits, fingerprint, make_splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped, Table
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import parameter_count
 from glassformer.prediction.calibration import fit_temperature
@@ -162,7 +162,10 @@ def _identity(splits: Splits, recipe: Recipe, labels: LabelSet) -> dict[str, Any
 def _open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     file = work / "run.json"
     if resume and file.is_file():
-        before = json.loads(file.read_text(encoding="utf-8"))
+        try:
+            before = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise GlassformerError(f"{file} is damaged ({error}); start the run anew with --overwrite") from error
         if changed := _changes(before, identity):
             raise UsageError(
                 f"--resume: {', '.join(changed)} changed since this run began; resume with the same data and recipe, "
