@@ -41,5 +41,5 @@ def fit_temperature(
 
     low, high = np.log(TEMPERATURE_BOUNDS)
     found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    at_bound = min(found.x - low, high - found.x) < 1e-3
-    return 1.0 if at_bound or not found.fun < loss(0.0) else float(np.exp(found.x))
+    # On a plateau that reaches a bound the search stops anywhere, so losses are compared and not places.
+    return float(np.exp(found.x)) if found.fun < min(loss(low), loss(high), loss(0.0)) else 1.0

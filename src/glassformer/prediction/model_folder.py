@@ -89,7 +89,8 @@ def save_model_folder(folder: Path, trained: TrainedModel, *, card: str) -> None
 def write_aside(folder: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a hidden folder next to `folder`, then move each of its files into place.
 
-    A run that is killed on the way leaves the old files, or none.
+    If `write` fails, the old files stay as they were. A model is replaced by way of a folder without `config.json`,
+    which is not a model folder: files of two models are never read together.
     """
     folder.mkdir(parents=True, exist_ok=True)
     aside = folder / f".writing-{os.getpid()}"
@@ -97,7 +98,8 @@ def write_aside(folder: Path, write: Callable[[Path], None]) -> None:
     aside.mkdir()
     try:
         write(aside)
-        # config.json last: a folder without it is not a model folder, so a half-moved one is never read.
+        if (aside / "config.json").is_file():
+            (folder / "config.json").unlink(missing_ok=True)
         for file in sorted(aside.iterdir(), key=lambda path: path.name == "config.json"):
             file.replace(folder / file.name)
     finally:
@@ -132,20 +134,25 @@ def load_model_folder(folder: Path) -> TrainedModel:
     model = Classifier(config.model, config.vocab_size, len(config.labels))
     _load_weights(model, folder / "model.safetensors")
     metrics_file = folder / "metrics.json"
-    metrics = json.loads(metrics_file.read_text(encoding="utf-8")) if metrics_file.is_file() else {}
+    metrics = _read_json(metrics_file) if metrics_file.is_file() else {}
     return TrainedModel(config=config, model=model.eval(), tokenizer=tokenizer, metrics=metrics)
 
 
-def _read_config(path: Path) -> FolderConfig:
+def _read_json(path: Path) -> Any:
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError included
         raise GlassformerError(f"{path} is not readable JSON ({error}); the file is damaged or cut short") from error
+
+
+def _read_config(path: Path) -> FolderConfig:
+    raw = _read_json(path)
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise UsageError(f"{path.parent} is not a glassformer model folder: its config.json is of another program")
-    if raw.get("format_version", 0) > FORMAT_VERSION:
+    version = raw.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
         raise GlassformerError(
-            f"{path.parent} has format version {raw['format_version']}, and this glassformer reads up to "
+            f"{path.parent} has format version {version}, and this glassformer reads up to "
             f"{FORMAT_VERSION}; update glassformer"
         )
     try:

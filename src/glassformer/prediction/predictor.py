@@ -26,7 +26,7 @@ class Answers:
 
     Attributes:
         probs: (texts, n_classes) calibrated; rows sum to 1, or with `multilabel` each value stands for itself.
-        unknown: words that the vocabulary lacks, with how often they occurred.
+        unknown: words that the vocabulary lacks, with the number of texts that they occurred in.
     """
 
     labels: tuple[Any, ...]
@@ -109,14 +109,16 @@ def answer_frames(
             "prediction": [
                 "|".join(map(str, one)) if answers.multilabel else str(one) for one in answers.predictions()
             ],
-            "confidence": answers.confidences().round(6).tolist(),
+            "confidence": _rounded(answers.confidences()),
         }
-        columns |= {f"probability_{label}": answers.probs[:, i].round(6).tolist() for i, label in enumerate(labels)}
-        places = filled.arg_true()
-        answered = pl.DataFrame({"place": places} | columns, schema_overrides={"place": places.dtype})
-        yield (
-            frame.with_row_index("place")
-            .join(answered.with_columns(pl.col("place").cast(pl.UInt32)), on="place", how="left", maintain_order="left")
-            .drop("place"),
-            answers,
+        columns |= {f"probability_{label}": _rounded(answers.probs[:, i]) for i, label in enumerate(labels)}
+        answered = pl.DataFrame(
+            columns, schema={name: pl.String if name == "prediction" else pl.Float64 for name in added}
         )
+        place = pl.select(pl.when(filled).then(filled.cum_sum() - 1)).to_series()  # null where there is no text
+        yield pl.concat([frame, answered.select(pl.all().gather(place))], how="horizontal"), answers
+
+
+def _rounded(probs: FloatArray) -> list[float]:
+    """Six decimals, in float64, where 0.123457 is written as such."""
+    return [round(value, 6) for value in probs.tolist()]

@@ -1,0 +1,172 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction import model_folder
+from glassformer.prediction.model_folder import (
+    FORMAT_VERSION,
+    is_model_folder,
+    load_model_folder,
+    save_model_folder,
+    write_aside,
+)
+from tests.prediction.samples import SMALL, small_trained_model
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_model_folder(tmp_path / "model", small_trained_model(), card="# A model\n")
+    return tmp_path / "model"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def edited(**values: Any) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        file = folder / "config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+    return edit
+
+
+def test_what_is_saved_is_loaded(folder: Path) -> None:
+    saved, loaded = small_trained_model(), load_model_folder(folder)
+    assert loaded.config == saved.config
+    assert loaded.metrics == {"best_epoch": 3}
+    assert loaded.tokenizer.vocabulary() == saved.tokenizer.vocabulary()
+    assert not loaded.model.training
+    for name, tensor in saved.model.state_dict().items():
+        assert torch.equal(loaded.model.state_dict()[name], tensor)
+    assert loaded.label_set.names == ("bad", "fine", "good")
+    assert loaded.n_classes == 3
+
+
+def test_a_folder_holds_what_it_should_and_nothing_executable(folder: Path) -> None:
+    assert set(contents(folder)) == {"config.json", "tokenizer.json", "model.safetensors", "metrics.json", "README.md"}
+    assert (folder / "README.md").read_text() == "# A model\n"
+    assert is_model_folder(folder)
+
+
+def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
+    (folder / "report.html").write_text("mine")
+    save_model_folder(folder, small_trained_model(seed=2), card="")
+    assert (folder / "report.html").read_text() == "mine"
+
+
+def cut(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def header_cut(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"\x10")
+
+
+def other_tokenizer(folder: Path) -> None:
+    TextTokenizer.train(["quite other words"], TokenizerConfig(min_frequency=1)).save(folder / "tokenizer.json")
+
+
+def other_weights(folder: Path) -> None:
+    other = small_trained_model(model=SMALL.model_copy(update={"n_layers": 2}))
+    save_model_folder(folder / "other", other, card="")
+    (folder / "other" / "model.safetensors").replace(folder / "model.safetensors")
+
+
+def without(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def written(name: str, text: str) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        (folder / name).write_text(text)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind", "words"),
+    [
+        (without("config.json"), GlassformerError, r"config\.json is missing"),
+        (without("tokenizer.json"), GlassformerError, r"tokenizer\.json is missing"),
+        (without("model.safetensors"), GlassformerError, r"model\.safetensors is missing"),
+        (cut, GlassformerError, r"model\.safetensors is cut short or damaged"),
+        (header_cut, GlassformerError, r"model\.safetensors is cut short or damaged"),
+        (edited(format_version=FORMAT_VERSION + 1), GlassformerError, f"format version {FORMAT_VERSION + 1}.*update"),
+        (edited(format_version="new"), GlassformerError, "format_version"),
+        (edited(format="another-program"), UsageError, "not a glassformer model folder"),
+        (edited(temperature="warm"), GlassformerError, "temperature.*damaged"),
+        (edited(labels=["bad", "good"]), GlassformerError, "come from different models"),
+        (written("config.json", '{"format": "glass'), GlassformerError, r"config\.json is not readable JSON"),
+        (written("config.json", "[1]"), UsageError, "not a glassformer model folder"),
+        (written("metrics.json", "{"), GlassformerError, r"metrics\.json is not readable JSON"),
+        (written("tokenizer.json", "{}"), GlassformerError, "not a readable tokenizer"),
+        (other_tokenizer, GlassformerError, "come from different models"),
+        (other_weights, GlassformerError, "come from different models"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_a_damaged_folder_is_one_sentence(
+    folder: Path, damage: Callable[[Path], None], kind: type[GlassformerError], words: str
+) -> None:
+    damage(folder)
+    with pytest.raises(GlassformerError, match=words) as caught:
+        load_model_folder(folder)
+    assert type(caught.value) is kind
+    assert str(folder) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_folder_and_another_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such model folder"):
+        load_model_folder(tmp_path / "absent")
+    with pytest.raises(UsageError, match=r"is not a model folder: it holds no config\.json"):
+        load_model_folder(tmp_path)
+
+
+def test_metrics_may_be_absent(folder: Path) -> None:
+    (folder / "metrics.json").unlink()
+    assert load_model_folder(folder).metrics == {}
+
+
+def test_a_failure_in_writing_leaves_the_old_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(folder)
+
+    def disk_full(*_: Any) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(model_folder, "save_file", disk_full)
+    with pytest.raises(OSError, match="No space left"):
+        save_model_folder(folder, small_trained_model(seed=2), card="other")
+    assert contents(folder) == before
+
+
+def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace, moved = Path.replace, 0
+
+    def killed(self: Path, target: Path) -> Path:
+        nonlocal moved
+        moved += 1
+        if moved == 4:
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        save_model_folder(folder, small_trained_model(seed=2), card="other")
+    with pytest.raises(GlassformerError, match=r"config\.json is missing"):
+        load_model_folder(folder)
+
+
+def test_a_report_written_beside_a_model_leaves_the_model(folder: Path) -> None:
+    write_aside(folder, written("report.html", "<html>"))
+    assert (folder / "report.html").read_text() == "<html>"
+    assert load_model_folder(folder).n_classes == 3
+    assert not list(folder.glob(".*"))

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+import torch
+
+from glassformer.data.store import TokenStore
+from glassformer.prediction import scoring
+from glassformer.prediction.scoring import score
+from tests.prediction.samples import small_trained_model
+
+LENGTHS = [5, 60, 0, 23, 24, 1, 100, 7]
+ROWS = [np.random.default_rng(row).integers(3, 18, length) for row, length in enumerate(LENGTHS)]
+
+
+def test_a_text_answers_the_same_alone_and_in_a_batch() -> None:
+    model = small_trained_model().model
+    together = score(model, TokenStore.in_memory(ROWS), max_seq_len=24, n_classes=3)
+    alone = [score(model, TokenStore.in_memory([row]), max_seq_len=24, n_classes=3)[0] for row in ROWS]
+    np.testing.assert_allclose(together, np.stack(alone), atol=1e-5)
+    assert together.dtype == np.float32
+    assert together.std() > 0.1
+
+
+@pytest.mark.parametrize(("batch_tokens", "batch_size"), [(30, 99), (16_384, 2)])
+def test_batching_changes_no_answer(monkeypatch: pytest.MonkeyPatch, batch_tokens: int, batch_size: int) -> None:
+    model, store = small_trained_model().model, TokenStore.in_memory(ROWS)
+    before = score(model, store, max_seq_len=24, n_classes=3)
+    monkeypatch.setattr(scoring, "_BATCH_TOKENS", batch_tokens)
+    monkeypatch.setattr(scoring, "_BATCH_SIZE", batch_size)
+    np.testing.assert_allclose(score(model, store, max_seq_len=24, n_classes=3), before, atol=1e-5)
+
+
+def test_a_long_text_gets_the_mean_of_its_windows() -> None:
+    model = small_trained_model().model
+    tokens = ROWS[1][:40]  # 40 tokens, windows of 23: two of them, at either end
+    windows = torch.stack([torch.tensor([2, *tokens[:23]]), torch.tensor([2, *tokens[17:]])])
+    with torch.inference_mode():
+        expected = model(windows, torch.ones_like(windows, dtype=torch.bool)).mean(dim=0)
+    found = score(model, TokenStore.in_memory([tokens]), max_seq_len=24, n_classes=3)
+    np.testing.assert_allclose(found[0], expected.numpy(), atol=1e-5)
+
+
+def test_every_window_is_counted() -> None:
+    counted: list[int] = []
+    score(
+        small_trained_model().model,
+        TokenStore.in_memory(ROWS),
+        max_seq_len=24,
+        n_classes=3,
+        on_rows=counted.append,
+    )
+    windows = [1, 4, 1, 1, 2, 1, 6, 1]  # steps of 18 tokens after the first 23
+    assert sum(counted) == sum(windows)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_scores_in_evaluation_mode_and_leaves_the_mode_alone(training: bool) -> None:
+    model = small_trained_model().model.train(training)
+    once, twice = (score(model, TokenStore.in_memory(ROWS), max_seq_len=24, n_classes=3) for _ in range(2))
+    np.testing.assert_array_equal(once, twice)
+    assert model.training is training
+    assert not any(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_no_texts() -> None:
+    assert score(small_trained_model().model, TokenStore.in_memory([]), max_seq_len=24, n_classes=3).shape == (0, 3)
