@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.output import command_line, duration, human_count, human_size, say
+from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.evaluation.result import Evaluation
@@ -29,6 +29,9 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
+    folder = out or model / "evaluation"
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder} is a file; name a folder")
     from glassformer.evaluation.evaluate_model import evaluate_model
     from glassformer.evaluation.report import write_report
     from glassformer.prediction.devices import choose_device
@@ -44,20 +47,24 @@ def evaluate(
         multilabel=multilabel,
         train=train,
         data_dir=data_dir,
-        command=" ".join(["glassformer", *sys.argv[1:]]),
+        command=command_line(),
         say=say,
     )
-    folder = out or model / "evaluation"
     folder.mkdir(parents=True, exist_ok=True)
     write_report(folder / "report.html", evaluation, predictor.trained.metrics.get("history"))
     aside = folder / ".metrics.json.writing"
-    aside.write_text(evaluation.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    document = evaluation.model_dump_json(indent=2)
+    aside.write_text(document + "\n", encoding="utf-8")
     aside.replace(folder / "metrics.json")
     if json:
-        print_json(evaluation.model_dump(mode="json"))
-        return
-    _show(evaluation)
-    print(f"\nreport: {folder / 'report.html'}    figures: {folder / 'metrics.json'}")
+        print(document)
+    else:
+        _show(evaluation)
+        print(f"\nreport: {folder / 'report.html'}    figures: {folder / 'metrics.json'}")
+    for note in evaluation.notes:
+        say(f"note: {note}")
+    for dropped in evaluation.dropped:
+        say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
 
 
 def _show(evaluation: Evaluation) -> None:
@@ -77,7 +84,7 @@ def _show(evaluation: Evaluation) -> None:
                 f"{one.metrics.log_loss:.4f}",
                 "" if one.fit_seconds is None else duration(one.fit_seconds),
                 "" if one.predict_seconds is None else duration(one.predict_seconds),
-                "" if one.size_bytes is None else f"{one.size_bytes / 1e6:.1f} MB",
+                "" if one.size_bytes is None else human_size(one.size_bytes),
             )
         )
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
@@ -94,7 +101,3 @@ def _show(evaluation: Evaluation) -> None:
         f"({before:.4f} before the temperature of {evaluation.calibration.temperature:.2f})"
     )
     print(evaluation.duel.verdict)
-    for note in evaluation.notes:
-        say(f"note: {note}")
-    for dropped in evaluation.dropped:
-        say(f"left out: {human_count(dropped.count)} rows, {dropped.reason}")

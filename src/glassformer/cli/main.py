@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from glassformer.cli import data, evaluate, predict, recipes, train
 from glassformer.cli.output import say
 from glassformer.errors import GlassformerError
 
+
+class _Commands(TyperGroup):
+    """The commands; Ctrl-C is a failure like any other (typer would exit with 130)."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            say("stopped")
+            raise typer.Exit(1) from error
+
+
 app = typer.Typer(
     name="glassformer",
+    cls=_Commands,
     help="Transformer text classifiers you can see through.",
     no_args_is_help=True,
     add_completion=False,
@@ -45,17 +61,19 @@ def _root(
 
 def main() -> None:
     """Run a command; exit with 0, 1 (it failed) or 2 (misuse), and no traceback for a user's mistake."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # JSON and tables are, whatever the locale
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except GlassformerError as error:
         say(f"error: {error}")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        say("stopped")
-        sys.exit(1)
-    except BrokenPipeError:  # the reader of a pipe went away, as `head` does
+    except OSError as error:  # no space, no permission; or the reader of a pipe went away, as `head` does
+        if not isinstance(error, BrokenPipeError):
+            say(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        # What could not be written is not tried again on the way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:  # no space, no permission
-        say(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         sys.exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import Any
 
@@ -17,9 +18,23 @@ def print_json(document: Any) -> None:
     print(json.dumps(document, ensure_ascii=False, indent=2))
 
 
+def command_line(*, leave_out: str = "", add: str = "") -> str:
+    """The command as it was typed, quoted for a shell; without one flag, with another."""
+    arguments = [one for one in sys.argv[1:] if one not in (leave_out, add)]
+    return shlex.join(["glassformer", *arguments, *([add] if add else [])])
+
+
 def human_count(number: int) -> str:
     """1,234,567 as it is read aloud in tables."""
     return f"{number:,}"
+
+
+def human_size(size: int) -> str:
+    """1,234,567 bytes as `1.2 MB`."""
+    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} B"
 
 
 def duration(seconds: float) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import os
+import json as json_library
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from glassformer.cli.output import human_count, print_json, say
+from glassformer.cli.writers import check_out, lines_on_standard_output, table_in_file, table_on_standard_output
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _ROWS_PER_BATCH = 4096
 _UNKNOWN_SHOWN = 10
-_WRITERS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}
 
 
 def predict(
@@ -43,10 +41,12 @@ def predict(
     """Answer texts with labels and probabilities."""
     if texts and file:
         raise UsageError("give texts or --file, not both")
-    if out is not None and file is None:
-        raise UsageError("--out goes with --file; a text's answer is printed")
+    if file is None and (out is not None or text is not None):
+        raise UsageError(f"--{'text' if out is None else 'out'} goes with --file; a text's answer is printed")
+    if file is not None and top_k is not None:
+        raise UsageError("--top-k goes with texts; the answers to a file hold the probability of every label")
     if out is not None:
-        _check_out(out)
+        check_out(out)
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
     from glassformer.prediction.devices import choose_device
@@ -56,39 +56,68 @@ def predict(
     if file is not None:
         _answer_file(predictor, file, out, text, json=json)
     else:
-        _answer_texts(predictor, texts if texts else _lines_of_pipe(), top_k, json=json)
+        _answer_texts(
+            predictor, _checked(texts) if texts else _lines_of_pipe(), top_k, json=json, alone=len(texts or ()) == 1
+        )
 
 
-def _lines_of_pipe() -> list[str]:
-    try:
-        return [line.rstrip("\r\n") for line in sys.stdin.buffer.read().decode("utf-8").splitlines()]
-    except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not UTF-8 (byte {error.start}); convert it first") from error
+def _checked(texts: list[str]) -> list[str]:
+    for number, text in enumerate(texts, 1):
+        if any("\ud800" <= character <= "\udfff" for character in text):  # how Python shows bytes that are no UTF-8
+            raise UsageError(f"text {number} is not UTF-8; convert it first, or pass it in a file")
+    return texts
 
 
-def _answer_texts(predictor: Predictor, texts: list[str], top_k: int | None, *, json: bool) -> None:
-    if not texts:
-        raise UsageError("nothing to answer: the pipe was empty")
-    if blank := [number for number, one in enumerate(texts, 1) if not one.strip()]:
-        say(f"warning: {len(blank)} of {len(texts)} texts are empty (text {blank[0]} first); their answer means little")
-    answers = predictor.answer(texts)
-    _warn_of_unknown(answers.unknown)
-    if json:
-        print_json({"answers": [_as_json(answers, row, text, top_k) for row, text in enumerate(texts)]})
-        return
-    for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
-        shown = ", ".join(map(str, label)) if answers.multilabel else str(label)
-        ranked = "  ".join(f"{name} {prob:.3f}" for name, prob in answers.ranked(row, top_k))
-        print(f"{shown or '(no label)'}\t{ranked}" + (f"\t{text}" if len(texts) > 1 else ""))
+def _lines_of_pipe() -> Iterator[str]:
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"standard input, line {number}: byte {error.start + 1} of the line is not UTF-8. "
+                f"Convert it, for example: iconv -f WINDOWS-1252 -t UTF-8"
+            ) from error
+        yield text
 
 
-def _as_json(answers: Answers, row: int, text: str, top_k: int | None) -> dict[str, Any]:
-    return {
-        "text": text,
-        "prediction": answers.predictions()[row],
-        "confidence": round(float(answers.confidences()[row]), 6),
-        "probabilities": {str(name): round(prob, 6) for name, prob in answers.ranked(row, top_k)},
-    }
+def _answer_texts(predictor: Predictor, texts: Iterable[str], top_k: int | None, *, json: bool, alone: bool) -> None:
+    """Stream texts through the model; an answer that does not stand `alone` is followed by its text."""
+    from glassformer.data.tokenizers import batched
+
+    unknown: Counter[str] = Counter()
+    blank: list[int] = []
+    count = 0
+    with lines_on_standard_output(json=json) as write:
+        for batch in batched(texts, _ROWS_PER_BATCH):
+            answers = predictor.answer(batch)
+            write(_answer_lines(answers, batch, top_k, json=json, alone=alone))
+            unknown.update(answers.unknown)
+            blank += [number for number, one in enumerate(batch, count + 1) if not one.strip()]
+            count += len(batch)
+        if not count:
+            raise UsageError("nothing to answer: the pipe was empty")
+    _warn_of_unknown(unknown)
+    if blank:
+        say(f"warning: {len(blank)} of {count} texts without a word (first: text {blank[0]}); such answers mean little")
+
+
+def _answer_lines(answers: Answers, texts: list[str], top_k: int | None, *, json: bool, alone: bool) -> Iterator[str]:
+    """One line for each text: its label, the likeliest labels with their probabilities, the text; or a JSON object."""
+    predictions, confidences = answers.predictions(), answers.confidences()
+    for row, (text, label) in enumerate(zip(texts, predictions, strict=True)):
+        ranked = answers.ranked(row, top_k)
+        if json:
+            record = {
+                "text": text,
+                "prediction": label,
+                "confidence": round(float(confidences[row]), 6),
+                "probabilities": {str(name): round(prob, 6) for name, prob in ranked},
+            }
+            yield json_library.dumps(record, ensure_ascii=False)
+        else:
+            shown = ", ".join(map(str, label)) if answers.multilabel else str(label)
+            listed = "  ".join(f"{name} {prob:.3f}" for name, prob in ranked)
+            yield f"{shown or '(no label)'}\t{listed}" + ("" if alone else f"\t{text}")
 
 
 def _warn_of_unknown(unknown: Counter[str]) -> None:
@@ -110,7 +139,7 @@ def _answer_file(predictor: Predictor, file: Path, out: Path | None, text: str |
     unknown: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     rows = blank = 0
-    with _writer(out, json=json and out is None) as write:
+    with table_on_standard_output(json=json) if out is None else table_in_file(out) as write:
         for frame, answers in answered:
             write(frame)
             rows += frame.height
@@ -148,59 +177,3 @@ def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: 
     for note in columns.notes:
         say(note)
     return columns.text
-
-
-def _check_out(out: Path) -> None:
-    suffix = out.with_suffix("").suffix if out.suffix == ".gz" else out.suffix
-    if suffix not in _WRITERS:
-        raise UsageError(f"--out {out}: write answers as {', '.join(_WRITERS)}, each also with .gz")
-    if not out.parent.is_dir():
-        raise UsageError(f"--out {out}: there is no folder {out.parent}")
-
-
-@contextmanager
-def _writer(out: Path | None, *, json: bool) -> Iterator[Any]:
-    """A function that takes frames: into a file, as CSV on standard output, or as one JSON document there."""
-    if out is None:
-        yield from _to_standard_output(json=json)
-        return
-    suffix = out.with_suffix("").suffix if out.suffix == ".gz" else out.suffix
-    aside = out.with_name(f".{out.name}.writing-{os.getpid()}")
-    try:
-        with gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
-            yield _frame_writer(file, _WRITERS[suffix])
-        aside.replace(out)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def _frame_writer(file: IO[bytes] | gzip.GzipFile, separator: str | None) -> Any:
-    header = True
-
-    def write(frame: pl.DataFrame) -> None:
-        nonlocal header
-        if separator is None:
-            file.write(frame.write_ndjson().encode())
-        else:
-            file.write(frame.write_csv(include_header=header, separator=separator).encode())
-        header = False
-
-    return write
-
-
-def _to_standard_output(*, json: bool) -> Iterator[Any]:
-    if not json:
-        yield _frame_writer(sys.stdout.buffer, ",")
-        sys.stdout.buffer.flush()
-        return
-    separator = ""
-
-    def write(frame: pl.DataFrame) -> None:
-        nonlocal separator
-        lines = frame.write_ndjson().splitlines()
-        sys.stdout.write(separator + ",\n".join(lines))
-        separator = ",\n"
-
-    sys.stdout.write('{"answers": [\n')
-    yield write
-    sys.stdout.write("\n]}\n")

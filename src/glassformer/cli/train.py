@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.output import command_line, duration, human_count, print_json, say
 
 if TYPE_CHECKING:
     from glassformer.data.splits import Splits
@@ -26,7 +25,10 @@ def train(
     group: Annotated[str | None, typer.Option(help="Column whose groups stay whole in validation.")] = None,
     recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
     preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="section.key=value; may be repeated.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=…")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
     data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
@@ -39,7 +41,7 @@ def train(
     from glassformer.prediction.devices import choose_device
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import load_recipe, parse_overrides
-    from glassformer.training.run import prepare_out, train_classifier
+    from glassformer.training.run import CHECKPOINT_FOLDER, prepare_out, train_classifier
     from glassformer.training.sources import SourceConfig, read_sources
 
     overrides = parse_overrides(set_ or [])
@@ -63,10 +65,12 @@ def train(
                 observer=view,
                 on_prepared=lambda splits, parameters: _introduce(splits, chosen, parameters, target),
             )
-        except InterruptedTraining as error:
-            command = " ".join(["glassformer", *(arg for arg in sys.argv[1:] if arg != "--overwrite")])
-            again = command if "--resume" in sys.argv else f"{command} --resume"
-            raise InterruptedTraining(f"stopped; the run is saved in {out}. Continue it with:\n  {again}") from error
+        except (InterruptedTraining, KeyboardInterrupt) as error:
+            if not (out / CHECKPOINT_FOLDER).is_dir():
+                raise
+            again = command_line(leave_out="--overwrite", add="--resume")
+            say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
+            raise typer.Exit(1) from error
     best = trained.metrics["best"]
     if json:
         print_json(
@@ -91,15 +95,16 @@ def train(
 
 
 def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> None:
+    from glassformer.data.table import row_list
+
     train, held_out = splits.train, splits.validation
     say(f"data: {train.source}, {human_count(train.frame.height)} rows to train on")
     for note in [*train.notes, *splits.notes]:
         say(f"  {note}")
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
-        shown = ", ".join(map(str, dropped.rows[:5])) + (", …" if len(dropped.rows) > 5 else "")
-        say(f"  left out: {human_count(len(dropped.rows))} rows, {dropped.reason} (row {shown})")
+        say(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
     model = recipe.model
     say(
-        f"model: {human_count(parameters)} parameters ({model.n_layers} blocks, width {model.d_model}, "
-        f"window {model.max_seq_len} tokens), on {device}"
+        f"model: {human_count(parameters)} parameters ({model.n_layers} block{'s' if model.n_layers > 1 else ''}, "
+        f"width {model.d_model}, window {model.max_seq_len} tokens), on {device}"
     )

@@ -1,0 +1,88 @@
+"""Where answers go: a file that is complete or not there, or standard output."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WriteLines = Callable[[Iterable[str]], None]
+WriteFrame = Callable[["pl.DataFrame"], None]
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}  # None: JSON lines
+
+
+def check_out(out: Path) -> None:
+    """Raises `UsageError` where a table cannot be written to this path."""
+    if _kind(out) not in _SEPARATORS:
+        raise UsageError(f"--out {out}: write answers as {', '.join(_SEPARATORS)}, each also with .gz")
+    if out.is_dir():
+        raise UsageError(f"--out {out} is a folder; name a file in it")
+    if not out.parent.is_dir():
+        raise UsageError(f"--out {out}: there is no folder {out.parent}")
+
+
+@contextmanager
+def table_in_file(out: Path) -> Iterator[WriteFrame]:
+    """Frame after frame into one file, written aside and renamed at the end."""
+    aside = out.with_name(f".{out.name}.writing-{os.getpid()}")
+    try:
+        with gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
+            yield _frame_writer(file, _SEPARATORS[_kind(out)])
+        aside.replace(out)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def table_on_standard_output(*, json: bool) -> Iterator[WriteFrame]:
+    """Frame after frame as CSV, or as the list of one JSON document."""
+    if not json:
+        yield _frame_writer(sys.stdout.buffer, ",")
+        sys.stdout.buffer.flush()
+        return
+    with lines_on_standard_output(json=True) as write:
+        yield lambda frame: write(frame.write_ndjson().rstrip("\n").split("\n"))
+
+
+@contextmanager
+def lines_on_standard_output(*, json: bool) -> Iterator[WriteLines]:
+    """Line after line, or with `json` each line as one entry of `{"answers": [...]}`; nothing is held in memory."""
+    separator = '{"answers": [\n' if json else ""
+
+    def write(lines: Iterable[str]) -> None:
+        nonlocal separator
+        for line in lines:
+            sys.stdout.write(f"{separator}{line}" if json else f"{line}\n")
+            separator = ",\n"
+
+    yield write
+    if json:
+        sys.stdout.write("\n]}\n")
+
+
+def _kind(out: Path) -> str:
+    return out.with_suffix("").suffix if out.suffix == ".gz" else out.suffix
+
+
+def _frame_writer(file: IO[bytes] | gzip.GzipFile, separator: str | None) -> WriteFrame:
+    header = True
+
+    def write(frame: pl.DataFrame) -> None:
+        nonlocal header
+        if separator is None:
+            file.write(frame.write_ndjson().encode())
+        else:
+            file.write(frame.write_csv(include_header=header, separator=separator).encode())
+        header = False
+
+    return write
