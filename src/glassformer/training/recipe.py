@@ -137,11 +137,8 @@ def _known_keys() -> dict[str, set[str]]:
 
 
 def _nearest(key: str) -> str:
-    dotted = [f"{section}.{name}" for section, names in _known_keys().items() for name in names]
-    by_name = {name.partition(".")[2]: name for name in dotted}
-    near = difflib.get_close_matches(key, dotted, n=1) or [
-        by_name[name] for name in difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1)
-    ]
+    by_name = {name: f"{section}.{name}" for section, names in _known_keys().items() for name in names}
+    near = [by_name[name] for name in difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1)]
     return f" (did you mean {near[0]}?)" if near else ""
 
 

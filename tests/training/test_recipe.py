@@ -1,0 +1,143 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.errors import UsageError
+from glassformer.models.config import PRESETS
+from glassformer.training.recipe import DEFAULT_PRESET, Recipe, load_recipe, parse_overrides, shipped_recipes
+
+
+@pytest.fixture
+def recipe_file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'description = "Mine"\n[model]\npreset = "tiny"\npooling = "max"\n[training]\nepochs = 4\n', encoding="utf-8"
+    )
+    return path
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "recipe.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_every_shipped_recipe_loads_and_says_what_it_is_for(name: str) -> None:
+    recipe = load_recipe(name)
+    assert recipe.description
+    assert shipped_recipes()[name].read_text(encoding="utf-8").startswith("#")
+
+
+def test_there_are_recipes() -> None:
+    assert "default" in shipped_recipes()
+
+
+def test_without_a_recipe_everything_is_default() -> None:
+    assert load_recipe() == Recipe()
+    assert load_recipe().model == PRESETS[DEFAULT_PRESET]
+
+
+def test_the_default_recipe_is_the_default() -> None:
+    assert load_recipe("default").model_copy(update={"description": ""}) == Recipe()
+
+
+def test_a_file_changes_the_preset_that_it_names(recipe_file: Path) -> None:
+    recipe = load_recipe(str(recipe_file))
+    assert recipe.model == PRESETS["tiny"].model_copy(update={"pooling": "max"})
+    assert recipe.training.epochs == 4
+    assert recipe.training.model_copy(update={"epochs": Recipe().training.epochs}) == Recipe().training
+
+
+def test_a_preset_that_is_given_wins_over_the_files(recipe_file: Path) -> None:
+    assert load_recipe(str(recipe_file), preset="base").model == PRESETS["base"].model_copy(update={"pooling": "max"})
+
+
+def test_overrides_win_over_everything(recipe_file: Path) -> None:
+    overrides = {"training.epochs": 9, "model.d_model": 32, "validation.fraction": 0.2, "tokenizer.kind": "byte"}
+    recipe = load_recipe(str(recipe_file), preset="small", overrides=overrides)
+    assert (recipe.training.epochs, recipe.model.d_model, recipe.model.pooling) == (9, 32, "max")
+    assert (recipe.validation.fraction, recipe.tokenizer.kind) == (0.2, "byte")
+
+
+def test_a_file_written_by_notepad_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_bytes("\ufeff[training]\r\nepochs = 2\r\n".encode())
+    assert load_recipe(str(path)).training.epochs == 2
+
+
+@pytest.mark.parametrize(
+    ("assignment", "key", "value"),
+    [
+        ("training.epochs=3", "training.epochs", 3),
+        ("training.learning_rate=1e-3", "training.learning_rate", 1e-3),
+        ("tokenizer.lowercase=false", "tokenizer.lowercase", False),
+        ("model.pooling=attention", "model.pooling", "attention"),
+        ('model.pooling = "max"', "model.pooling", "max"),
+        ("training.class_weights={yes = 2.0, no = 1.0}", "training.class_weights", {"yes": 2.0, "no": 1.0}),
+        ("validation.file=data/a=b.csv", "validation.file", "data/a=b.csv"),
+        ("validation.group= film title ", "validation.group", "film title"),
+    ],
+)
+def test_assignments_are_toml_or_bare_words(assignment: str, key: str, value: Any) -> None:
+    assert parse_overrides([assignment]) == {key: value}
+
+
+def test_the_last_assignment_wins() -> None:
+    assert parse_overrides(["training.epochs=3", "training.epochs=5"]) == {"training.epochs": 5}
+
+
+@pytest.mark.parametrize("assignment", ["training.epochs", "=3", "training.epochs 3"])
+def test_an_assignment_without_equals(assignment: str) -> None:
+    with pytest.raises(UsageError, match="write it as key=value"):
+        parse_overrides([assignment])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[trainin]\nepochs = 3", r"unknown section \[trainin\] \(did you mean \[training\]\?\)"),
+        ("[training]\nepoch = 3", r"unknown key training\.epoch \(did you mean training\.epochs\?\)"),
+        ("[training]\ndropout = 0.2", r"unknown key training\.dropout \(did you mean model\.dropout\?\)"),
+        ("[model]\nzzz = 0.2", r"unknown key model\.zzz$"),
+        ("training = 3", r"training must be a section, \[training\], not a value"),
+        ("[training\nepochs = 3", r"not readable as TOML.*line 1"),
+        ("[training]\nepochs = many", r"not readable as TOML.*line 2"),
+        ('[training]\nepochs = "many"', r"training\.epochs = 'many': input should be a valid integer"),
+        ("[training]\nepochs = 0", r"training\.epochs = 0: .*greater than or equal to 1"),
+        ("[training]\nepochs = 0\nclip = -1", r"training\.epochs = 0: .*; training\.clip = -1: "),
+        ('[training]\nschedule = "step"', r"training\.schedule = 'step': .*'cosine', 'linear' or 'constant'"),
+        ("[training.class_weights]\nyes = -1", r"training\.class_weights\.yes = -1: .*greater than 0"),
+        ("[model]\nd_model = 30", r"d_model must be a multiple of n_heads, got d_model=30, n_heads=4"),
+        ('[model]\npreset = "huge"', r"no preset 'huge'; there are tiny, small, base"),
+        ('[tokenizer]\nkind = "bpe"\nvocab_size = 99', r"tokenizer: vocab_size must be at least 259 for kind='bpe'"),
+        ('[validation]\ngroup = "film"\nfile = "v.csv"', r"validation\.group = 'film' needs .*file is 'v\.csv'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_is_named_with_the_file(tmp_path: Path, text: str, words: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(UsageError, match=words) as caught:
+        load_recipe(path)
+    assert str(caught.value).startswith(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        ({"epochs": 3}, r"--set epochs: name the section too.*did you mean training\.epochs"),
+        ({"training.epochz": 3}, r"unknown key training\.epochz \(did you mean training\.epochs\?\)"),
+        ({"modle.d_model": 3}, r"unknown section \[modle\] \(did you mean \[model\]\?\)"),
+        ({"training.epochs": "x"}, r"training\.epochs = 'x'"),
+        ({"description.x": 1}, "description must be a section"),
+    ],
+)
+def test_a_mistake_in_an_override(overrides: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_recipe("default", overrides=overrides)
+
+
+def test_no_such_recipe_names_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"--recipe defalt: neither a file nor .*did you mean 'default'\?.*there are"):
+        load_recipe("defalt")
