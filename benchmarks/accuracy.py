@@ -1,0 +1,160 @@
+"""Train, evaluate and duel on a known data set, over seeds or folds, and write what came out as one JSON file.
+
+    python benchmarks/accuracy.py zhou --seeds 10
+    python benchmarks/accuracy.py disaster-tweets --seeds 5
+    python benchmarks/accuracy.py disaster-tweets --folds 5
+    python benchmarks/accuracy.py imdb
+
+Runs that are done are kept in --work and not repeated, so that a stopped benchmark goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import platform
+import statistics
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from sklearn.model_selection import StratifiedKFold
+
+import glassformer
+from glassformer.cli.live import LiveView
+from glassformer.data.known import resolve
+from glassformer.data.splits import make_splits
+from glassformer.data.table import Table
+from glassformer.evaluation.evaluate_model import measure_model
+from glassformer.evaluation.result import Evaluation
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_classifier
+from glassformer.training.sources import Sources
+
+RESULTS = Path(__file__).parent / "results"
+FOLDS_SEED = 42
+
+
+def main() -> None:
+    """Run the benchmark that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", help="a known data set")
+    parser.add_argument("--recipe", help="a recipe by name or file; the default one if left out")
+    parser.add_argument("--seeds", type=int, default=1, help="runs on the official split, seeds 0, 1, …")
+    parser.add_argument("--folds", type=int, help="cross-validation over training and test rows together instead")
+    parser.add_argument("--work", type=Path, default=Path("runs/benchmarks"), help="folder for the models")
+    options = parser.parse_args()
+    name = f"{options.data}-{options.folds}-fold" if options.folds else options.data
+    name += f"-{options.recipe}" if options.recipe else ""
+    runs = []
+    for number, (train, test, seed) in enumerate(_splits(options.data, options.seeds, options.folds)):
+        recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
+        folder = options.work / f"{name}-{number}"
+        runs.append(_run(train, test, recipe, folder, "a fold" if options.folds else "test"))
+        print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
+    document = _summary(name, runs, load_recipe(options.recipe))
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    print(json.dumps({key: document[key] for key in ("accuracy", "baselines", "verdict")}, indent=2))
+
+
+def _splits(data: str, seeds: int, folds: int | None) -> list[tuple[Table, Table, int]]:
+    train, test = resolve(data, "train"), resolve(data, "test")
+    if not folds:
+        return [(train, test, seed) for seed in range(seeds)]
+    frame = pl.concat([train.frame, test.frame]).sort("row")
+    whole = dataclasses.replace(train, frame=frame)
+    cut = StratifiedKFold(folds, shuffle=True, random_state=FOLDS_SEED).split(frame["text"], frame["label"])
+    return [(dataclasses.replace(whole, frame=frame[a]), dataclasses.replace(whole, frame=frame[b]), 0) for a, b in cut]
+
+
+def _run(train: Table, test: Table, recipe: Recipe, folder: Path, split: str) -> Evaluation:
+    done = folder / "metrics-of-benchmark.json"
+    if done.is_file():
+        return Evaluation.model_validate_json(done.read_text())
+    with LiveView() as view:
+        trained = train_classifier(Sources(train=train, test=test), recipe, out=folder, overwrite=True, observer=view)
+    rows = make_splits(train, recipe.validation, seed=recipe.training.seed, test=test).train
+    evaluation = measure_model(Predictor(trained), folder, test, rows, split=split)
+    done.write_text(evaluation.model_dump_json(indent=2))
+    return evaluation
+
+
+def _summary(name: str, runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:
+    first = runs[0]
+    return {
+        "benchmark": name,
+        "command": " ".join(["python", "benchmarks/accuracy.py", *sys.argv[1:]]),
+        "accuracy": _spread([run.metrics.accuracy.value for run in runs]),
+        "macro_f1": _spread([run.metrics.macro_f1.value for run in runs]),
+        "training_seconds": _spread([run.duel.model.fit_seconds or 0.0 for run in runs]),
+        "baselines": {
+            baseline.name: {
+                "accuracy": _spread([run.duel.baselines[i].metrics.accuracy.value for run in runs]),
+                "fit_seconds": _spread([run.duel.baselines[i].fit_seconds or 0.0 for run in runs]),
+            }
+            for i, baseline in enumerate(first.duel.baselines)
+        },
+        "verdict": first.duel.verdict,
+        "runs": [_row(run) for run in runs],
+        "recipe": recipe.model_dump(mode="json"),
+        "model": first.model,
+        "machine": first.machine.model_dump() | {"threads": torch.get_num_threads(), "processor": _processor()},
+        "versions": {
+            "glassformer": glassformer.__version__,
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "commit": subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+        ).stdout.strip(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+    return {"mean": statistics.mean(values), "stdev": spread, "min": min(values), "max": max(values)}
+
+
+def _row(run: Evaluation) -> dict[str, Any]:
+    """One run without texts: the data sets are not ours to publish."""
+    return {
+        "seed": run.seed,
+        "rows": run.data.rows,
+        "training_rows": run.data.training_rows,
+        "data_sha256": run.data.sha256,
+        "accuracy": run.metrics.accuracy.model_dump(),
+        "macro_f1": run.metrics.macro_f1.model_dump(),
+        "log_loss": run.metrics.log_loss,
+        "roc_auc": run.metrics.roc_auc,
+        "calibration_error": run.calibration.after.ece,
+        "temperature": run.calibration.temperature,
+        "best_epoch": run.model["best_epoch"],
+        "training_seconds": run.duel.model.fit_seconds,
+        "answering_seconds": run.duel.model.predict_seconds,
+        "bytes": run.duel.model.size_bytes,
+        "comparisons": [comparison.model_dump() for comparison in run.duel.comparisons],
+        "notes": list(run.notes),
+    }
+
+
+def _processor() -> str:
+    """What the kernel calls the processor, where it says."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+
+
+if __name__ == "__main__":
+    main()
