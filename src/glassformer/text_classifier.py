@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,8 +74,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
         A tenth of the rows is held out for early stopping where there are 200 or more (recipe section `[validation]`).
 
+        Warns of rows that were left out: empty texts, and texts that are also held out.
+
         Raises:
-            UsageError: the sizes differ, a text is not a string, there is one class only, or a setting is unknown.
+            UsageError: the sizes differ, a text is not a string, the labels are of several types, there is one class
+                only, or a setting is unknown.
         """
         settings = dict(self.settings or {})
         given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed}
@@ -84,6 +88,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         trained = train_classifier(
             Sources(train=table), recipe, device=choose_device(self.device), observer=self.observer
         )
+        for dropped in trained.config.data["dropped"]:
+            warnings.warn(f"{dropped['count']} of {len(X)} rows were left out: {dropped['reason']}", stacklevel=2)
         labels = tuple(by_name[str(name)] for name in trained.config.labels)
         self._take(Predictor(as_labels(trained, labels), device=choose_device(self.device)))
         return self
@@ -139,7 +145,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
-        tags.classifier_tags.multi_label = True
         return tags
 
 
@@ -150,6 +155,10 @@ def _as_texts(texts: Sequence[str]) -> list[str]:
     for number, text in enumerate(listed):
         if not isinstance(text, str):
             raise UsageError(f"text {number} is {type(text).__name__}, not a string: {text!r}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"text {number} cannot be read: {error.reason}: {text!r}") from error
     return listed
 
 
@@ -159,13 +168,11 @@ def _as_table(texts: Sequence[str], labels: Sequence[Any]) -> tuple[Table, dict[
     if len(listed) != len(values):
         raise UsageError(f"{len(listed)} texts but {len(values)} labels")
     multilabel = any(isinstance(value, list) for value in values)
-    by_name: dict[str, Any] = {}
-    for value in values:
-        for one in value if multilabel else [value]:
-            if not isinstance(one, (str, int, float, bool)):
-                raise UsageError(f"a label is {type(one).__name__}; use text, numbers or truth values: {one!r}")
-            if by_name.setdefault(str(one), one) != one:
-                raise UsageError(f"the labels {by_name[str(one)]!r} and {one!r} look the same as text")
+    if getattr(labels, "ndim", 1) > 1:
+        raise UsageError("labels as a matrix of zeros and ones are not read; give each text a list of its labels")
+    if multilabel and not all(isinstance(value, list) for value in values):
+        raise UsageError("some texts have a list of labels and some a single label; give each text a list")
+    by_name = _names([one for value in values for one in value] if multilabel else values)
     empty = [number for number, text in enumerate(listed, 1) if not text.strip()]
     frame = pl.DataFrame(
         {
@@ -184,6 +191,16 @@ def _as_table(texts: Sequence[str], labels: Sequence[Any]) -> tuple[Table, dict[
         dropped=(Dropped(reason="empty text", rows=empty),) if empty else (),
     )
     return table, by_name
+
+
+def _names(labels: list[Any]) -> dict[str, Any]:
+    """What each label's name stands for."""
+    for one in labels:
+        if not isinstance(one, (str, int, float)) or one != one:
+            raise UsageError(f"a label is {one!r}; use text, numbers or truth values")
+    if len(types := sorted({type(one).__name__ for one in labels})) > 1:
+        raise UsageError(f"the labels are of several types ({', '.join(types)}); use one")
+    return {str(one): one for one in labels}
 
 
 def _plain(label: Any) -> Any:

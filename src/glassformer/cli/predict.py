@@ -63,8 +63,10 @@ def predict(
 
 def _checked(texts: list[str]) -> list[str]:
     for number, text in enumerate(texts, 1):
-        if any("\ud800" <= character <= "\udfff" for character in text):  # how Python shows bytes that are no UTF-8
-            raise UsageError(f"text {number} is not UTF-8; convert it first, or pass it in a file")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"text {number} is not UTF-8; convert it first") from error
     return texts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,7 +92,8 @@ def train(
         else f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     )
     print(f"{out}: {measured}, trained in {duration(trained.config.training_seconds)}")
-    say(f'next: glassformer predict {out} "a text"    glassformer evaluate {out} TEST_TABLE')
+    folder = shlex.quote(str(out))
+    say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
 
 
 def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> None:

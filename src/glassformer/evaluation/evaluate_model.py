@@ -53,12 +53,17 @@ def evaluate_model(
         say: hears what is going on.
 
     Raises:
-        UsageError: the table cannot be read, or holds a label that the model does not know.
+        UsageError: the table cannot be read, or holds a label that the model does not know; or `train` does not hold
+            the rows that the model was trained on.
     """
     trained = predictor.trained
     read_as = SourceConfig.model_validate(trained.config.data["read_as"]) if trained.config.data["read_as"] else None
     table = _read(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
-    rows = _training_rows(trained, read_as, train, data_dir)
+    if train is None:
+        rows: Table | str = _remembered_rows(trained, read_as, data_dir)
+    else:
+        source = read_as or SourceConfig(train=train, text=text, label=label, multilabel=multilabel)
+        rows = _named_rows(trained, source.model_copy(update={"train": train}), data_dir)
     return measure_model(
         predictor,
         folder,
@@ -173,33 +178,45 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     return notes
 
 
-def _training_rows(
-    trained: TrainedModel, read_as: SourceConfig | None, train: str | None, data_dir: Path | None
-) -> Table | str:
-    """The very rows that the model was trained on, or a sentence that says why they cannot be had."""
-    config = trained.config
+def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table:
+    """The training rows, where the user says they are."""
+    rows = _split_again(trained, source, data_dir)
+    if rows is None:
+        raise UsageError(
+            f"--train {source.train} does not hold the rows that this model was trained on; "
+            "leave --train out to measure without a baseline"
+        )
+    return rows
+
+
+def _remembered_rows(trained: TrainedModel, source: SourceConfig | None, data_dir: Path | None) -> Table | str:
+    """The training rows, where the model folder says they were, or a sentence that says why they cannot be had."""
     without = "so no baseline could be trained beside the model"
-    if read_as is None:
-        return f"The model was trained from Python on rows in memory, {without}."
-    if train is not None:
-        read_as = read_as.model_copy(update={"train": train})
-    recipe = Recipe.model_validate(config.recipe)
+    if source is None:
+        return f"The model was trained from Python on rows in memory, {without}; name a table of them with --train."
     try:
-        sources = read_sources(read_as, recipe.validation, data_dir)
+        rows = _split_again(trained, source, data_dir)
     except UsageError as error:
-        return f"The training rows cannot be read ({error}), {without}; name them with --train."
-    splits = make_splits(
+        return f"The training rows cannot be read ({str(error).rstrip('.')}), {without}; name them with --train."
+    if rows is None:
+        return (
+            f"{source.train} has changed since the model was trained on it, {without}; name the old one with --train."
+        )
+    return rows
+
+
+def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table | None:
+    """The very rows that the model was trained on; None where the table holds others by now."""
+    recipe = Recipe.model_validate(trained.config.recipe)
+    sources = read_sources(source, recipe.validation, data_dir)
+    rows = make_splits(
         sources.train,
         recipe.validation,
         seed=recipe.training.seed,
         validation=sources.validation,
         test=sources.test,
-    )
-    if fingerprint(splits.train) != config.data["fingerprint"]:
-        return (
-            f"{read_as.train} has changed since the model was trained on it, {without}; name the old one with --train."
-        )
-    return splits.train
+    ).train
+    return rows if fingerprint(rows) == trained.config.data["fingerprint"] else None
 
 
 def _overlap(train: Table, table: Table) -> list[str]:
