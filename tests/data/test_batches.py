@@ -73,7 +73,7 @@ def test_batches_do_not_come_by_length() -> None:
 
 def test_without_a_seed_the_longest_come_first() -> None:
     lengths = array([3, 9, 1, 9, 4])
-    assert as_lists(bucket(lengths, batch_tokens=20, batch_size=2)) == [[1, 3], [4, 0], [2]]
+    assert as_lists(bucket(lengths, batch_tokens=24, batch_size=2)) == [[1, 3], [4, 0], [2]]
 
 
 def test_no_windows_no_batches() -> None:
@@ -126,13 +126,20 @@ def test_random_windows_reach_both_ends_and_move_with_the_epoch() -> None:
 
 
 def test_a_batch_starts_with_the_start_token_and_is_padded_right() -> None:
-    windows = Windows(rows=array([2, 0, 1]), starts=array([1, 0, 0]), lengths=array([3, 2, 0]))
+    windows = Windows(rows=array([2, 0, 1]), starts=array([1, 0, 0]), lengths=array([3, 2, 0]), max_seq_len=9)
     batch = assemble(counting_store([2, 0, 5]), windows, array([0, 1, 2]))
     assert batch.rows.tolist() == [2, 0, 1]
     assert batch.token_ids.tolist() == [[2, 301, 302, 303], [2, 100, 101, 0], [2, 0, 0, 0]]
     assert batch.attention_mask.tolist() == [[True] * 4, [True] * 3 + [False], [True] + [False] * 3]
     assert batch.token_ids.dtype == torch.int64
     assert padding_share(batch) == pytest.approx(4 / 12)
+
+
+@pytest.mark.parametrize(("longest", "width"), [(0, 4), (3, 4), (4, 8), (62, 64), (64, 80), (95, 96), (96, 99)])
+def test_batches_come_in_few_widths(longest: int, width: int) -> None:
+    store = counting_store([longest])
+    windows = Windows(rows=array([0]), starts=array([0]), lengths=array([longest]), max_seq_len=99)
+    assert assemble(store, windows, array([0])).token_ids.shape == (1, width)
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=30), st.integers(2, 25))

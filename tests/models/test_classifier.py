@@ -7,10 +7,11 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import functional_call
 
 from glassformer.layers.attention import MultiHeadAttention
+from glassformer.layers.dropout import Dropout
 from glassformer.layers.norms import BatchNorm
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import PRESETS, ModelConfig
@@ -282,7 +283,7 @@ def test_dropout_stands_after_the_embedding_in_both_branches_and_before_the_head
     model = model_of(dropout=0.25, attention_dropout=0.125).train()
     dropped: list[tuple[float, torch.Size]] = []
     for module in model.modules():
-        if isinstance(module, nn.Dropout):
+        if isinstance(module, Dropout):
             module.register_forward_hook(lambda part, _, output: dropped.append((part.p, output.shape)))
 
     model(random_ids(3, 7), right_padded([7, 4, 2]))

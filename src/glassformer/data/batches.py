@@ -37,6 +37,7 @@ class Windows:
     rows: IntArray
     starts: IntArray
     lengths: IntArray
+    max_seq_len: int
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -47,7 +48,9 @@ def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int
     room = max_seq_len - 1  # the start token takes one place
     chance = np.random.default_rng([seed, epoch, 1]).random(len(lengths))
     starts = np.floor(chance * (np.maximum(lengths - room, 0) + 1)).astype(np.int64)
-    return Windows(rows=np.arange(len(lengths)), starts=starts, lengths=np.minimum(lengths, room))
+    return Windows(
+        rows=np.arange(len(lengths)), starts=starts, lengths=np.minimum(lengths, room), max_seq_len=max_seq_len
+    )
 
 
 def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
@@ -64,7 +67,10 @@ def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
         starts += [round(i * (length - room) / (count - 1)) for i in range(count)] if count > 1 else [0]
     row_array = np.array(rows, dtype=np.int64)
     return Windows(
-        rows=row_array, starts=np.array(starts, dtype=np.int64), lengths=np.minimum(lengths, room)[row_array]
+        rows=row_array,
+        starts=np.array(starts, dtype=np.int64),
+        lengths=np.minimum(lengths, room)[row_array],
+        max_seq_len=max_seq_len,
     )
 
 
@@ -97,16 +103,26 @@ def _cut(order: IntArray, lengths: IntArray, batch_tokens: int, batch_size: int)
     """Cut a list that runs from long to short: its first window sets the width of a batch."""
     batches, first = [], 0
     while first < len(order):
-        width = int(lengths[order[first]]) + 1
+        width = _width(int(lengths[order[first]]))
         count = max(1, min(batch_size, batch_tokens // width))
         batches.append(order[first : first + count])
         first += count
     return batches
 
 
+def _width(longest: int) -> int:
+    """Places for a window of `longest` tokens and the start token, rounded up to one of a few dozen widths.
+
+    On a CPU the matrix library prepares and keeps code for every shape that it meets; with hundreds of widths it
+    prepares more than it reuses.
+    """
+    step = 16 if longest >= 64 else 4
+    return -(-(longest + 1) // step) * step
+
+
 def assemble(store: TokenStore, windows: Windows, chosen: IntArray) -> Batch:
     """Read the chosen windows and pad them."""
-    width = int(windows.lengths[chosen].max()) + 1
+    width = min(_width(int(windows.lengths[chosen].max())), windows.max_seq_len)
     token_ids = np.full((len(chosen), width), PAD_ID, dtype=np.int64)
     token_ids[:, 0] = START_ID
     for place, index in enumerate(chosen):

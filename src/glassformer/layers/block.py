@@ -5,6 +5,8 @@ from __future__ import annotations
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from glassformer.layers.dropout import Dropout
+
 
 class Block(nn.Module):
     """One residual step of attention, one of feed-forward; pre- or post-norm by which norm slots are filled.
@@ -34,7 +36,7 @@ class Block(nn.Module):
         self.feed_forward_pre_norm = feed_forward_pre_norm
         self.feed_forward = feed_forward
         self.feed_forward_post_norm = feed_forward_post_norm
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]

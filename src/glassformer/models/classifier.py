@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.block import Block
+from glassformer.layers.dropout import Dropout
 from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
 from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward, LinearFeedForward
 from glassformer.layers.masks import CausalPattern, FullPattern
@@ -34,7 +35,7 @@ class Classifier(nn.Module):
         super().__init__()
         self.embedding = _embedding(config, vocab_size)
         self.positions = _positions(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(_block(config) for _ in range(config.n_layers))
         self.norm = _norm(config) if config.residual == "pre-norm" else NoNorm()
         self.pooling = _pooling(config)
