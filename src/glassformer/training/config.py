@@ -26,9 +26,9 @@ class TrainingConfig(BaseModel):
     """The most tokens in a batch, padding included."""
     accumulation: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one step."""
-    optimizer: Literal["adamw", "muon"] = "adamw"
-    """`muon` updates the matrices inside blocks by Muon and everything else by AdamW."""
-    learning_rate: float = Field(default=1e-3, gt=0)
+    optimizer: Literal["adamw", "muon"] = "muon"
+    """`muon` updates the matrices inside blocks by Muon and everything else by AdamW; `adamw` everything."""
+    learning_rate: float = Field(default=5e-4, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
     """Decoupled decay, on matrices only."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"

@@ -1,0 +1,227 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.model_folder import load_model_folder
+from glassformer.training import loop
+from glassformer.training.checkpoint import RunState
+from glassformer.training.loop import InterruptedTraining, Trainer
+from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_classifier
+from glassformer.training.sources import SourceConfig, Sources, read_sources
+from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
+
+
+def figures(history: list[dict[str, float]]) -> list[list[float]]:
+    """Everything but the seconds."""
+    return [[value for name, value in sorted(row.items()) if name != "seconds"] for row in history]
+
+
+def interrupt_after(step: int) -> Memory:
+    return Memory(lambda done: signal.raise_signal(signal.SIGINT) if done == step else None)
+
+
+def assert_same_end(one: Trainer, other: Trainer) -> None:
+    assert figures(one.state.history) == figures(other.state.history)
+    assert one.state.best_epoch == other.state.best_epoch
+    others = other.model.state_dict()
+    for name, tensor in one.model.state_dict().items():
+        assert torch.equal(tensor, others[name]), name
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("step", [1, 7, 10, 14], ids=["first step", "mid-epoch", "end of an epoch", "after the best"])
+def test_interrupted_and_resumed_is_uninterrupted(optimizer: str, step: int, tmp_path: Path) -> None:
+    training = config(epochs=4, optimizer=optimizer, learning_rate=0.02, token_dropout=0.2, patience=2)
+    uninterrupted = trainer(training)
+    uninterrupted.run()
+    assert uninterrupted.state.history[0]["step"] == 5
+
+    file = tmp_path / "state.safetensors"
+    with pytest.raises(InterruptedTraining):
+        trainer(training, checkpoint=file, observer=interrupt_after(step)).run()
+    resumed = trainer(training, checkpoint=file)
+    resumed.resume()
+    assert resumed.state.step == step
+    resumed.run()
+    assert_same_end(resumed, uninterrupted)
+
+
+def test_resumed_several_times_is_uninterrupted(tmp_path: Path) -> None:
+    training = config(epochs=3, accumulation=2)
+    uninterrupted = trainer(training, data=toy_data(n_validation=0))
+    uninterrupted.run()
+    file, attempts = tmp_path / "state.safetensors", 0
+    while True:
+        run = trainer(training, data=toy_data(n_validation=0), checkpoint=file, observer=interrupt_after(2))
+        if file.is_file():
+            run.resume()
+        try:
+            run.run()
+            break
+        except InterruptedTraining:
+            attempts += 1
+    assert attempts > 2
+    weights = uninterrupted.model.state_dict()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in run.model.state_dict().items())
+
+
+def test_a_run_is_saved_by_the_clock_across_epochs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: list[int] = []
+    clock = iter(range(0, 100_000, 4))  # every look at the clock finds it four seconds on
+    monkeypatch.setattr("glassformer.training.loop.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(loop, "save_checkpoint", lambda _path, state, *_: saved.append(state.step))
+    trainer(config(epochs=9, batch_size=47), checkpoint=tmp_path / "state.safetensors").run()
+    assert 2 <= len(saved) <= 5  # epochs of one step, which takes less than half a minute
+
+
+def test_micro_batches_survive(tmp_path: Path) -> None:
+    file = tmp_path / "state.safetensors"
+    run = trainer(config(), checkpoint=file, observer=interrupt_after(2))
+    run.state.micro_batches = 4
+    with pytest.raises(InterruptedTraining):
+        run.run()
+    again = trainer(config(), checkpoint=file)
+    again.resume()
+    assert again.state.micro_batches == 4
+    assert isinstance(again.state, RunState)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "not ours", "another model"])
+def test_a_damaged_checkpoint_is_one_sentence(damage: str, tmp_path: Path) -> None:
+    file = tmp_path / "state.safetensors"
+    with pytest.raises(InterruptedTraining):
+        trainer(config(), checkpoint=file, observer=interrupt_after(2)).run()
+    content = file.read_bytes()
+    if damage == "another model":
+        other = config(optimizer="muon")
+        run = trainer(other, checkpoint=file)
+        run.model.head = torch.nn.Linear(16, 5)
+    else:
+        file.write_bytes({"cut": content[:-30], "empty": b"", "not ours": b"\x00" * 500}[damage])
+        run = trainer(config(), checkpoint=file)
+    with pytest.raises(GlassformerError, match=r"state\.safetensors cannot be resumed .*--overwrite"):
+        run.resume()
+
+
+SMALL_RUN = """
+[validation]
+fraction = 0.2
+min_rows = 0
+[model]
+preset = "tiny"
+d_model = 16
+n_layers = 1
+n_heads = 2
+d_ff = 24
+max_seq_len = 24
+[training]
+epochs = 3
+batch_size = 10
+min_steps_per_epoch = 1
+"""
+
+KILLED = """
+import os, signal, sys
+from glassformer.training import loop
+loop._CHECKPOINT_SECONDS = 0.0
+save, step = loop.save_checkpoint, loop.Trainer._step
+def killed_step(self, batches):
+    if self.state.step == {kill_at}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    step(self, batches)
+loop.Trainer._step = killed_step
+from glassformer.cli.main import main
+sys.argv[0] = "glassformer"
+main()
+"""
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_from_the_command_line_is_uninterrupted(tmp_path: Path) -> None:
+    table, small = tmp_path / "reviews.csv", tmp_path / "small.toml"
+    opinions().frame.select("text", "label").write_csv(table)
+    small.write_text(SMALL_RUN)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    arguments = ["train", str(table), "--recipe", str(small), "--device", "cpu", "--out", str(killed)]
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
+
+    first = run("-c", KILLED.format(kill_at=8), *arguments)
+    assert first.returncode == -signal.SIGKILL, first.stderr
+    assert not (killed / "config.json").exists()
+    second = run("-m", "glassformer", *arguments, "--resume")
+    assert second.returncode == 0, second.stderr
+    assert "resumed at step 9" in second.stderr
+
+    source = SourceConfig(train=str(table))
+    uninterrupted = load_recipe(str(small))
+    train_classifier(read_sources(source, uninterrupted.validation, None), uninterrupted, source=source, out=whole)
+    for name in ("model.safetensors", "tokenizer.json"):
+        assert (killed / name).read_bytes() == (whole / name).read_bytes()
+    one, other = load_model_folder(killed), load_model_folder(whole)
+    assert figures(one.metrics["history"]) == figures(other.metrics["history"])
+    assert one.config.temperature == other.config.temperature
+
+
+def interrupted(out: Path, **values: Any) -> None:
+    with pytest.raises(InterruptedTraining):
+        train_classifier(Sources(train=opinions()), recipe(**values), out=out, observer=interrupt_after(3))
+
+
+def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
+    whole = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path / "whole")
+    interrupted(tmp_path / "out")
+    memory = Memory()
+    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path / "out", resume=True, observer=memory)
+    assert memory.messages == ["resumed at step 4 (epoch 1)"]
+    assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
+    ends = [load_file(tmp_path / out / "model.safetensors") for out in ("whole", "out")]
+    assert all(torch.equal(tensor, ends[1][name]) for name, tensor in ends[0].items())
+    assert load_model_folder(tmp_path / "out").config.temperature == whole.config.temperature
+    assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "changed"),
+    [
+        ({"learning_rate": 0.5}, 60, r"recipe\.training\.learning_rate changed"),
+        ({"epochs": 5, "clip": 2.0}, 60, r"recipe\.training\.clip, recipe\.training\.epochs changed"),
+        ({}, 58, r"train, validation changed"),
+    ],
+    ids=["recipe", "two keys", "data"],
+)
+def test_another_recipe_or_other_data_cannot_resume(
+    values: dict[str, Any], rows: int, changed: str, tmp_path: Path
+) -> None:
+    interrupted(tmp_path)
+    before = (tmp_path / "checkpoint" / "state.safetensors").read_bytes()
+    with pytest.raises(UsageError, match=f"--resume: {changed}"):
+        train_classifier(Sources(train=opinions(rows)), recipe(**values), out=tmp_path, resume=True)
+    assert (tmp_path / "checkpoint" / "state.safetensors").read_bytes() == before
+
+
+def test_a_damaged_record_of_the_run_is_one_sentence(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    (tmp_path / "checkpoint" / "run.json").write_text('{"train": ')
+    with pytest.raises(GlassformerError, match=r"run\.json is damaged .*--overwrite"):
+        train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("lost", ["state.safetensors", "tokenizer.json", "train/store.json", "run.json"])
+def test_a_run_killed_early_is_resumed_from_what_is_there(lost: str, tmp_path: Path) -> None:
+    whole = train_classifier(Sources(train=opinions()), recipe())
+    interrupted(tmp_path)
+    (tmp_path / "checkpoint" / lost).unlink()
+    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])

@@ -1,0 +1,237 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+import torch
+
+from glassformer.data.splits import Splits, ValidationConfig
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.classifier import Classifier
+from glassformer.models.config import ModelConfig, parameter_count
+from glassformer.prediction.model_folder import load_model_folder
+from glassformer.prediction.predictor import Predictor
+from glassformer.training import run as run_module
+from glassformer.training.loop import NotANumberError
+from glassformer.training.recipe import Recipe
+from glassformer.training.run import as_labels, prepare_out, train_classifier
+from glassformer.training.sources import SourceConfig, Sources
+from tests.training.samples import SMALL, Memory, opinions, recipe, table
+
+
+def test_a_new_or_empty_folder_is_fine(tmp_path: Path) -> None:
+    for out in (tmp_path / "new", tmp_path):
+        prepare_out(out, resume=False, overwrite=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "resume", "words"),
+    [
+        (["config.json"], False, "already holds a model; .*--overwrite"),
+        (["checkpoint/run.json"], False, "holds an unfinished run; --resume continues it, --overwrite starts anew"),
+        (["config.json", "checkpoint/run.json"], False, "holds an unfinished run"),
+        (["thesis.doc"], False, "other files in it"),
+        (["config.json"], True, "--resume: .* is finished"),
+        ([], True, "--resume: .* holds no unfinished run"),
+        (["thesis.doc"], True, "--resume: .* holds no unfinished run"),
+    ],
+)
+def test_an_earlier_run_is_not_lost(content: list[str], resume: bool, words: str, tmp_path: Path) -> None:
+    for name in content:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    with pytest.raises(UsageError, match=words):
+        prepare_out(tmp_path, resume=resume, overwrite=False)
+    if not resume:
+        prepare_out(tmp_path, resume=False, overwrite=True)
+
+
+def test_out_must_be_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for flags in ({"resume": True, "overwrite": False}, {"resume": False, "overwrite": True}):
+        with pytest.raises(UsageError, match="is a file; name a folder"):
+            prepare_out(tmp_path / "file", **flags)
+
+
+def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
+    source = SourceConfig(train="reviews.csv")
+    small = recipe(epochs=6, learning_rate=0.02)
+    trained = train_classifier(Sources(train=opinions(120)), small, source=source, out=tmp_path / "runs" / "one")
+    folder = tmp_path / "runs" / "one"
+    assert {path.name for path in folder.iterdir()} == {
+        "README.md",
+        "config.json",
+        "metrics.json",
+        "model.safetensors",
+        "tokenizer.json",
+    }
+    loaded = load_model_folder(folder)
+    assert loaded.config == trained.config
+    assert loaded.config.labels == ("bad", "good")
+    assert loaded.config.recipe == small.model_dump(mode="json")
+    assert loaded.config.data["read_as"] == source.model_dump()
+    assert (loaded.config.data["rows"], loaded.config.data["validation_rows"]) == (96, 24)
+    assert (loaded.config.data["text_column"], loaded.config.data["label_column"]) == ("review", "stars")
+    assert loaded.config.versions["torch"] == torch.__version__
+    assert loaded.config.training_seconds > 0
+    best = json.loads((folder / "metrics.json").read_text())["best"]
+    assert best["epoch"] == loaded.metrics["best_epoch"]
+    assert best["validation_loss"] == min(row["validation_loss"] for row in loaded.metrics["history"])
+    answers = Predictor(loaded).answer(["the plot was lovely", "the cast was awful"])
+    assert answers.predictions() == ["good", "bad"]
+
+
+def test_the_card_says_what_the_model_is(tmp_path: Path) -> None:
+    trained = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    best = trained.metrics["best"]
+    parameters = parameter_count(SMALL, trained.tokenizer.vocab_size, 2)
+    for words in (
+        "bad, good",
+        "48 rows of `reviews.csv`",
+        f"{parameters:,} parameters",
+        f"On 12 validation rows, the ones that chose this epoch: accuracy {best['validation_accuracy']:.4f}",
+        trained.config.data["fingerprint"],
+    ):
+        assert words in card
+
+
+def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
+    whole = recipe().model_copy(update={"validation": ValidationConfig(fraction=0)})
+    trained = train_classifier(Sources(train=opinions()), whole, out=tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    assert "No rows were held out" in card
+    assert "(not fitted)" in card
+    assert trained.config.temperature == 1.0
+
+
+def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
+    train_classifier(Sources(train=opinions()), recipe(), out=tmp_path)
+    with pytest.raises(UsageError, match="already holds a model"):
+        train_classifier(Sources(train=opinions(70)), recipe(), out=tmp_path)
+    train_classifier(Sources(train=opinions(70)), recipe(), out=tmp_path, overwrite=True)
+    assert load_model_folder(tmp_path).config.data["rows"] == 56
+
+
+def test_texts_of_the_test_table_are_never_trained_on() -> None:
+    train = opinions(80)
+    shared = train.frame["text"].to_list()[:7]
+    test = table([f" {text} " for text in shared], ["good"] * 7, source="test.csv")
+    seen: list[Splits] = []
+    trained = train_classifier(
+        Sources(train=train, test=test), recipe(), on_prepared=lambda splits, _: seen.append(splits)
+    )
+    validation = seen[0].validation
+    assert validation is not None
+    used = pl.concat([seen[0].train.frame, validation.frame])["text"].to_list()
+    assert len(used) == 73
+    assert not set(used) & set(shared)
+    assert not {f"{number}" for number in range(7)} & set(trained.tokenizer.vocabulary())
+    assert trained.config.data["dropped"][0] == {
+        "reason": "duplicate of a test text",
+        "count": 7,
+        "rows": [1, 2, 3, 4, 5, 6, 7],
+    }
+
+
+def test_the_vocabulary_is_of_the_training_rows_alone() -> None:
+    validation = table(["the plot was zebra", "the cast was zebra"] * 3, ["good", "bad"] * 3, source="validation.csv")
+    trained = train_classifier(Sources(train=opinions(), validation=validation), recipe())
+    assert "plot" in trained.tokenizer.vocabulary()
+    assert "zebra" not in trained.tokenizer.vocabulary()
+    assert trained.config.data["validation_rows"] == 6
+
+
+def test_with_and_without_a_folder_is_the_same_model(tmp_path: Path) -> None:
+    kept = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path)
+    free = train_classifier(Sources(train=opinions()), recipe())
+    weights = free.model.state_dict()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in kept.model.state_dict().items())
+
+
+def test_several_labels_per_text(tmp_path: Path) -> None:
+    topics = [["plot"], ["cast"], ["plot", "cast"], []]
+    texts = [f"about {' and '.join(topics[i % 4]) or 'nothing'} number {i}" for i in range(160)]
+    many = table(texts, [topics[i % 4] for i in range(160)])
+    small = recipe(epochs=15, learning_rate=0.02, class_weights="balanced")
+    trained = train_classifier(Sources(train=many), small, out=tmp_path)
+    assert trained.config.multilabel
+    answers = Predictor.load(tmp_path).answer(["about plot", "about cast and plot", "about nothing"])
+    assert [sorted(one) for one in answers.predictions()] == [["plot"], ["cast", "plot"], []]
+    assert "any number of the labels: cast, plot" in (tmp_path / "README.md").read_text()
+
+
+def test_balanced_weights_answer_for_the_rare_class() -> None:
+    texts = [f"word {i}" for i in range(100)]
+    skewed = table(texts, ["rare" if i % 10 == 0 else "usual" for i in range(100)])
+    none, balanced = (
+        train_classifier(Sources(train=skewed), recipe(class_weights=kind, epochs=4)) for kind in ("none", "balanced")
+    )
+    rare = [Predictor(trained).answer(["word"]).probs[0, 0] for trained in (none, balanced)]
+    assert rare[1] > rare[0] + 0.1
+
+
+def test_a_table_of_weights_must_have_the_labels() -> None:
+    with pytest.raises(UsageError, match=r"class_weights names the labels \['bad', 'god'\]"):
+        train_classifier(Sources(train=opinions()), recipe(class_weights={"bad": 1.0, "god": 2.0}))
+
+
+def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
+    """An observer that makes the scores of the model not-a-number after a step."""
+    models: list[Classifier] = []
+
+    class Watched(Classifier):
+        def __init__(self, config: ModelConfig, vocab_size: int, n_classes: int) -> None:
+            super().__init__(config, vocab_size, n_classes)
+            models.append(self)
+
+    def poison(done: int) -> None:
+        if done == step:
+            with torch.no_grad():
+                models[0].get_parameter("head.bias")[0] = float("nan")
+
+    monkeypatch.setattr(run_module, "Classifier", Watched)
+    return Memory(poison)
+
+
+def test_not_a_number_leaves_the_best_model_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    observer = diverging(monkeypatch, 8)  # in the second epoch of five steps
+    with pytest.raises(NotANumberError, match=f"weights head.bias .* The model of epoch 1, .* is in {tmp_path}"):
+        train_classifier(Sources(train=opinions()), recipe(epochs=4), out=tmp_path, observer=observer)
+    loaded = load_model_folder(tmp_path)
+    assert loaded.metrics["best_epoch"] == 1
+    assert all(tensor.isfinite().all() for tensor in loaded.model.state_dict().values())
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_not_a_number_before_any_epoch_leaves_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NotANumberError, match="after step 2"):
+        train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, observer=diverging(monkeypatch, 2))
+    with pytest.raises(GlassformerError):
+        load_model_folder(tmp_path)
+
+
+def test_data_that_cannot_be_learned_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at least two classes"):
+        train_classifier(Sources(train=table(["a", "b"], ["x", "x"])), recipe(), out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_caller_hears_of_the_splits_and_the_size() -> None:
+    heard: list[tuple[Splits, int]] = []
+    trained = train_classifier(Sources(train=opinions()), recipe(), on_prepared=lambda *both: heard.append(both))
+    splits, parameters = heard[0]
+    assert splits.train.frame.height == 48
+    assert parameters == sum(parameter.numel() for parameter in trained.model.parameters())
+
+
+def test_every_tokenizer_trains_a_model(tmp_path: Path) -> None:
+    for kind in ("character", "byte", "bpe", "wordpiece", "unigram"):
+        changed = recipe(epochs=1).model_dump() | {"tokenizer": {"kind": kind, "vocab_size": 300}}
+        train_classifier(Sources(train=opinions()), Recipe.model_validate(changed), out=tmp_path / kind)
+        assert Predictor.load(tmp_path / kind).answer(["the plot was lovely"]).probs.shape == (1, 2)
+
+
+def test_the_python_interface_keeps_the_callers_labels() -> None:
+    trained = as_labels(train_classifier(Sources(train=opinions()), recipe(epochs=1)), (False, True))
+    assert Predictor(trained).answer(["the plot was lovely"]).predictions()[0] in (False, True)
