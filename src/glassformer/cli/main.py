@@ -61,6 +61,8 @@ def _root(
 
 def main() -> None:
     """Run a command; exit with 0, 1 (it failed) or 2 (misuse), and no traceback for a user's mistake."""
+    # Threads that spin while they wait starve every other program on the machine, a second run most of all.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # JSON and tables are, whatever the locale
     try:

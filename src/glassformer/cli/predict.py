@@ -154,7 +154,7 @@ def _answer_file(predictor: Predictor, file: Path, out: Path | None, text: str |
         print(file=sys.stderr)
     _warn_of_unknown(unknown)
     if blank:
-        say(f"warning: {human_count(blank)} rows have an empty text and are left unanswered")
+        say(f"warning: {human_count(blank)} of {human_count(rows)} rows without a text are left unanswered")
     if out is None:
         return
     if json:

@@ -1,0 +1,61 @@
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from glassformer.cli.main import main
+
+QUICK = ("--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a command left: its exit code, and what stood on standard output and standard error."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """Standard output as the one JSON document that it must be."""
+        return json.loads(self.out)
+
+
+def glassformer(*arguments: object, stdin: bytes = b"") -> Outcome:
+    """Run a command as the shell would, in this process: torch is imported once for all tests."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with (
+        patch.object(sys, "argv", ["glassformer", *map(str, arguments)]),
+        patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        code: Any = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code or 0
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        assert isinstance(stream.buffer, io.BytesIO)
+        texts.append(stream.buffer.getvalue().decode())
+    return Outcome(code=code, out=texts[0], err=texts[1])
+
+
+def misused(outcome: Outcome, *words: str) -> None:
+    """Exit code 2, nothing on standard output, and one message with these words."""
+    failed(outcome, *words, code=2)
+
+
+def failed(outcome: Outcome, *words: str, code: int = 1) -> None:
+    assert outcome.code == code, outcome.err
+    assert outcome.out == ""
+    assert outcome.err.count("error: ") == 1, outcome.err
+    assert "Traceback" not in outcome.err
+    for word in words:
+        assert word in outcome.err, f"{word!r} is not in {outcome.err!r}"

@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data.known import KNOWN
+from glassformer.training.recipe import load_recipe, shipped_recipes
+from tests.cli.terminal import QUICK, failed, glassformer, misused
+
+
+def test_data_list(tmp_path: Path) -> None:
+    (tmp_path / "zhou").mkdir()
+    (tmp_path / "zhou" / "train.parquet").touch()
+    said = glassformer("data", "list", "--data-dir", tmp_path)
+    assert said.err == ""
+    for name in KNOWN:
+        assert f"\n{name}  (" in f"\n{said.out}"
+    datasets = glassformer("data", "list", "--data-dir", tmp_path, "--json").document["datasets"]
+    assert [one["name"] for one in datasets] == list(KNOWN)
+    assert [one["name"] for one in datasets if one["here"]] == ["polarity", "zhou"]
+    assert all(one["licence"] and one["citation"] and one["splits"] for one in datasets)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("imbd", ["Did you mean imdb?"]),
+        ("polarity", ["nothing to download"]),
+        ("disaster-tweets", ["Kaggle", "--from"]),
+    ],
+)
+def test_data_that_cannot_be_got(name: str, words: list[str], tmp_path: Path) -> None:
+    misused(glassformer("data", "get", name, "--data-dir", tmp_path), *words)
+
+
+def test_a_file_that_is_not_the_published_one(tmp_path: Path) -> None:
+    wrong = tmp_path / "train.csv"
+    wrong.write_text("id,text,target\n1,a,0\n")
+    said = glassformer("data", "get", "disaster-tweets", "--data-dir", tmp_path, "--from", wrong)
+    failed(said, "not the published file", "sha256")
+    assert not list((tmp_path / "disaster-tweets").glob("*"))
+    missing = glassformer("data", "get", "imdb", "--data-dir", tmp_path, "--from", tmp_path / "nosuch")
+    misused(missing, "No such file")
+
+
+def test_a_known_data_set_is_read_from_the_named_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "zhou").mkdir()
+    for split, count in (("train", 12), ("test", 4)):
+        frame = pl.DataFrame({"text": [f"{split} text {n}" for n in range(count)], "label": [0, 1] * (count // 2)})
+        frame.write_parquet(tmp_path / "zhou" / f"{split}.parquet")
+    monkeypatch.setenv("GLASSFORMER_DATA", str(tmp_path))
+    said = glassformer("train", "zhou", "--out", tmp_path / "model", "--json", *QUICK)
+    assert said.document["labels"] == ["negative", "positive"]
+    monkeypatch.delenv("GLASSFORMER_DATA")
+    measured = glassformer("evaluate", tmp_path / "model", "zhou", "--data-dir", tmp_path, "--json").document
+    assert (measured["data"]["rows"], len(measured["duel"]["baselines"])) == (4, 2)
+
+
+def test_recipes_are_listed_and_each_loads() -> None:
+    listed = glassformer("recipes", "--json").document["recipes"]
+    assert {one["name"] for one in listed} == set(shipped_recipes())
+    lines = glassformer("recipes").out.splitlines()
+    for one, line in zip(listed, lines, strict=True):
+        assert one["description"] == load_recipe(one["name"]).description
+        assert line.split()[0] == one["name"]
+        assert line.endswith(one["description"])
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_one_recipe_is_shown_whole(name: str) -> None:
+    assert glassformer("recipes", name).out == shipped_recipes()[name].read_text(encoding="utf-8")
+    document = glassformer("recipes", name, "--json").document
+    assert document == {"name": name, "recipe": json.loads(load_recipe(name).model_dump_json())}
+
+
+def test_a_recipe_that_is_not_there() -> None:
+    misused(glassformer("recipes", "nosuch"), "'nosuch'", "default")

@@ -1,0 +1,137 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
+from tests.cli.terminal import glassformer, misused
+
+UNSEEN_ROWS = [("good new film", POSITIVE), ("dull new song", NEGATIVE), ("great new plot", POSITIVE)] * 5
+BASELINES = ["the majority class", "TF-IDF + logistic regression"]
+
+
+@pytest.fixture(autouse=True)
+def beside_the_training_table(reviews: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model remembers its training table by a relative path."""
+    monkeypatch.chdir(reviews.table.parent)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "test.csv", UNSEEN_ROWS)
+
+
+def test_the_duel_on_the_terminal_and_the_report(reviews: Trained, table: Path) -> None:
+    said = glassformer("evaluate", reviews.folder, table)
+    assert said.code == 0
+    for words in (*BASELINES, "the transformer", "95% interval", "calibration error", f"{table}: 15 texts"):
+        assert words in said.out
+    assert "training the baselines on the same 207 rows" in said.err
+    report = (reviews.folder / "evaluation" / "report.html").read_text(encoding="utf-8")
+    assert report.startswith("<!doctype html>")
+    assert json.loads((reviews.folder / "evaluation" / "metrics.json").read_text())["duel"]["verdict"] in said.out
+
+
+def test_json_is_metrics_json(reviews: Trained, table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "evaluation"
+    said = glassformer("evaluate", reviews.folder, table, "--json", "--out", out)
+    assert said.out == (out / "metrics.json").read_text(encoding="utf-8")
+    assert {path.name for path in out.iterdir()} == {"metrics.json", "report.html"}
+    document = said.document
+    assert [one["name"] for one in document["duel"]["baselines"]] == BASELINES
+    assert document["duel"]["model"]["metrics"] == document["metrics"]
+    assert document["metrics"]["rows"] == document["data"]["rows"] == 15
+    assert document["data"]["training_rows"] == 207
+    assert document["command"].startswith("glassformer evaluate ")
+    majority = document["duel"]["baselines"][0]["metrics"]["accuracy"]["value"]
+    assert majority in (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert "note: " in said.err
+
+
+def test_a_known_data_set_is_measured_on_its_test_split(polarity: Trained, tmp_path: Path) -> None:
+    document = glassformer("evaluate", polarity.folder, "polarity", "--json", "--out", tmp_path).document
+    assert (document["data"]["split"], document["data"]["rows"]) == ("test", 1000)
+    words_alone = document["duel"]["baselines"][1]["metrics"]["accuracy"]["value"]
+    assert words_alone < 0.65  # a bag of words does badly where order decides
+
+
+def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -> None:
+    document = glassformer("evaluate", tags.folder, tags.table, "--json", "--out", tmp_path).document
+    assert document["multilabel"]
+    assert document["class_names"] == ["film", "neg", "pos"]
+    assert [one["name"] for one in document["duel"]["baselines"]] == BASELINES
+
+
+def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path) -> None:
+    document = glassformer("evaluate", reviews.folder, reviews.table, "--json", "--out", tmp_path).document
+    assert any(note.startswith("207 of the measured texts were also trained on") for note in document["notes"])
+
+
+def test_rows_left_out_and_conflicts_are_said(reviews: Trained, tmp_path: Path) -> None:
+    rows = [*UNSEEN_ROWS, ("", POSITIVE), ("good new film", NEGATIVE)]
+    said = glassformer("evaluate", reviews.folder, write_csv(tmp_path / "t.csv", rows), "--json", "--out", tmp_path)
+    assert "left out: 1 × empty text" in said.err
+    assert said.document["dropped"] == [{"reason": "empty text", "count": 1, "first_rows": [16]}]
+    assert any("different labels" in note for note in said.document["notes"])
+
+
+def test_a_training_table_that_moved(
+    reviews: Trained, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("evaluate", reviews.folder, table, "--json", "--out", tmp_path)
+    without = glassformer(*command)
+    assert without.code == 0
+    assert without.document["duel"]["baselines"] == []
+    assert any("cannot be read" in note and "--train" in note for note in without.document["notes"])
+    assert "--train" in without.err
+    beside = glassformer(*command, "--train", reviews.table)
+    assert [one["name"] for one in beside.document["duel"]["baselines"]] == BASELINES
+    assert beside.document["metrics"] == without.document["metrics"]
+
+
+def test_a_training_table_that_changed(
+    reviews: Trained, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("reviews.csv"), review_rows(232))
+    command = ("evaluate", reviews.folder, table, "--json", "--out", tmp_path / "e")
+    without = glassformer(*command).document
+    assert without["duel"]["baselines"] == []
+    assert any("has changed" in note for note in without["notes"])
+    write_csv(Path("reviews.csv"), review_rows(3))  # cannot even be split
+    assert any("changed" in note or "cannot be read" in note for note in glassformer(*command).document["notes"])
+    misused(glassformer(*command, "--train", "reviews.csv"))
+
+
+def test_a_train_flag_that_does_not_lead_to_the_rows(reviews: Trained, table: Path, tmp_path: Path) -> None:
+    command = ("evaluate", reviews.folder, table, "--out", tmp_path / "e", "--train")
+    misused(glassformer(*command, table), str(table), "does not hold the rows")
+    misused(glassformer(*command, "nosuch.csv"), "No such file: nosuch.csv")
+    assert not (tmp_path / "e").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "words"),
+    [
+        ([("good", POSITIVE), ("strange", "weird")], [], ["'weird' (row 2)", "not seen in training", POSITIVE]),
+        ([("good", POSITIVE)], ["--text", "nope"], ["no column 'nope' (--text)"]),
+        ([("good", POSITIVE)], ["--label", "nope"], ["no column 'nope' (--label)"]),
+        ([("good", POSITIVE)], ["--multilabel", "|"], ["several labels", "one label"]),
+        ([], [], ["no rows"]),
+        ([("good", POSITIVE)], ["--device", "abacus"], ["--device abacus"]),
+    ],
+)
+def test_a_table_that_cannot_be_measured_on(
+    rows: list[tuple[str, str]], arguments: list[str], words: list[str], reviews: Trained, tmp_path: Path
+) -> None:
+    table = write_csv(tmp_path / "t.csv", rows)
+    misused(glassformer("evaluate", reviews.folder, table, "--out", tmp_path / "e", *arguments), *words)
+    assert not (tmp_path / "e").exists()
+
+
+def test_places_that_are_not_there(reviews: Trained, table: Path) -> None:
+    misused(glassformer("evaluate", reviews.folder, "nosuch.csv"), "No such file: nosuch.csv")
+    misused(glassformer("evaluate", reviews.folder, "imbd"), "Did you mean imdb?")
+    misused(glassformer("evaluate", "nosuch", table), "no such model folder")
+    misused(glassformer("evaluate", reviews.folder, table, "--out", table), "is a file")

@@ -1,0 +1,110 @@
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from typer.core import TyperGroup
+
+from glassformer import __version__
+from glassformer.cli.main import app
+from tests.cli.conftest import Trained
+from tests.cli.terminal import glassformer
+
+PYTHON = (sys.executable, "-m", "glassformer")
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    for name, command in root.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from ((f"{name} {below}", one) for below, one in command.commands.items())
+        else:
+            yield name, command
+
+
+def test_every_command_is_there() -> None:
+    assert {name for name, _ in commands()} == {"train", "evaluate", "predict", "recipes", "data list", "data get"}
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()))
+def test_every_command_and_every_option_says_what_it_does(name: str, command: Any) -> None:
+    assert command.help
+    for parameter in command.params:
+        assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+    assert "--json" in {option for parameter in command.params for option in parameter.opts}
+
+
+@pytest.mark.parametrize("code", ["import glassformer", "import sys; sys.argv = ['glassformer', '--help']; HELP"])
+def test_help_and_import_leave_the_heavy_libraries_alone(code: str) -> None:
+    code = code.replace("HELP", "from glassformer.cli.main import main\ntry: main()\nexcept SystemExit: pass")
+    heavy = "print([m for m in ('torch', 'polars', 'sklearn', 'pydantic', 'numpy', 'tokenizers') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}\n{heavy}"], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_version() -> None:
+    assert glassformer("--version").out == f"glassformer {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("data",), ("unheard-of",), ("train",), ("train", "polarity"), ("predict", "m", "--nope"), ("evaluate", "m")],
+)
+def test_what_is_no_command_is_misuse(arguments: tuple[str, ...]) -> None:
+    outcome = glassformer(*arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "Usage: glassformer" in outcome.err
+
+
+def test_a_value_of_the_wrong_type_is_misuse() -> None:
+    outcome = glassformer("train", "polarity", "--out", "x", "--seed", "many")
+    assert outcome.code == 2
+    assert "--seed" in outcome.err
+
+
+def test_ctrl_c_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("glassformer.training.sources.read_sources", stop)
+    outcome = glassformer("train", "polarity", "--out", tmp_path / "model")
+    assert (outcome.code, outcome.out, outcome.err) == (1, "", "stopped\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_a_failure() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*PYTHON, "data", "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+
+
+def test_standard_output_is_utf8_in_any_locale(reviews: Trained) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*PYTHON, "predict", str(reviews.folder), "--json"], input="电影".encode(), capture_output=True, env=environment
+    )
+    assert "电影" in done.stdout.decode("utf-8")
+
+
+def test_a_reader_that_goes_away_is_no_traceback(reviews: Trained, tmp_path: Path) -> None:
+    texts = tmp_path / "many.txt"
+    texts.write_text("a good film\n" * 20_000)
+    with (
+        texts.open("rb") as lines,
+        subprocess.Popen(
+            [*PYTHON, "predict", str(reviews.folder)], stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as running,
+    ):
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline()
+        running.stdout.close()
+        said = running.stderr.read().decode()
+    assert running.returncode == 1
+    assert said == ""

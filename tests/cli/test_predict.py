@@ -1,0 +1,199 @@
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.cli import predict
+from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, write_csv
+from tests.cli.terminal import failed, glassformer, misused
+
+ADDED = ["prediction", "confidence", f"probability_{NEGATIVE}", f"probability_{POSITIVE}"]
+TEXTS = ("good film", "bad book", "dull, poor play")
+
+
+def probabilities(outcome_json: dict[str, list[dict[str, dict[str, float]]]]) -> list[dict[str, float]]:
+    return [answer["probabilities"] for answer in outcome_json["answers"]]
+
+
+def test_one_text_is_answered_in_one_line(reviews: Trained) -> None:
+    said = glassformer("predict", reviews.folder, "good film")
+    assert (said.code, said.err) == (0, "")
+    label, ranked = said.out.removesuffix("\n").split("\t")
+    first, second = ranked.split("  ")
+    assert label == first.rsplit(" ", 1)[0]
+    assert {label, second.rsplit(" ", 1)[0]} == {POSITIVE, NEGATIVE}
+
+
+def test_several_texts_each_stand_beside_their_answer(reviews: Trained) -> None:
+    lines = glassformer("predict", reviews.folder, *TEXTS, "--top-k", 1).out.splitlines()
+    assert [line.split("\t")[2] for line in lines] == list(TEXTS)
+    assert all(line.split("\t")[1].startswith(line.split("\t")[0] + " 0.") for line in lines)
+
+
+def test_json_probabilities_sum_to_one(reviews: Trained) -> None:
+    answers = glassformer("predict", reviews.folder, *TEXTS, "--json").document["answers"]
+    assert [answer["text"] for answer in answers] == list(TEXTS)
+    for answer in answers:
+        assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=2e-6)
+        assert answer["confidence"] == max(answer["probabilities"].values())
+        assert answer["prediction"] == max(answer["probabilities"], key=answer["probabilities"].__getitem__)
+    assert len(glassformer("predict", reviews.folder, "x", "--json", "--top-k", 1).document["answers"][0]) == 4
+
+
+def test_a_pipe_gives_the_answers_that_the_arguments_give(reviews: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = glassformer("predict", reviews.folder, *TEXTS, "--json").document
+    monkeypatch.setattr(predict, "_ROWS_PER_BATCH", 2)
+    piped = glassformer("predict", reviews.folder, "--json", stdin="\n".join(TEXTS).encode())
+    for answers in (expected, piped.document):
+        assert [answer["text"] for answer in answers["answers"]] == list(TEXTS)
+    for one, other in zip(probabilities(expected), probabilities(piped.document), strict=True):
+        assert one == pytest.approx(other, abs=2e-6)
+
+
+def test_a_line_of_a_pipe_ends_at_a_line_break_alone(reviews: Trained) -> None:
+    said = glassformer("predict", reviews.folder, "--json", stdin="\ufeffgood\u2028film\r\n\nbad\x85\n".encode())
+    assert [answer["text"] for answer in said.document["answers"]] == ["good\u2028film", "", "bad\x85"]
+    assert "1 of 3 texts without a word (first: text 2)" in said.err
+
+
+def test_unknown_words_are_listed_as_a_warning(reviews: Trained) -> None:
+    said = glassformer("predict", reviews.folder, "good zebra film", "unheard zebra", "--json")
+    assert said.code == 0
+    assert said.document["answers"]
+    assert said.err == "warning: words never seen in training are read as unknown: zebra, unheard\n"
+
+
+def test_texts_longer_than_the_window_are_answered(reviews: Trained) -> None:
+    short, long = glassformer("predict", reviews.folder, "good film", "good film " * 2000, "--json").document["answers"]
+    assert long["prediction"] == short["prediction"]
+
+
+def test_several_labels_or_none(tags: Trained) -> None:
+    answers = glassformer("predict", tags.folder, "good film", "bad book", "--json").document["answers"]
+    for answer in answers:
+        likely = {label for label, probability in answer["probabilities"].items() if probability >= 0.5}
+        assert set(answer["prediction"]) == likely
+    line = glassformer("predict", tags.folder, "good film").out
+    assert line.split("\t")[0] == (", ".join(answers[0]["prediction"]) or "(no label)")
+
+
+def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_path: Path) -> None:
+    rows = [("7", "good film, really", ""), ("8", " ", "note"), ("9", "bad \u2028 book", "")]
+    table = write_csv(tmp_path / "new.csv", rows, ("id", "text", "remark"))
+    said = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "answers.csv")
+    assert said.code == 0
+    assert said.out.startswith(f"{tmp_path / 'answers.csv'}: 3 rows answered (")
+    assert "1 of 3 rows without a text are left unanswered" in said.err
+    with (tmp_path / "answers.csv").open(newline="", encoding="utf-8") as file:
+        header, *answers = csv.reader(file)
+    assert header == ["id", "text", "remark", *ADDED]
+    assert [tuple(answer[:3]) for answer in answers] == rows
+    assert answers[1][3:] == ["", "", "", ""]
+    for answer in (answers[0], answers[2]):
+        assert answer[3] in (POSITIVE, NEGATIVE)
+        assert float(answer[5]) + float(answer[6]) == pytest.approx(1, abs=2e-6)
+        assert float(answer[4]) == max(float(answer[5]), float(answer[6]))
+        assert len(answer[4]) <= 8  # rounded, also as text
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.ndjson.gz"])
+def test_answers_to_a_file_in_every_format(
+    name: str, reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predict, "_ROWS_PER_BATCH", 50)  # 230 rows in batches
+    source = tmp_path / "reviews.csv.gz"
+    source.write_bytes(gzip.compress(reviews.table.read_bytes()))
+    said = glassformer("predict", reviews.folder, "--file", source, "--out", tmp_path / name, "--json")
+    assert said.document["rows"] == sum(said.document["predictions"].values()) == 230
+    content = (tmp_path / name).read_bytes()
+    content = gzip.decompress(content) if name.endswith(".gz") else content
+    if "json" in name:
+        frame = pl.read_ndjson(io.BytesIO(content))
+    else:
+        frame = pl.read_csv(io.BytesIO(content), separator="\t" if "tsv" in name else ",")
+    assert frame.columns == ["text", "label", *ADDED]
+    assert frame["text"].to_list() == pl.read_csv(reviews.table)["text"].to_list()
+    assert {path.name for path in tmp_path.iterdir()} == {"reviews.csv.gz", name}
+
+
+def test_a_file_without_out_is_answered_on_standard_output(reviews: Trained) -> None:
+    table = b'text,n\n"good, film",1\nbad,2\n'
+    as_csv = glassformer("predict", reviews.folder, "--file", "-", stdin=table)
+    header, *rows = csv.reader(io.StringIO(as_csv.out))
+    assert header == ["text", "n", *ADDED]
+    as_json = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin=table).document["answers"]
+    assert [row["text"] for row in as_json] == ["good, film", "bad"] == [row[0] for row in rows]
+    assert [str(row["confidence"]) for row in as_json] == [row[3] for row in rows]
+
+
+def test_json_lines_from_a_pipe(reviews: Trained) -> None:
+    lines = [json.dumps({"words": text}, ensure_ascii=False) for text in ("good\u2028film", "电影 😀")]
+    said = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin="\n".join(lines).encode())
+    assert [row["words"] for row in said.document["answers"]] == ["good\u2028film", "电影 😀"]
+    assert "text column: 'words'" in said.err
+
+
+def test_the_text_column_is_the_one_asked_for_or_the_one_of_training(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("good film good film", "bad")], ("text", "title"))
+    answers = [
+        glassformer("predict", reviews.folder, "--file", table, *flags, "--json").document["answers"][0]
+        for flags in ((), ("--text", "title"))
+    ]
+    assert answers[0]["confidence"] != answers[1]["confidence"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["x", "--file", "t.csv"], ["texts or --file"]),
+        (["x", "--out", "a.csv"], ["--out goes with --file"]),
+        (["x", "--text", "a"], ["--text goes with --file"]),
+        (["--file", "t.csv", "--top-k", "1"], ["--top-k"]),
+        (["--file", "t.csv", "--out", "a.xlsx"], ["a.xlsx", ".csv", ".jsonl"]),
+        (["--file", "t.csv", "--out", "nosuch/a.csv"], ["no folder nosuch"]),
+        (["--file", "nosuch.csv"], ["No such file: nosuch.csv"]),
+        (["--file", "t.csv", "--text", "nope"], ["no column 'nope' (--text)"]),
+        (["--file", "empty.csv"], ["empty.csv is empty"]),
+        (["--file", "taken.csv"], ["'prediction'", "rename"]),
+        (["--device", "abacus", "x"], ["--device abacus"]),
+        ([b"\xff x".decode(errors="surrogateescape")], ["text 1 is not UTF-8"]),
+        ([], ["the pipe was empty"]),
+    ],
+)
+def test_a_request_that_cannot_be_met(
+    arguments: list[str], words: list[str], reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("t.csv"), [("good", "x")])
+    write_csv(Path("taken.csv"), [("good", "x")], ("text", "prediction"))
+    Path("empty.csv").touch()
+    before = set(tmp_path.iterdir())
+    misused(glassformer("predict", reviews.folder, *arguments), *words)
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_pipe_that_is_no_utf8(reviews: Trained) -> None:
+    misused(glassformer("predict", reviews.folder, stdin=b"good\ncaf\xe9\n"), "line 2", "byte 4", "iconv")
+
+
+def test_a_file_that_breaks_on_the_way_leaves_nothing(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predict, "_ROWS_PER_BATCH", 3)
+    (tmp_path / "t.csv").write_text("text,n\na,1\nb,2\nc,3\nd,4,5\n")
+    (tmp_path / "a.csv").write_text("of yesterday")
+    said = glassformer("predict", reviews.folder, "--file", tmp_path / "t.csv", "--out", tmp_path / "a.csv")
+    misused(said, "row 4 (line 5)")
+    assert (tmp_path / "a.csv").read_text() == "of yesterday"
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "a.csv"}
+
+
+def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
+    misused(glassformer("predict", tmp_path / "nosuch", "x"), "no such model folder")
+    misused(glassformer("predict", tmp_path, "x"), "not a model folder", "glassformer train")
+    (tmp_path / "tokenizer.json").touch()
+    failed(glassformer("predict", tmp_path, "x"), "config.json", "missing")

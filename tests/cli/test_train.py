@@ -1,0 +1,203 @@
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
+from tests.cli.terminal import QUICK, failed, glassformer, misused
+
+FILES = {"README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"}
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_it_says_what_it_took_and_leaves_a_model_folder(reviews: Trained) -> None:
+    said = reviews.outcome
+    assert said.code == 0
+    assert re.fullmatch(r"model: validation accuracy \.?[\d.]+ in epoch 1, trained in .* s\n", said.out)
+    for words in ("'text' (by its name)", "'label' (by its name)", "23 of 230 rows held out", "epoch 1: loss"):
+        assert words in said.err
+    assert re.search(r"model: [\d,]+ parameters \(1 block, width 64", said.err)
+    assert "next: glassformer predict model" in said.err
+    assert names_in(reviews.folder) >= FILES
+
+
+def test_json_is_one_document(polarity: Trained) -> None:
+    assert polarity.outcome.code == 0
+    document = polarity.outcome.document
+    assert document["model"] == str(polarity.folder)
+    assert document["labels"] == ["negative", "positive"]
+    assert document["best"] == document["history"][0]
+    assert (document["data"]["rows"], document["data"]["validation_rows"]) == (3600, 400)
+
+
+def test_settings_come_from_recipe_preset_and_flags(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", review_rows(20))
+    flags = ("--recipe", "quick", "--seed", 7, "--set", "model.pooling=max", "--device", "cpu")
+    assert glassformer("train", table, "--out", tmp_path / "m", *flags, *QUICK).code == 0
+    recipe = json.loads((tmp_path / "m" / "config.json").read_text())["recipe"]
+    assert (recipe["training"]["seed"], recipe["training"]["epochs"], recipe["model"]["pooling"]) == (7, 1, "max")
+
+
+def test_rows_left_out_are_counted_and_listed(tmp_path: Path) -> None:
+    rows = [*review_rows(30), ("  ", POSITIVE), ("", NEGATIVE), ("no label", "")]
+    table = write_csv(tmp_path / "t.csv", rows)
+    said = glassformer("train", table, "--out", tmp_path / "m", *QUICK)
+    assert "left out: 2 × empty text (rows 31 and 32)" in said.err
+    assert "left out: 1 × no label (row 33)" in said.err
+    assert "nothing was held out" in said.out
+
+
+def test_texts_of_the_test_table_are_kept_out_of_training(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", review_rows(40))
+    test = write_csv(tmp_path / "test.csv", review_rows(40)[:6])
+    said = glassformer("train", table, "--test", test, "--validation", test, "--out", tmp_path / "m", *QUICK)
+    assert said.code == 2  # every row of validation is in the test table
+    said = glassformer("train", table, "--test", test, "--out", tmp_path / "m", "--json", *QUICK)
+    assert said.document["data"]["rows"] == 34
+    assert "6 × duplicate of a test text" in said.err
+
+
+def test_group_and_validation_table(tmp_path: Path) -> None:
+    rows = [(text, label, f"author {number % 12}") for number, (text, label) in enumerate(review_rows(220))]
+    table = write_csv(tmp_path / "t.csv", rows, ("words", "verdict", "author"))
+    valid = write_csv(tmp_path / "valid.csv", [("good thing", POSITIVE), ("bad thing", NEGATIVE)], ("words", "verdict"))
+    columns = ("--text", "words", "--label", "verdict")
+    said = glassformer("train", table, "--out", tmp_path / "g", *columns, "--group", "author", "--json", *QUICK)
+    assert said.code == 0, said.err
+    assert 0 < said.document["data"]["validation_rows"] < 110
+    said = glassformer("train", table, "--out", tmp_path / "v", *columns, "--validation", valid, "--json", *QUICK)
+    assert said.document["data"]["validation_rows"] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ["is empty"]),
+        (b"text,label\n", ["no rows"]),
+        (b"text,label\na,x\nb,x\n", ["every row has the label 'x'", "two classes"]),
+        (b"text,label\na,x\nb,y\nc,x\n", ["'y' (row 2)", "at least two rows"]),
+        (b"text,label\na,x\nb,y,z\n", ["row 2 (line 3)", "3 fields", "header has 2"]),
+        (b"text,label\ncaf\xe9,x\n", ["line 2", "0xe9", "iconv"]),
+        (b"text,label\n ,x\n,y\n", ["no usable row", "empty text"]),
+        (b"one two,three four\n1,2\n3,4\n", ["--text"]),
+        (b"a bad film,neg\na good film,pos\na bad film,neg\n", ["header"]),
+    ],
+)
+def test_a_table_that_cannot_be_learned_from(content: bytes, words: list[str], tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_bytes(content)
+    misused(glassformer("train", table, "--out", tmp_path / "model"), str(table), *words)
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--text", "txt"], ["no column 'txt' (--text)", "Did you mean 'text'?"]),
+        (["--label", "nope"], ["no column 'nope' (--label)"]),
+        (["--group", "nope"], ["no column 'nope' (--group)"]),
+        (["--preset", "huge"], ["'huge'", "tiny, small, base"]),
+        (["--recipe", "defalt"], ["did you mean 'default'?"]),
+        (["--set", "training.learningrate=1"], ["did you mean training.learning_rate?"]),
+        (["--set", "trainig.epochs=1"], ["did you mean [training]?"]),
+        (["--set", "training.epochs"], ["key=value"]),
+        (["--set", "epochs=3"], ["training.epochs"]),
+        (["--set", "training.epochs=many"], ["training.epochs", "'many'", "integer"]),
+        (["--set", "model.n_heads=7"], ["d_model=128", "n_heads=7"]),
+        (["--validation", "nosuch.csv"], ["No such file", "nosuch.csv"]),
+        (["--test", "nosuch.csv"], ["No such file", "nosuch.csv"]),
+        (["--device", "abacus"], ["--device abacus", "cpu"]),
+        (["--resume"], ["no unfinished run"]),
+    ],
+)
+def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "table.csv", review_rows(20))
+    misused(glassformer("train", table, "--out", tmp_path / "model", *arguments), *words)
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("tabel.csv", ["No such file", "table.csv"]),
+        ("polarty", ["Did you mean polarity?"]),
+        ("imdb", ["data get imdb"]),
+    ],
+)
+def test_a_source_that_is_not_there(source: str, words: list[str], tmp_path: Path) -> None:
+    write_csv(tmp_path / "table.csv", review_rows(20))
+    named = tmp_path / source if source.endswith(".csv") else source
+    misused(glassformer("train", named, "--out", tmp_path / "model", "--data-dir", tmp_path), *words)
+
+
+def test_an_earlier_run_is_not_lost(reviews: Trained, tmp_path: Path) -> None:
+    before = (reviews.folder / "model.safetensors").read_bytes()
+    misused(glassformer("train", reviews.table, "--out", reviews.folder), "already holds a model", "--overwrite")
+    misused(glassformer("train", reviews.table, "--out", reviews.folder, "--resume"), "is finished")
+    assert (reviews.folder / "model.safetensors").read_bytes() == before
+    misused(glassformer("train", reviews.table, "--out", reviews.table), "is a file")
+    (tmp_path / "letters").write_text("mine")
+    misused(glassformer("train", reviews.table, "--out", tmp_path), "other files")
+
+
+def test_overwrite_replaces_a_model(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", review_rows(20))
+    assert glassformer("train", table, "--out", tmp_path / "m", *QUICK).code == 0
+    before = (tmp_path / "m" / "model.safetensors").read_bytes()
+    assert glassformer("train", table, "--out", tmp_path / "m", "--overwrite", "--seed", 5, *QUICK).code == 0
+    assert (tmp_path / "m" / "model.safetensors").read_bytes() != before
+
+
+def test_a_diverging_run_fails_with_the_cause(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", review_rows(20))
+    flags = ("--set", "training.learning_rate=1e30", "--set", "training.clip=1e30", "--preset", "tiny")
+    failed(glassformer("train", table, "--out", tmp_path / "m", *flags), "not-a-number", "learning_rate")
+
+
+def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "my reviews.csv", review_rows(230))
+    flags = ["--preset", "tiny", "--set", "training.epochs=30", "--set", "training.min_steps_per_epoch=5",
+             "--set", "training.patience=30"]  # fmt: skip
+    arguments = ["train", str(table), "--out", str(tmp_path / "stopped"), "--multilabel", "|", *flags]
+    with subprocess.Popen(
+        [sys.executable, "-m", "glassformer", *arguments, "--overwrite"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    ) as running:
+        assert running.stderr is not None
+        for line in running.stderr:
+            if line.startswith("epoch 2:"):
+                running.send_signal(signal.SIGINT)
+                break
+        rest = running.stderr.read()
+        assert running.stdout is not None
+        assert running.stdout.read() == ""
+    assert running.returncode == 1
+    assert "Traceback" not in rest
+    command = shlex.split(rest.splitlines()[-1])
+    assert command == ["glassformer", *arguments, "--resume"]
+    folder = tmp_path / "stopped"
+    misused(glassformer(*arguments), "unfinished run", "--resume", "--overwrite")
+    misused(glassformer(*command[1:], "--seed", 4), "recipe.training.seed", "changed since")
+    failed(glassformer("predict", folder, "x"), "not a model folder", code=2)
+    assert glassformer(*command[1:]).code == 0
+    assert names_in(folder) == FILES
+    arguments[3] = str(tmp_path / "whole")
+    assert glassformer(*arguments).code == 0
+    assert (folder / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
+    history = [json.loads((tmp_path / name / "metrics.json").read_text())["history"] for name in ("stopped", "whole")]
+    for row in (*history[0], *history[1]):
+        del row["seconds"]
+    assert history[0] == history[1]

@@ -1,0 +1,105 @@
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from glassformer.training.recipe import load_recipe, shipped_recipes
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "glassformer"
+FILES = sorted(SOURCE.rglob("*.py"))
+ROOMS = ("errors", "layers", "models", "data", "prediction", "training", "evaluation", "text_classifier", "cli")
+LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+LONG_FUNCTIONS = {
+    "training/run.py:train_classifier": "a run from top to bottom, read in order",
+}
+BUILTINS_THAT_RUN_TEXT = {"eval", "exec", "compile", "__import__"}
+MODULES_THAT_RUN_FILES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports anywhere, absolutely; `from glassformer.x import y` counts as glassformer.x."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            modules.add(node.module or "")
+    return modules
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(SOURCE))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_a_room_imports_from_rooms_before_it_alone(path: Path) -> None:
+    if room(path) in ("__init__", "__main__"):
+        return
+    mine = ROOMS.index(room(path))
+    for module in imported(path):
+        top, _, below = module.partition(".")
+        if top == "glassformer" and below:
+            other = below.partition(".")[0]
+            assert ROOMS.index(other) <= mine, f"{room(path)} imports {module}"
+            assert room(path) != "layers" or other == "layers", f"layers import {module}"
+
+
+def function_lengths(path: Path) -> dict[str, int]:
+    """Lines of each function's body, the docstring left out."""
+    lengths = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+            lengths[f"{name(path)}:{node.name}"] = (body[-1].end_lineno or 0) - body[0].lineno + 1
+    return lengths
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_files_and_functions_are_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+    for where, lines in function_lengths(path).items():
+        assert lines <= LONGEST_FUNCTION or where in LONG_FUNCTIONS, f"{where} has {lines} lines"
+
+
+def test_the_list_of_long_functions_is_up_to_date() -> None:
+    lengths = {where: lines for path in FILES for where, lines in function_lengths(path).items()}
+    assert all(lengths[where] > LONGEST_FUNCTION for where in LONG_FUNCTIONS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_nothing_read_from_outside_is_ever_run(path: Path) -> None:
+    assert not MODULES_THAT_RUN_FILES & {module.partition(".")[0] for module in imported(path)}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            assert called not in BUILTINS_THAT_RUN_TEXT, f"line {node.lineno}: {called}"
+            assert called not in ("torch.load", "torch.save"), f"line {node.lineno}: {called}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.name != "__main__.py"], ids=name)
+def test_every_file_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("recipe", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda path: path.stem)
+def test_every_recipe_loads_says_what_it_is_for_and_is_shipped(recipe: Path) -> None:
+    assert load_recipe(str(recipe)).description
+    assert shipped_recipes()[recipe.stem].read_bytes() == recipe.read_bytes()
+
+
+def test_readme_shows_every_command_and_only_flags_that_exist() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in ("train", "evaluate", "predict", "recipes", "data list", "data get"):
+        assert f"glassformer {command}" in readme, command
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (SOURCE / "cli").glob("*.py"))
+    known = set(re.findall(r'"(--[a-z][a-z-]*)"', code))
+    known |= {"--" + parameter.replace("_", "-") for parameter in re.findall(r"^    (\w+): Annotated", code, re.M)}
+    for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme):
+        assert flag in known | {"--help"}, f"the README shows {flag}, which no command has"
