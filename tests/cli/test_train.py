@@ -139,6 +139,18 @@ def test_a_source_that_is_not_there(source: str, words: list[str], tmp_path: Pat
     misused(glassformer("train", named, "--out", tmp_path / "model", "--data-dir", tmp_path), *words)
 
 
+def test_the_live_view_fits_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, value)
+    said = glassformer("train", "polarity", "--out", tmp_path / "m", *QUICK)
+    frames = [line for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.err)) if "left  " in line]
+    assert frames
+    for frame in frames:
+        assert re.match(r"epoch 1/1 +\d+% loss [\d.]+  accuracy \d+%  .+ left  [\d,]+ texts/s  padding \d+%", frame)
+        assert len(frame) <= 80
+    assert "epoch 1: loss" in said.err
+
+
 def test_an_earlier_run_is_not_lost(reviews: Trained, tmp_path: Path) -> None:
     before = (reviews.folder / "model.safetensors").read_bytes()
     misused(glassformer("train", reviews.table, "--out", reviews.folder), "already holds a model", "--overwrite")

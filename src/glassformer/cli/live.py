@@ -7,6 +7,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.table import Column
 
 from glassformer.cli.output import duration
 from glassformer.training.loop import StepReport
@@ -19,10 +20,11 @@ class LiveView:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._progress = Progress(
             TextColumn("epoch {task.fields[epoch]}"),
-            BarColumn(bar_width=24),
+            *([BarColumn(bar_width=24)] if self._console.width >= 120 else []),
             TaskProgressColumn(),
-            TextColumn("{task.fields[figures]}"),
+            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             console=self._console,
+            expand=True,
             transient=True,
             disable=not self._console.is_terminal,
         )
@@ -42,8 +44,8 @@ class LiveView:
         """Move the bar."""
         self._texts_per_second = report.texts_per_second
         figures = (
-            f"loss {report.loss:.4f}  accuracy {report.accuracy:.4f}  {report.texts_per_second:,.0f} texts/s  "
-            f"padding {report.padding:.0%}  {duration(report.seconds_left)} left"
+            f"loss {report.loss:.3f}  accuracy {report.accuracy:.0%}  {duration(report.seconds_left)} left  "
+            f"{report.texts_per_second:,.0f} texts/s  padding {report.padding:.0%}"
         )
         epoch = f"{report.epoch}/{report.epochs}"
         if self._task is None:
