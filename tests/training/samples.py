@@ -16,8 +16,9 @@ from glassformer.models.config import ModelConfig
 from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import StepReport, Trainer, TrainingData
 from glassformer.training.recipe import Recipe
+from tests.support import randomise
 
-SMALL = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_ff=24, max_seq_len=24)
+SMALL = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_ff=24, max_seq_len=24, dropout=0.1)
 STILL = SMALL.model_copy(update={"dropout": 0.0})
 """Without anything random in it."""
 VOCAB_SIZE, N_CLASSES = 29, 3
@@ -50,7 +51,14 @@ class Memory:
 
 def config(**values: Any) -> TrainingConfig:
     """Short runs in float32 of steps of ten texts."""
-    defaults: dict[str, Any] = {"epochs": 2, "batch_size": 10, "min_steps_per_epoch": 1, "precision": "float32"}
+    defaults: dict[str, Any] = {
+        "epochs": 2,
+        "batch_size": 10,
+        "min_steps_per_epoch": 1,
+        "optimizer": "adamw",
+        "learning_rate": 1e-3,
+        "precision": "float32",
+    }
     return TrainingConfig.model_validate(defaults | values)
 
 
@@ -85,13 +93,15 @@ def trainer(
     *,
     data: TrainingData | None = None,
     model: ModelConfig = SMALL,
+    randomised: bool = False,
     checkpoint: Path | None = None,
     observer: Memory | None = None,
 ) -> Trainer:
-    """A trainer of a new model, always of the same weights."""
+    """A trainer of a new model, always of the same weights; `randomised`: none of them zero, so no gradient is tiny."""
     torch.manual_seed(training.seed)
+    classifier = Classifier(model, VOCAB_SIZE, N_CLASSES)
     return Trainer(
-        Classifier(model, VOCAB_SIZE, N_CLASSES),
+        randomise(classifier, std=0.2) if randomised else classifier,
         data or toy_data(),
         training,
         max_seq_len=model.max_seq_len,

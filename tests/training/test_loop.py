@@ -16,7 +16,6 @@ from glassformer.errors import GlassformerError
 from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.schedules import learning_rate
-from tests.support import randomise
 from tests.training.samples import N_CLASSES, SMALL, STILL, Memory, config, toy_data, trainer
 
 OUT_OF_MEMORY = {
@@ -87,8 +86,8 @@ def test_every_row_is_read_once_per_epoch() -> None:
 def test_accumulated_batches_are_one_large_batch(optimizer: str) -> None:
     data = replace(toy_data(24), class_weights=torch.tensor([0.5, 1.0, 3.0]))
     shared: dict[str, Any] = {"epochs": 3, "token_dropout": 0.0, "label_smoothing": 0.1, "optimizer": optimizer}
-    large = trainer(config(batch_size=24, **shared), data=data, model=STILL)
-    small = trainer(config(batch_size=3, accumulation=8, **shared), data=data, model=STILL)
+    large = trainer(config(batch_size=24, **shared), data=data, model=STILL, randomised=True)
+    small = trainer(config(batch_size=3, accumulation=8, **shared), data=data, model=STILL, randomised=True)
     before = weights(large)
     histories = large.run(), small.run()
     assert [row["step"] for row in histories[0]] == [row["step"] for row in histories[1]] == [1, 2, 3]
@@ -98,13 +97,29 @@ def test_accumulated_batches_are_one_large_batch(optimizer: str) -> None:
     assert not torch.equal(before["head.weight"], weights(large)["head.weight"])
 
 
+@pytest.mark.parametrize("parts", [2, 4, 16])
+def test_parts_of_a_batch_give_its_gradient(parts: int) -> None:
+    data = replace(toy_data(11), class_weights=torch.tensor([0.5, 1.0, 3.0]))
+    run = trainer(whole_batch(), data=data, model=STILL, randomised=True)
+    windows = random_windows(data.train.lengths, 24, seed=0, epoch=0)
+    whole = [assemble(data.train, windows, np.arange(11))]
+    halves = [assemble(data.train, windows, np.arange(11)[half]) for half in (slice(0, 4), slice(4, 11))]
+    found = []
+    for run.state.micro_batches, batches in ((1, whole), (parts, whole), (parts, halves)):
+        totals = run._gradients(batches)
+        found.append([torch.tensor(totals), *(p.grad for p in run.model.parameters() if p.grad is not None)])
+    for one, two, three in zip(*found, strict=True):
+        torch.testing.assert_close(two, one, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(three, one, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", OUT_OF_MEMORY)
 def test_out_of_memory_halves_and_changes_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     training = config(epochs=2, token_dropout=0.0)
-    undisturbed = trainer(training, model=STILL)
+    undisturbed = trainer(training, model=STILL, randomised=True)
     undisturbed.run()
     memory = Memory()
-    disturbed = trainer(training, model=STILL, observer=memory)
+    disturbed = trainer(training, model=STILL, randomised=True, observer=memory)
     forward = disturbed.model.forward
 
     def cramped(token_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -118,6 +133,24 @@ def test_out_of_memory_halves_and_changes_nothing(kind: str, monkeypatch: pytest
     assert [message.split(" parts")[0][-1] for message in memory.messages] == ["2", "4"]
     assert all("out of memory" in message for message in memory.messages)
     assert_close(weights(disturbed), weights(undisturbed))
+
+
+def test_a_step_that_ran_out_of_memory_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_from_the_start = trainer(config())
+    small_from_the_start.state.micro_batches = 2
+    small_from_the_start.run()
+    disturbed = trainer(config())
+    backward, failures = Tensor.backward, [OUT_OF_MEMORY["cpu"]]
+
+    def cramped(loss: Tensor) -> None:
+        if failures:
+            raise failures.pop()
+        backward(loss)
+
+    monkeypatch.setattr(Tensor, "backward", cramped)
+    disturbed.run()
+    ends = weights(disturbed), weights(small_from_the_start)
+    assert all(torch.equal(tensor, ends[1][name]) for name, tensor in ends[0].items())
 
 
 def test_out_of_memory_for_one_text_ends_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +244,7 @@ def test_a_small_table_is_read_several_times() -> None:
 def test_smoothing_and_weights_are_in_the_loss() -> None:
     class_weights = torch.tensor([0.2, 1.0, 5.0])
     data = replace(toy_data(n_validation=0), class_weights=class_weights)
-    run = trainer(whole_batch(epochs=1, label_smoothing=0.3), data=data, model=STILL)
-    randomise(run.model)
+    run = trainer(whole_batch(epochs=1, label_smoothing=0.3), data=data, model=STILL, randomised=True)
     batch = assemble(data.train, random_windows(data.train.lengths, 24, seed=0, epoch=0), np.arange(47))
     with torch.no_grad():
         logits = run.model(batch.token_ids, batch.attention_mask)
