@@ -67,7 +67,7 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")  # JSON and tables are, whatever the locale
     try:
         try:
-            app()
+            app(prog_name="glassformer")
         finally:
             sys.stdout.flush()
     except GlassformerError as error:
