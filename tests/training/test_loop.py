@@ -13,6 +13,7 @@ from torch import Tensor
 
 from glassformer.data.batches import assemble, random_windows
 from glassformer.errors import GlassformerError
+from glassformer.prediction.scoring import score
 from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.schedules import learning_rate
@@ -253,6 +254,19 @@ def test_smoothing_and_weights_are_in_the_loss() -> None:
     per_text = F.cross_entropy(logits, labels, label_smoothing=0.3, reduction="none")
     expected = (per_text * class_weights[labels]).sum() / class_weights[labels].sum()
     assert loss == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_the_validation_loss_is_weighted_and_never_smoothed() -> None:
+    class_weights = torch.tensor([0.2, 1.0, 5.0])
+    data = replace(toy_data(), class_weights=class_weights)
+    run = trainer(config(epochs=1, label_smoothing=0.3), data=data, randomised=True)
+    row = run.run()[0]
+    assert data.validation is not None
+    assert data.validation_labels is not None
+    logits = torch.from_numpy(score(run.model, data.validation, max_seq_len=24, n_classes=N_CLASSES))
+    labels = torch.from_numpy(data.validation_labels)
+    assert row["validation_loss"] == pytest.approx(float(F.cross_entropy(logits, labels, weight=class_weights)))
+    assert row["validation_accuracy"] == pytest.approx(float((logits.argmax(dim=1) == labels).float().mean()))
 
 
 def test_the_rate_follows_the_schedule() -> None:
