@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from glassformer.evaluation.reliability import N_BINS, confidences, reliability
 

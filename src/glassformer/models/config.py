@@ -29,7 +29,7 @@ class ModelConfig(BaseModel):
     residual: Literal["pre-norm", "post-norm"] = "pre-norm"
     feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "geglu"
     pooling: Literal["first", "last", "mean", "max", "attention", "flatten"] = "mean"
-    dropout: float = Field(default=0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.3, ge=0, lt=1)
     """Share dropped after the embedding, each attention and each feed-forward, and before the head."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of attention weights dropped."""

@@ -16,9 +16,9 @@ class TrainingConfig(BaseModel):
     """Decides the split, the initial weights, the order of batches and dropout."""
     epochs: int = Field(default=10, ge=1)
     """The most epochs; early stopping may end sooner."""
-    min_steps_per_epoch: int = Field(default=40, ge=1)
+    min_steps_per_epoch: int = Field(default=50, ge=1)
     """A table that gives fewer steps than this is read several times per epoch."""
-    patience: int = Field(default=3, ge=1)
+    patience: int = Field(default=2, ge=1)
     """Stop when the validation loss has not fallen for this many epochs. The best epoch's weights are kept."""
     batch_size: int = Field(default=64, ge=1)
     """The most texts in a batch."""
