@@ -77,7 +77,7 @@ class LabelSet:
         known = ", ".join(self.names[:20]) + ("…" if len(self.names) > 20 else "")
         raise UsageError(
             f"{table.source}, column {table.label_column!r}: the label {label!r} ({row_list(rows)}) was not seen in "
-            f"training{f', nor were {others} other labels' if others else ''}. Known: {known}. "
+            f"training{f', nor others ({others} in all)' if others else ''}. Known: {known}. "
             f"Rename or remove these rows, or train with rows of that label."
         )
 

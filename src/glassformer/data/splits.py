@@ -93,7 +93,7 @@ def make_splits(
         if kept is not None and kept.frame.is_empty():
             raise UsageError(
                 f"{kept.source}: no row is left, every text also occurs in the held-out data. "
-                f"Is the same file named twice?"
+                f"Either the same file is named twice, or the table holds few distinct texts."
             )
     return Splits(train=train, validation=validation, notes=tuple(notes))
 

@@ -35,7 +35,7 @@ class Dropout(nn.Module):
             return hidden
         if hidden.device.type != "cpu":
             return F.dropout(hidden, self.p)
-        dropped = round(self.p * _LEVELS)
+        dropped = min(round(self.p * _LEVELS), _LEVELS - 1)
         return hidden * drop_mask(hidden, dropped).to(hidden.dtype).mul_(_LEVELS / (_LEVELS - dropped))
 
     def extra_repr(self) -> str:

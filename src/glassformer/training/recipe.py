@@ -122,7 +122,7 @@ def _section(raw: dict[str, Any], name: str, source: str) -> dict[str, Any]:
 def _override(raw: dict[str, Any], dotted: str, value: Any) -> None:
     section, dot, key = dotted.partition(".")
     if not dot:
-        raise UsageError(f"--set {dotted}: name the section too, for example training.{dotted}{_nearest(dotted)}")
+        raise UsageError(f"--set {dotted}: name the section too, as in training.learning_rate{_nearest(dotted)}")
     _section(raw, section, "--set")[key] = value
 
 

@@ -93,39 +93,21 @@ def train_classifier(
         validation=sources.validation,
         test=sources.test,
     )
-    encoded_labels = labels.encode(splits.train)
     work = None
     if out is not None:
         prepare_out(out, resume=resume, overwrite=overwrite)
         work = out / CHECKPOINT_FOLDER
         _open_work(work, _identity(splits, recipe, labels), resume=resume)
-    tokenizer = _tokenizer(splits.train, recipe, work)
-    torch.manual_seed(recipe.training.seed)
     try:
-        model = Classifier(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
-    except ValueError as error:
-        raise UsageError(f"recipe: model: {error}") from error
+        tokenizer = _tokenizer(splits.train, recipe, work)
+        trainer = _trainer(splits, labels, tokenizer, recipe, work, device, observer)
+    except UsageError:
+        if work is not None and not resume:
+            shutil.rmtree(work)  # nothing was begun that could be resumed
+        raise
     if on_prepared:
         on_prepared(splits, parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names)))
-    validation = splits.validation
-    data = TrainingData(
-        train=_store(splits.train, tokenizer, work, "train"),
-        train_labels=encoded_labels,
-        validation=None if validation is None else _store(validation, tokenizer, work, "validation"),
-        validation_labels=None if validation is None else labels.encode(validation),
-        class_weights=class_weights(recipe.training, labels.names, encoded_labels, multilabel=labels.multilabel),
-        multilabel=labels.multilabel,
-    )
-    checkpoint = None if work is None else work / "state.safetensors"
-    trainer = Trainer(
-        model,
-        data,
-        recipe.training,
-        max_seq_len=recipe.model.max_seq_len,
-        checkpoint=checkpoint,
-        observer=observer,
-    )
-    if resume and checkpoint is not None and checkpoint.is_file():
+    if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
         observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
 
@@ -141,12 +123,46 @@ def train_classifier(
     except NotANumberError as error:
         if not trainer.best or out is None:
             raise
-        model.load_state_dict(trainer.best)
+        trainer.model.load_state_dict(trainer.best)
         finish()
-        raise NotANumberError(
-            f"{error} The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
-        ) from error
+        kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
+        raise NotANumberError(f"{error} {kept}") from error
     return finish()
+
+
+def _trainer(
+    splits: Splits,
+    labels: LabelSet,
+    tokenizer: TextTokenizer,
+    recipe: Recipe,
+    work: Path | None,
+    device: str,
+    observer: Observer,
+) -> Trainer:
+    """A new model and its encoded data, ready to train."""
+    torch.manual_seed(recipe.training.seed)
+    try:
+        model = Classifier(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
+    except ValueError as error:
+        raise UsageError(f"recipe: model: {error}") from error
+    train, validation = splits.train, splits.validation
+    train_labels = labels.encode(train)
+    data = TrainingData(
+        train_labels=train_labels,
+        validation_labels=None if validation is None else labels.encode(validation),
+        class_weights=class_weights(recipe.training, labels.names, train_labels, multilabel=labels.multilabel),
+        multilabel=labels.multilabel,
+        train=_store(train, tokenizer, work, "train"),
+        validation=None if validation is None else _store(validation, tokenizer, work, "validation"),
+    )
+    return Trainer(
+        model,
+        data,
+        recipe.training,
+        max_seq_len=recipe.model.max_seq_len,
+        checkpoint=None if work is None else work / "state.safetensors",
+        observer=observer,
+    )
 
 
 def _identity(splits: Splits, recipe: Recipe, labels: LabelSet) -> dict[str, Any]:
