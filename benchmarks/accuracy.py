@@ -53,13 +53,14 @@ def main() -> None:
     options = parser.parse_args()
     name = f"{options.data}-{options.folds}-fold" if options.folds else options.data
     name += f"-{options.recipe}" if options.recipe else ""
+    commit = _commit()  # of the code that runs, not of what is committed meanwhile
     runs = []
     for number, (train, test, seed) in enumerate(_splits(options.data, options.seeds, options.folds)):
         recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
         folder = options.work / f"{name}-{number}"
         runs.append(_run(train, test, recipe, folder, "a fold" if options.folds else "test"))
         print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
-    document = _summary(name, runs, load_recipe(options.recipe))
+    document = _summary(name, runs, load_recipe(options.recipe)) | {"commit": commit}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     print(json.dumps({key: document[key] for key in ("accuracy", "baselines", "verdict")}, indent=2))
@@ -113,9 +114,6 @@ def _summary(name: str, runs: list[Evaluation], recipe: Recipe) -> dict[str, Any
             "numpy": np.__version__,
             "python": platform.python_version(),
         },
-        "commit": subprocess.run(
-            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False
-        ).stdout.strip(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -145,6 +143,11 @@ def _row(run: Evaluation) -> dict[str, Any]:
         "comparisons": [comparison.model_dump() for comparison in run.duel.comparisons],
         "notes": list(run.notes),
     }
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def _processor() -> str:
