@@ -5,7 +5,8 @@
     python benchmarks/accuracy.py disaster-tweets --folds 5
     python benchmarks/accuracy.py imdb
 
-Runs that are done are kept in --work and not repeated, so that a stopped benchmark goes on where it was.
+Runs of the same recipe that are done are kept in --work and not repeated, so that a stopped benchmark goes on where it
+was; after a change of the code, empty that folder.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _splits(data: str, seeds: int, folds: int | None) -> list[tuple[Table, Table
     train, test = resolve(data, "train"), resolve(data, "test")
     if not folds:
         return [(train, test, seed) for seed in range(seeds)]
-    frame = pl.concat([train.frame, test.frame]).sort("row")
+    frame = pl.concat([train.frame, test.frame]).sort("row", maintain_order=True)
     whole = dataclasses.replace(train, frame=frame)
     cut = StratifiedKFold(folds, shuffle=True, random_state=FOLDS_SEED).split(frame["text"], frame["label"])
     return [(dataclasses.replace(whole, frame=frame[a]), dataclasses.replace(whole, frame=frame[b]), 0) for a, b in cut]
@@ -78,7 +79,7 @@ def _splits(data: str, seeds: int, folds: int | None) -> list[tuple[Table, Table
 
 def _run(train: Table, test: Table, recipe: Recipe, folder: Path, split: str) -> Evaluation:
     done = folder / "metrics-of-benchmark.json"
-    if done.is_file():
+    if done.is_file() and json.loads((folder / "config.json").read_text())["recipe"] == recipe.model_dump(mode="json"):
         return Evaluation.model_validate_json(done.read_text())
     with LiveView() as view:
         trained = train_classifier(Sources(train=train, test=test), recipe, out=folder, overwrite=True, observer=view)
