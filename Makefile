@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := runs/demo
 
-.PHONY: demo test lint results clean
+.PHONY: demo test lint clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -13,7 +13,7 @@ DEMO := runs/demo
 demo: .venv/ready
 	$(BIN)/glassformer train polarity --recipe polarity --out $(DEMO) --overwrite
 	$(BIN)/glassformer evaluate $(DEMO) polarity
-	$(BIN)/glassformer predict $(DEMO) "the acting is dull , but the story is superb" "the acting is superb , but the story is dull"
+	$(BIN)/glassformer predict $(DEMO) "the acting is dull, but the story is superb" "the acting is superb, but the story is dull"
 	@echo "open $(DEMO)/evaluation/report.html in a browser"
 
 lint: .venv/ready

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from glassformer import TextClassifier
+from glassformer.data.table import read_table
 from glassformer.errors import GlassformerError, UsageError
 
 TEXTS = ["good film", "bad film", "fine film", "dull film"] * 6
@@ -56,6 +57,19 @@ def test_labels_keep_their_type(labels: Any, classes: list[Any], tmp_path: Path)
         predicted = one.predict(TEXTS)
         assert predicted.dtype == one.classes_.dtype
         assert set(predicted.tolist()) <= set(classes)
+
+
+def test_classes_are_sorted_as_scikit_learn_sorts_them() -> None:
+    """By code point, where the labels are numbers written as text: the scorers take columns to be in this order."""
+    scores = cross_val_score(small(epochs=6, learning_rate=1e-2), TEXTS, ["10", "9"] * 12, scoring="roc_auc", cv=2)
+    assert scores.min() > 0.9
+
+
+def test_a_table_of_whole_floats_has_the_same_labels(tmp_path: Path) -> None:
+    trained = small().fit(TEXTS, [1.0, 0.0] * 12).predictor_.trained
+    path = tmp_path / "a.csv"
+    pl.DataFrame({"text": TEXTS, "label": [1.0, 0.0] * 12}).write_csv(path)
+    assert trained.label_set.encode(read_table(path)).tolist() == [1, 0] * 12
 
 
 def test_predictions_are_the_likeliest_classes(fitted: TextClassifier) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassformer.data.labels import label_name
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import UsageError
 from glassformer.prediction.devices import choose_device
@@ -96,12 +97,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
     def _take(self, predictor: Predictor) -> None:
         self.predictor_ = predictor
-        self.classes_ = np.array(predictor.trained.config.labels)
+        labels = np.array(predictor.trained.config.labels)
+        self._order = np.argsort(labels, kind="stable")  # the model's own order is by size even where numbers are text
+        self.classes_ = labels[self._order]
         self.history_ = predictor.trained.metrics.get("history", [])
 
     def predict_proba(self, X: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
         """Calibrated probabilities (texts, classes) in the order of `classes_`."""
-        probs: np.ndarray[Any, np.dtype[np.float64]] = self._answer(X).probs.astype(np.float64)
+        probs: np.ndarray[Any, np.dtype[np.float64]] = self._answer(X).probs[:, self._order].astype(np.float64)
         return probs
 
     def predict(self, X: Sequence[str]) -> Any:  # noqa: N803
@@ -109,11 +112,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         answers = self._answer(X)
         if answers.multilabel:
             return answers.predictions()
-        return self.classes_[answers.probs.argmax(axis=1)]
+        return self.classes_[answers.probs[:, self._order].argmax(axis=1)]
 
     def unknown_words(self, X: Sequence[str]) -> Counter[str]:  # noqa: N803
-        """Words of the texts that the vocabulary lacks, with how often they occur."""
-        return self._answer(X).unknown
+        """Words that the vocabulary lacks, with the number of texts that they occur in."""
+        check_is_fitted(self, "predictor_")
+        return self.predictor_.unknown_words(_as_texts(X))
 
     def _answer(self, texts: Sequence[str]) -> Any:
         check_is_fitted(self, "predictor_")
@@ -178,7 +182,7 @@ def _as_table(texts: Sequence[str], labels: Sequence[Any]) -> tuple[Table, dict[
         {
             "row": range(1, len(listed) + 1),
             "text": listed,
-            "label": [[str(one) for one in value] if multilabel else str(value) for value in values],
+            "label": [[label_name(one) for one in value] if multilabel else label_name(value) for value in values],
         },
         schema={"row": pl.UInt32, "text": pl.String, "label": pl.List(pl.String) if multilabel else pl.String},
     )
@@ -200,7 +204,7 @@ def _names(labels: list[Any]) -> dict[str, Any]:
             raise UsageError(f"a label is {one!r}; use text, numbers or truth values")
     if len(types := sorted({type(one).__name__ for one in labels})) > 1:
         raise UsageError(f"the labels are of several types ({', '.join(types)}); use one")
-    return {str(one): one for one in labels}
+    return {label_name(one): one for one in labels}
 
 
 def _plain(label: Any) -> Any:

@@ -120,6 +120,18 @@ def test_answers_to_a_file_in_every_format(
     assert {path.name for path in tmp_path.iterdir()} == {"reviews.csv.gz", name}
 
 
+def test_columns_that_a_text_file_cannot_hold_are_refused(reviews: Trained, tmp_path: Path) -> None:
+    table = tmp_path / "a.parquet"
+    pl.DataFrame({"text": ["good film"], "odd": [[1, 2]]}).write_parquet(table)
+    refused = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.csv")
+    assert refused.code == 2
+    assert "'odd' holds List(Int64)" in refused.err
+    assert ".jsonl" in refused.err
+    assert glassformer("predict", reviews.folder, "--file", table, "--json").document["answers"][0]["odd"] == [1, 2]
+    pl.DataFrame({"text": ["good film"], "odd": [b"\xff"]}).write_parquet(table)
+    assert glassformer("predict", reviews.folder, "--file", table, "--json").code == 2
+
+
 def test_a_file_without_out_is_answered_on_standard_output(reviews: Trained) -> None:
     table = b'text,n\n"good, film",1\nbad,2\n'
     as_csv = glassformer("predict", reviews.folder, "--file", "-", stdin=table)

@@ -152,4 +152,5 @@ def test_covering_batches_hold_every_token_of_every_row(lengths: list[int], max_
         assert (batch.token_ids[~batch.attention_mask] == 0).all()
         for row, ids, mask in zip(batch.rows, batch.token_ids, batch.attention_mask, strict=True):
             found[int(row)] |= set(ids[mask].tolist()[1:])
-    assert found == {row: set(store[row].tolist()) for row in range(len(lengths))}
+    rows = np.split(store.tokens, store.offsets[1:-1])
+    assert found == {row: set(tokens.tolist()) for row, tokens in enumerate(rows)}

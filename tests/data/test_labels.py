@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassformer.data.labels import LabelSet, conflicting_rows
+from glassformer.data.labels import LabelSet, conflicting_rows, label_name
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 
@@ -65,7 +65,7 @@ def test_one_label_that_a_text_has_or_not_can_be_learned() -> None:
 
 def test_a_label_unseen_in_training_is_named_with_its_rows() -> None:
     label_set = LabelSet(names=("x", "y"))
-    with pytest.raises(UsageError, match=r"a\.csv.*'z' \(rows 2 and 4\).*nor were 1 other labels.*Known: x, y\."):
+    with pytest.raises(UsageError, match=r"a\.csv.*'z' \(rows 2 and 4\).*nor others \(1 in all\).*Known: x, y\."):
         label_set.encode(table_of(["x", "z", "y", "z", "w"]))
     with pytest.raises(UsageError, match=r"'z' \(row 2\)"):
         LabelSet(names=("x",), multilabel=True).encode(table_of([["x"], ["x", "z"]]))
@@ -76,8 +76,16 @@ def test_one_and_several_labels_do_not_mix() -> None:
         LabelSet(names=("x", "y")).encode(table_of([["x"], ["y"]]))
 
 
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [("1.0", "1.0"), (1.0, "1"), (-3.0, "-3"), (0.5, "0.5"), (7, "7"), (True, "True"), (float("inf"), "inf")],
+)
+def test_the_name_of_a_label(label: object, name: str) -> None:
+    assert label_name(label) == name
+
+
 def test_equal_texts_with_different_labels_are_found() -> None:
-    texts = ["same", "other", " same ", "other", "same"]
+    texts = ["caf\u00e9", "other", " cafe\u0301 ", "other", "caf\u00e9"]
     assert conflicting_rows(table_of(["x", "y", "y", "y", "x"], texts)) == [[1, 3, 5]]
     several = [["x", "y"], ["y"], ["y", "x"], [], ["x", "y"]]
     assert conflicting_rows(table_of(several, texts)) == [[2, 4]]

@@ -29,10 +29,8 @@ class ManyWords(TextTokenizer):
 
 
 def assert_same(one: TokenStore, other: TokenStore) -> None:
-    assert len(one) == len(other)
     np.testing.assert_array_equal(one.offsets, other.offsets)
-    for row in range(len(one)):
-        np.testing.assert_array_equal(one[row], other[row])
+    np.testing.assert_array_equal(one.tokens, other.tokens)
 
 
 @pytest.mark.parametrize("texts_per_write", [1, 2, 4, 8192])
@@ -44,7 +42,7 @@ def test_written_reads_as_in_memory(
     assert_same(TokenStore.write(tmp_path / "store", iter(TEXTS), tokenizer), in_memory)
     assert_same(TokenStore.open(tmp_path / "store"), in_memory)
     assert in_memory.lengths.tolist() == [3, 0, 1, 4, 1, 0]
-    assert in_memory[3].tolist() == tokenizer.encode(TEXTS)[3].tolist()
+    assert in_memory.tokens[4:8].tolist() == tokenizer.encode(TEXTS)[3].tolist()
 
 
 @pytest.mark.parametrize(("vocab_size", "dtype"), [(7, np.uint16), (2**16, np.uint16), (2**16 + 1, np.uint32)], ids=str)

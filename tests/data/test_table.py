@@ -139,3 +139,16 @@ def test_row_list_is_short() -> None:
     assert row_list([3]) == "row 3"
     assert row_list([3, 4, 9]) == "rows 3, 4 and 9"
     assert row_list(list(range(1, 18))) == "rows 1, 2, 3, 4, 5 and 12 more"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [([["a"], ["b"]], "List"), ([{"a": 1}, {"a": 2}], "Struct"), ([b"a", b"\xff"], "Binary")]
+)
+def test_columns_that_are_no_text_are_refused(values: list[object], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"odd": values, "text": ["x", "y"], "label": ["p", "n"]}).write_parquet(path)
+    with pytest.raises(UsageError, match=rf"'odd' holds {words}.*--text"):
+        read_table(path, text="odd")
+    with pytest.raises(UsageError, match="'odd' holds"):
+        read_table(path, label="odd")
+    assert read_table(path).frame["text"].to_list() == ["x", "y"]

@@ -61,6 +61,17 @@ def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
     assert (folder / "report.html").read_text() == "mine"
 
 
+def test_the_evaluation_of_a_replaced_model_goes_with_it(tmp_path: Path) -> None:
+    evaluation = tmp_path / "evaluation"
+    evaluation.mkdir()
+    for name in ("report.html", "metrics.json", "mine.txt"):
+        (evaluation / name).write_text("of another model")
+    save_model_folder(tmp_path, small_trained_model(), card="")
+    assert len(contents(evaluation)) == 3  # there was no model here that they could have measured
+    save_model_folder(tmp_path, small_trained_model(seed=2), card="")
+    assert set(contents(evaluation)) == {"mine.txt"}
+
+
 def cut(folder: Path) -> None:
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-40])

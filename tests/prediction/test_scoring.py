@@ -39,19 +39,6 @@ def test_a_long_text_gets_the_mean_of_its_windows() -> None:
     np.testing.assert_allclose(found[0], expected.numpy(), atol=1e-5)
 
 
-def test_every_window_is_counted() -> None:
-    counted: list[int] = []
-    score(
-        small_trained_model().model,
-        TokenStore.in_memory(ROWS),
-        max_seq_len=24,
-        n_classes=3,
-        on_rows=counted.append,
-    )
-    windows = [1, 4, 1, 1, 2, 1, 6, 1]  # steps of 18 tokens after the first 23
-    assert sum(counted) == sum(windows)
-
-
 @pytest.mark.parametrize("training", [True, False])
 def test_scores_in_evaluation_mode_and_leaves_the_mode_alone(training: bool) -> None:
     model = small_trained_model().model.train(training)

@@ -297,6 +297,12 @@ def test_dropped_tokens_are_unknown_and_never_the_special_ones() -> None:
     assert float((seen == 1).sum() / words) == pytest.approx(0.3, abs=0.04)
 
 
+def test_float32_is_computed_in_where_torch_has_no_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    monkeypatch.setattr(torch.ops, "mkldnn", None)
+    assert trainer(config(precision="auto")).bfloat16 is False
+
+
 def test_bfloat16_computes_in_it_and_keeps_weights_in_float32() -> None:
     run = trainer(config(precision="bfloat16", epochs=4, learning_rate=0.01))
     dtypes: set[torch.dtype] = set()

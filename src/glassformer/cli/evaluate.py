@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.output import command_line, duration, human_count, human_size, say
+from glassformer.cli.output import command_line, human_count, say
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,14 +29,16 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
-    folder = out or model / "evaluation"
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder} is a file; name a folder")
+    from glassformer.data.files import written_aside
     from glassformer.evaluation.evaluate_model import evaluate_model
     from glassformer.evaluation.report import write_report
     from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
     from glassformer.prediction.predictor import Predictor
 
+    folder = out or model / EVALUATION_FOLDER
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder} is a file; name a folder")
     predictor = Predictor.load(model, device=choose_device(device))
     evaluation = evaluate_model(
         predictor,
@@ -51,16 +53,15 @@ def evaluate(
         say=say,
     )
     folder.mkdir(parents=True, exist_ok=True)
-    write_report(folder / "report.html", evaluation, predictor.trained.metrics.get("history"))
-    aside = folder / ".metrics.json.writing"
+    write_report(folder / REPORT_FILE, evaluation, predictor.trained.metrics.get("history"))
     document = evaluation.model_dump_json(indent=2)
-    aside.write_text(document + "\n", encoding="utf-8")
-    aside.replace(folder / "metrics.json")
+    with written_aside(folder / FIGURES_FILE) as aside:
+        aside.write_text(document + "\n", encoding="utf-8")
     if json:
         print(document)
     else:
         _show(evaluation)
-        print(f"\nreport: {folder / 'report.html'}    figures: {folder / 'metrics.json'}")
+        print(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
     for note in evaluation.notes:
         say(f"note: {note}")
     for dropped in evaluation.dropped:
@@ -69,6 +70,8 @@ def evaluate(
 
 def _show(evaluation: Evaluation) -> None:
     """The duel as a table, then the verdict in one sentence."""
+    from glassformer.evaluation.report import seconds, size
+
     metrics = evaluation.metrics
     print(f"{evaluation.data.source}: {human_count(metrics.rows)} texts\n")
     heads = ("", "accuracy", "95% interval", "macro F1", "log loss", "trained in", "answers in", "size")
@@ -82,9 +85,9 @@ def _show(evaluation: Evaluation) -> None:
                 f"{accuracy.low:.4f}-{accuracy.high:.4f}",
                 f"{one.metrics.macro_f1.value:.4f}",
                 f"{one.metrics.log_loss:.4f}",
-                "" if one.fit_seconds is None else duration(one.fit_seconds),
-                "" if one.predict_seconds is None else duration(one.predict_seconds),
-                "" if one.size_bytes is None else human_size(one.size_bytes),
+                seconds(one.fit_seconds),
+                seconds(one.predict_seconds),
+                size(one.size_bytes),
             )
         )
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]

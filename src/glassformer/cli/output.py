@@ -29,14 +29,6 @@ def human_count(number: int) -> str:
     return f"{number:,}"
 
 
-def human_size(size: int) -> str:
-    """1,234,567 bytes as `1.2 MB`."""
-    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.1f} {unit}"
-    return f"{size} B"
-
-
 def duration(seconds: float) -> str:
     """75.2 → `1 min 15 s`."""
     if seconds < 60:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json as json_library
 import sys
 from collections import Counter
@@ -137,7 +138,7 @@ def _answer_file(predictor: Predictor, file: Path, out: Path | None, text: str |
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH)
     first = next(frames)
     column = _text_column(predictor, first, str(file), text)
-    answered = answer_frames(predictor, _chain(first, frames), text_column=column, source=str(file))
+    answered = answer_frames(predictor, itertools.chain([first], frames), text_column=column, source=str(file))
     unknown: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     rows = blank = 0
@@ -164,17 +165,12 @@ def _answer_file(predictor: Predictor, file: Path, out: Path | None, text: str |
         print(f"{out}: {human_count(rows)} rows answered ({shown})")
 
 
-def _chain(first: pl.DataFrame, rest: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    yield first
-    yield from rest
-
-
 def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
     from glassformer.data.columns import find_columns
 
     learned = predictor.trained.config.data.get("text_column")
     if text is None and learned in sample.columns:
-        return str(learned)
+        text = str(learned)
     columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
     for note in columns.notes:
         say(note)

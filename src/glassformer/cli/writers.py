@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from glassformer.data.files import written_aside
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,13 +34,8 @@ def check_out(out: Path) -> None:
 @contextmanager
 def table_in_file(out: Path) -> Iterator[WriteFrame]:
     """Frame after frame into one file, written aside and renamed at the end."""
-    aside = out.with_name(f".{out.name}.writing-{os.getpid()}")
-    try:
-        with gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
-            yield _frame_writer(file, _SEPARATORS[_kind(out)])
-        aside.replace(out)
-    finally:
-        aside.unlink(missing_ok=True)
+    with written_aside(out) as aside, gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
+        yield _frame_writer(file, _SEPARATORS[_kind(out)])
 
 
 @contextmanager
@@ -70,6 +65,14 @@ def lines_on_standard_output(*, json: bool) -> Iterator[WriteLines]:
         sys.stdout.write("\n]}\n")
 
 
+def _check_columns(frame: pl.DataFrame, separator: str | None) -> None:
+    """A Parquet file may have columns that no text file can hold."""
+    for name, dtype in frame.schema.items():
+        if "Binary" in str(dtype) or (separator is not None and dtype.is_nested()):
+            way_out = "leave it out" if "Binary" in str(dtype) else "leave it out, or write answers as .jsonl"
+            raise UsageError(f"the column {name!r} holds {dtype}, which answers cannot keep in this format; {way_out}")
+
+
 def _kind(out: Path) -> str:
     return out.with_suffix("").suffix if out.suffix == ".gz" else out.suffix
 
@@ -79,6 +82,7 @@ def _frame_writer(file: IO[bytes] | gzip.GzipFile, separator: str | None) -> Wri
 
     def write(frame: pl.DataFrame) -> None:
         nonlocal header
+        _check_columns(frame, separator)
         if separator is None:
             file.write(frame.write_ndjson().encode())
         else:

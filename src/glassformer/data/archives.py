@@ -19,6 +19,7 @@ from typing import IO
 
 import polars as pl
 
+from glassformer.data.files import written_aside
 from glassformer.data.rows import read_batches
 from glassformer.errors import GlassformerError
 
@@ -67,9 +68,8 @@ def verify(path: Path, checksum: str) -> None:
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Written aside, then renamed."""
-    aside = path.with_name(path.name + ".part")
-    frame.write_parquet(aside)
-    aside.replace(path)
+    with written_aside(path) as aside:
+        frame.write_parquet(aside)
 
 
 def unpack_zhou(source: Path, folder: Path) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID
+from glassformer.layers.masks import lengths_to_mask
 
 _BATCHES_PER_POOL = 64
 
@@ -38,9 +39,6 @@ class Windows:
     starts: IntArray
     lengths: IntArray
     max_seq_len: int
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int) -> Windows:
@@ -128,11 +126,10 @@ def assemble(store: TokenStore, windows: Windows, chosen: IntArray) -> Batch:
     for place, index in enumerate(chosen):
         start, length = store.offsets[windows.rows[index]] + windows.starts[index], windows.lengths[index]
         token_ids[place, 1 : length + 1] = store.tokens[start : start + length]
-    lengths = torch.from_numpy(windows.lengths[chosen] + 1)
     return Batch(
         rows=windows.rows[chosen],
         token_ids=torch.from_numpy(token_ids),
-        attention_mask=torch.arange(width) < lengths[:, None],
+        attention_mask=lengths_to_mask(torch.from_numpy(windows.lengths[chosen] + 1), width),
     )
 
 

@@ -54,6 +54,8 @@ def find_columns(
     others = [name for name in free if name != found_text]
     found_label = label_by_name or (_label_by_content(sample, source, others) if labelled else None)
     _check_header(sample, source, {found_text: text_by_name, found_label: label_by_name})
+    if is_opaque(dtype := sample.schema[found_text]):
+        raise UsageError(f"{source}: the column {found_text!r} holds {dtype}, not text. Name another with --text.")
 
     notes = []
     if text is None:
@@ -62,6 +64,11 @@ def find_columns(
         how = "by its name" if label_by_name else f"{sample[found_label].n_unique()} values"
         notes.append(f"label column: {found_label!r} ({how})")
     return Columns(text=found_text, label=found_label, notes=tuple(notes))
+
+
+def is_opaque(dtype: pl.DataType) -> bool:
+    """Whether a Parquet column holds lists, records or bytes: nothing that can be read as one text or label."""
+    return dtype.is_nested() or dtype == pl.Binary
 
 
 def examples(sample: pl.DataFrame) -> str:

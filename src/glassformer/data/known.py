@@ -32,7 +32,7 @@ class KnownDataset:
     label_names: dict[str, str]
     """What the labels in the files mean."""
     files: dict[Split, tuple[str, ...]]
-    """The files of each split; the first one that is there is read. None when the data set is generated."""
+    """The files of each split; the first one that is there is read. Empty when the data set is generated."""
     source_url: str | None = None
     """Where `data get` downloads it; none when it is generated, or must be fetched by hand (see `by_hand`)."""
     checksum: str | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from glassformer.data.table import Table, row_list
+from glassformer.data.table import Table, row_list, text_keys
 from glassformer.errors import UsageError
 
 
@@ -82,11 +82,16 @@ class LabelSet:
         )
 
 
+def label_name(label: object) -> str:
+    """A label of any type as a table gives it: a whole number is one without ".0"."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
 def conflicting_rows(table: Table) -> list[list[int]]:
-    """The rows of each text (compared after stripping) that occurs with different labels; such rows are kept."""
+    """The rows of each text (equal by `text_keys`) that occurs with different labels; such rows are kept."""
     label = pl.col("label").list.sort().list.join("\0") if table.multilabel else pl.col("label")
     return (
-        table.frame.select("row", pl.col("text").str.strip_chars(), label)
+        table.frame.select("row", text_keys(table.frame["text"]), label)
         .group_by("text", maintain_order=True)
         .agg(pl.col("row"), pl.col("label").n_unique().alias("n_labels"))
         .filter(pl.col("n_labels") > 1)["row"]

@@ -1,7 +1,6 @@
 """Rows held out for validation, and rows kept out of training because their text is held out."""
 
 import hashlib
-import unicodedata
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.table import Dropped, Table, row_list
+from glassformer.data.table import Dropped, Table, row_list, text_keys
 from glassformer.errors import UsageError
 
 
@@ -62,17 +61,17 @@ def make_splits(
     """Splits a training table, and keeps every held-out text out of training.
 
     `validation` is the table of `config.file`, already read; without it a share of `table` is held out. Texts are equal
-    when they are after Unicode NFC and stripping. The rows chosen depend on the seed and the table alone. Raises
+    when their `text_keys` are. The rows chosen depend on the seed and the table alone. Raises
     `UsageError` when no row is left to train on, or the groups are too few to split.
     """
     notes = list(_conflicts(table))
     train = table
     if test is not None:
-        train = _without(train, _keys(test), "duplicate of a test text")
+        train = _without(train, test, "duplicate of a test text")
     if validation is not None:
         if test is not None:
-            validation = _without(validation, _keys(test), "duplicate of a test text")
-        train = _without(train, _keys(validation), "duplicate of a validation text")
+            validation = _without(validation, test, "duplicate of a test text")
+        train = _without(train, validation, "duplicate of a validation text")
         notes.append(f"validation: {validation.frame.height} rows of {validation.source}")
     elif not config.fraction:
         notes.append("validation: nothing is held out (validation.fraction is 0)")
@@ -84,9 +83,8 @@ def make_splits(
     else:
         held_out = _held_out(train, config.fraction, config.group, seed)
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
-        train = _without(
-            replace(train, frame=train.frame.filter(~held_out)), _keys(validation), "duplicate of a validation text"
-        )
+        train = replace(train, frame=train.frame.filter(~held_out))
+        train = _without(train, validation, "duplicate of a validation text")
         whole = f", whole groups of {config.group!r}" if config.group is not None else ""
         notes.append(f"validation: {validation.frame.height} of {table.frame.height} rows held out{whole}")
     for kept in (train, validation):
@@ -119,11 +117,6 @@ def _conflicts(table: Table) -> list[str]:
     ]
 
 
-def _keys(table: Table) -> pl.Series:
-    """What makes two texts equal."""
-    return pl.Series([unicodedata.normalize("NFC", text).strip() for text in table.frame["text"]], dtype=pl.String)
-
-
 def _label_keys(table: Table) -> list[str]:
     if "label" not in table.frame.columns:
         return [""] * table.frame.height
@@ -131,8 +124,8 @@ def _label_keys(table: Table) -> list[str]:
     return ["\0".join(sorted(several)) for several in labels] if table.multilabel else labels
 
 
-def _without(table: Table, held_out: pl.Series, reason: str) -> Table:
-    shared = _keys(table).is_in(held_out.unique().implode())
+def _without(table: Table, held_out: Table, reason: str) -> Table:
+    shared = text_keys(table.frame["text"]).is_in(text_keys(held_out.frame["text"]).unique().implode())
     if not shared.any():
         return table
     dropped = Dropped(reason=reason, rows=table.frame.filter(shared)["row"].to_list())

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.files import written_aside
 from glassformer.data.tokenizers import TextTokenizer, batched
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -33,9 +34,6 @@ class TokenStore:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
-
-    def __getitem__(self, row: int) -> np.ndarray[Any, Any]:
-        return self.tokens[self.offsets[row] : self.offsets[row + 1]]
 
     @property
     def lengths(self) -> IntArray:
@@ -61,7 +59,8 @@ class TokenStore:
                     lengths.append(len(ids))
         np.save(folder / "offsets.npy", np.cumsum([0, *lengths], dtype=np.int64))
         # Written last: a store without it was cut short.
-        (folder / "store.json").write_text(json.dumps({"dtype": np.dtype(dtype).name}))
+        with written_aside(folder / "store.json") as aside:
+            aside.write_text(json.dumps({"dtype": np.dtype(dtype).name}))
         return cls.open(folder)
 
     @classmethod

@@ -1,17 +1,15 @@
 """A table of labelled text: what is used of a file, what was left out of it and why."""
 
+import itertools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.columns import Columns, find_columns
-from glassformer.data.rows import delimiter_note, iterate_rows, read_batches, with_columns
+from glassformer.data.columns import Columns, find_columns, is_opaque
+from glassformer.data.rows import delimiter_note, read_batches, with_columns
 from glassformer.errors import UsageError
-
-__all__ = ["Dropped", "Table", "iterate_rows", "read_table", "row_list"]
 
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 
@@ -63,9 +61,8 @@ def read_table(
     batches = read_batches(path, rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
     columns = find_columns(first, source, text=text, label=label, group=group, labelled=labelled)
-    frames = [
-        _in_use(batch, columns, group, separator=multilabel if labelled else None) for batch in _chained(first, batches)
-    ]
+    separator = multilabel if labelled else None
+    frames = [_in_use(batch, columns, group, separator=separator) for batch in itertools.chain([first], batches)]
     frame = pl.concat(frames).with_row_index("row", offset=1)
     if group is not None and frame["group"].has_nulls():
         rows = frame.filter(pl.col("group").is_null())["row"].to_list()
@@ -91,6 +88,11 @@ def read_table(
     )
 
 
+def text_keys(texts: pl.Series) -> pl.Series:
+    """What makes two texts equal: they are after Unicode NFC, without white space at their ends."""
+    return texts.str.normalize("NFC").str.strip_chars()
+
+
 def row_list(rows: list[int], *, most: int = 5) -> str:
     """The numbers of rows for a message: "row 3", "rows 3, 5 and 9", "rows 1, 2, 3, 4, 5 and 12 more"."""
     if len(rows) == 1:
@@ -98,11 +100,6 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
     shown = [str(row) for row in (rows if len(rows) <= most else rows[:most])]
     last = shown.pop() if len(rows) <= most else f"{len(rows) - most} more"
     return f"rows {', '.join(shown)} and {last}"
-
-
-def _chained(first: pl.DataFrame, rest: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    yield first
-    yield from rest
 
 
 def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separator: str | None) -> pl.DataFrame:
@@ -125,6 +122,8 @@ def _tidy_values(values: pl.Series) -> pl.Series:
     """Stripped strings without the ".0" of whole floats; null where there is none."""
     if values.dtype == pl.List:
         raise UsageError(f"The column {values.name!r} holds lists. For several labels per text add: --multilabel '|'")
+    if is_opaque(values.dtype):
+        raise UsageError(f"The column {values.name!r} holds {values.dtype}; text, numbers or truth values are needed.")
     if values.dtype.is_float():
         values = values.fill_nan(None)
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)

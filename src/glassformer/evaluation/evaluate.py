@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
-from glassformer.evaluation.metrics import THRESHOLD, confusion_counts, correct_rows, measure
+from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
 from glassformer.evaluation.reliability import confidences, reliability
 from glassformer.evaluation.result import (
     Calibration,
@@ -26,7 +26,7 @@ from glassformer.evaluation.result import (
     WorstError,
 )
 from glassformer.evaluation.verdict import verdict
-from glassformer.prediction.calibration import probabilities
+from glassformer.prediction.calibration import THRESHOLD, probabilities
 
 WORST_ERRORS = 20
 MODEL_NAME = "the transformer"

@@ -14,7 +14,7 @@ from glassformer.data.known import KNOWN, resolve
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.splits import fingerprint, make_splits
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Table
+from glassformer.data.table import Table, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
@@ -220,8 +220,7 @@ def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | N
 
 
 def _overlap(train: Table, table: Table) -> list[str]:
-    seen = set(train.frame["text"].str.strip_chars())
-    both = sum(text.strip() in seen for text in table.frame["text"])
+    both = text_keys(table.frame["text"]).is_in(text_keys(train.frame["text"]).unique().implode()).sum()
     return (
         [f"{both:,} of the measured texts were also trained on; the figures flatter every contestant"] if both else []
     )
@@ -241,7 +240,7 @@ def _model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
     config = trained.config
     shape: dict[str, Any] = config.model.model_dump(mode="json")
     return {
-        "name": folder.name,
+        "name": folder.resolve().name,
         "parameters": parameter_count(config.model, config.vocab_size, trained.n_classes),
         "vocabulary": config.vocab_size,
         "tokenizer": config.tokenizer.kind,

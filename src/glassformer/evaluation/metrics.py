@@ -9,8 +9,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, bootstrap_mean, distinct_rows
 from glassformer.evaluation.result import ClassScores, Metrics, Scores
-
-THRESHOLD = 0.5
+from glassformer.prediction.calibration import THRESHOLD
 
 
 def measure(

@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from glassformer.evaluation.result import Reliability, ReliabilityBin
+from glassformer.prediction.calibration import THRESHOLD
 
 N_BINS = 15
 
@@ -16,7 +17,7 @@ def confidences(
     One decision per row (the top label), or one per row and label (max(p, 1 − p)) where texts have several labels.
     """
     if multilabel:
-        return np.maximum(probs, 1 - probs).ravel(), ((probs >= 0.5) == (labels > 0)).ravel()
+        return np.maximum(probs, 1 - probs).ravel(), ((probs >= THRESHOLD) == (labels > 0)).ravel()
     return probs.max(axis=1), probs.argmax(axis=1) == labels
 
 

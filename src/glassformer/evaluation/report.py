@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from glassformer.data.files import written_aside
 from glassformer.evaluation.charts import Series, accuracy_chart, axis, heat_map, line_chart, reliability_chart
 from glassformer.evaluation.reliability import N_BINS
 from glassformer.evaluation.result import Comparison, Contestant, Estimate, Evaluation
@@ -26,9 +27,8 @@ def write_report(path: Path, evaluation: Evaluation, history: History | None = N
         history: one line per epoch, with `epoch` and any of `train_loss`, `validation_loss`, `train_accuracy`,
             `validation_accuracy`; without it there are no learning curves. The lowest validation loss is marked best.
     """
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(render(evaluation, history), encoding="utf-8")
-    aside.replace(path)
+    with written_aside(path) as aside:
+        aside.write_text(render(evaluation, history), encoding="utf-8")
 
 
 def render(evaluation: Evaluation, history: History | None = None) -> str:

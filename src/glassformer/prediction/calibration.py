@@ -6,6 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 MIN_ROWS = 20
+THRESHOLD = 0.5  # where a text may have several labels, it is given those of at least this probability
 TEMPERATURE_BOUNDS = (0.05, 20.0)
 
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from glassformer.data.labels import LabelSet
+from glassformer.data.labels import LabelSet, label_name
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.classifier import Classifier
@@ -31,6 +31,8 @@ from glassformer.models.config import ModelConfig
 FORMAT = "glassformer-classifier"
 FORMAT_VERSION = 1
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
+EVALUATION_FOLDER = "evaluation"
+REPORT_FILE, FIGURES_FILE = "report.html", "metrics.json"
 
 
 class FolderConfig(BaseModel):
@@ -69,11 +71,14 @@ class TrainedModel:
 
     @property
     def label_set(self) -> LabelSet:
-        return LabelSet(names=tuple(str(label) for label in self.config.labels), multilabel=self.config.multilabel)
+        return LabelSet(names=tuple(map(label_name, self.config.labels)), multilabel=self.config.multilabel)
 
 
 def save_model_folder(folder: Path, trained: TrainedModel, *, card: str) -> None:
-    """Write a model folder beside `folder`, then put it in place file by file; other files there are left alone."""
+    """Write a model folder beside `folder`, then put it in place file by file; other files there are left alone.
+
+    The evaluation of a model that is replaced goes with it.
+    """
 
     def write(place: Path) -> None:
         (place / "config.json").write_text(trained.config.model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -83,7 +88,11 @@ def save_model_folder(folder: Path, trained: TrainedModel, *, card: str) -> None
         (place / "metrics.json").write_text(json.dumps(trained.metrics, indent=2) + "\n", encoding="utf-8")
         (place / "README.md").write_text(card, encoding="utf-8")
 
+    replaced = is_model_folder(folder)
     write_aside(folder, write)
+    if replaced:
+        for name in (REPORT_FILE, FIGURES_FILE):
+            (folder / EVALUATION_FOLDER / name).unlink(missing_ok=True)
 
 
 def write_aside(folder: Path, write: Callable[[Path], None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,9 @@ import polars as pl
 
 from glassformer.data.store import TokenStore
 from glassformer.errors import UsageError
-from glassformer.prediction.calibration import probabilities
+from glassformer.prediction.calibration import THRESHOLD, probabilities
 from glassformer.prediction.model_folder import TrainedModel, load_model_folder
 from glassformer.prediction.scoring import FloatArray, score
-
-THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +24,7 @@ class Answers:
 
     Attributes:
         probs: (texts, n_classes) calibrated; rows sum to 1, or with `multilabel` each value stands for itself.
-        unknown: words that the vocabulary lacks, with the number of texts that they occurred in.
+        unknown: see `Predictor.unknown_words`.
     """
 
     labels: tuple[Any, ...]
@@ -66,7 +64,7 @@ class Predictor:
         """Read a model folder (raises what `load_model_folder` raises)."""
         return cls(load_model_folder(folder), device=device)
 
-    def logits(self, texts: Sequence[str], *, on_rows: Callable[[int], None] | None = None) -> FloatArray:
+    def logits(self, texts: Sequence[str]) -> FloatArray:
         """Raw scores (texts, n_classes), before the temperature."""
         store = TokenStore.in_memory(self.trained.tokenizer.encode(texts))
         return score(
@@ -74,18 +72,21 @@ class Predictor:
             store,
             max_seq_len=self.trained.config.model.max_seq_len,
             n_classes=self.trained.n_classes,
-            on_rows=on_rows,
         )
+
+    def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
+        """Words that the vocabulary lacks, with the number of texts that they occur in."""
+        return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
 
     def answer(self, texts: Sequence[str]) -> Answers:
         """Calibrated probabilities and the words that were unknown."""
         config = self.trained.config
-        unknown: Counter[str] = Counter()
-        for text in texts:
-            unknown.update(self.trained.tokenizer.unknown_words(text))
         probs = probabilities(self.logits(texts), temperature=config.temperature, multilabel=config.multilabel)
         return Answers(
-            labels=config.labels, multilabel=config.multilabel, probs=probs.astype(np.float32), unknown=unknown
+            labels=config.labels,
+            multilabel=config.multilabel,
+            probs=probs.astype(np.float32),
+            unknown=self.unknown_words(texts),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,10 @@ def score(
     *,
     max_seq_len: int,
     n_classes: int,
-    on_rows: Callable[[int], None] | None = None,
 ) -> FloatArray:
     """Logits (rows, n_classes) in float32; a text that takes several windows gets the mean of their logits.
 
-    The model is put into evaluation mode and back. `on_rows` hears how many windows each batch held.
+    The model is put into evaluation mode and back.
     """
     was_training = model.training
     model.eval()
@@ -39,7 +37,5 @@ def score(
         logits = model(batch.token_ids.to(device), batch.attention_mask.to(device)).float().cpu().numpy()
         np.add.at(totals, batch.rows, logits)
         np.add.at(counts, batch.rows, 1)
-        if on_rows:
-            on_rows(len(batch.rows))
     model.train(was_training)
     return totals / counts

@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from glassformer.data.files import written_aside
 from glassformer.errors import GlassformerError
 
 
@@ -57,14 +58,10 @@ def save_checkpoint(
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    aside = path.with_suffix(".writing")
     # A clone each: safetensors refuses tensors that share memory.
-    save_file(
-        {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()},
-        aside,
-        metadata={"state": json.dumps(asdict(state))},
-    )
-    aside.replace(path)
+    apart = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    with written_aside(path) as aside:
+        save_file(apart, aside, metadata={"state": json.dumps(asdict(state))})
 
 
 def load_checkpoint(

@@ -215,7 +215,7 @@ class Trainer:
             self.state.micro_batches *= 2
             torch.set_rng_state(random)
             self.observer.on_message(
-                f"out of memory: batches are now computed in {self.state.micro_batches} parts, with the same result"
+                f"out of memory: batches are now computed in {self.state.micro_batches} parts, for the same step"
             )
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         if not (math.isfinite(loss) and math.isfinite(float(norm))):
@@ -341,7 +341,9 @@ def _computes_in_bfloat16(config: TrainingConfig, device: torch.device) -> bool:
         return config.precision == "bfloat16"
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    return device.type == "cpu" and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    # torch for some processors comes without oneDNN, and then without this question to it.
+    with_onednn = device.type == "cpu" and torch.backends.mkldnn.is_available()
+    return with_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 @contextmanager

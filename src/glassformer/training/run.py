@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 import glassformer
+from glassformer.data.files import written_aside
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import Splits, fingerprint, make_splits
 from glassformer.data.store import TokenStore
@@ -190,7 +191,8 @@ def _open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
         return
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    file.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+    with written_aside(file) as aside:
+        aside.write_text(json.dumps(identity, indent=2), encoding="utf-8")
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
@@ -212,9 +214,8 @@ def _tokenizer(train: Table, recipe: Recipe, work: Path | None) -> TextTokenizer
         return TextTokenizer.load(file)
     tokenizer = TextTokenizer.train(train.frame["text"], recipe.tokenizer)
     if file is not None:
-        aside = file.with_suffix(".writing")
-        tokenizer.save(aside)
-        aside.replace(file)
+        with written_aside(file) as aside:
+            tokenizer.save(aside)
     return tokenizer
 
 
