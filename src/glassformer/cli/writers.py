@@ -46,7 +46,12 @@ def table_on_standard_output(*, json: bool) -> Iterator[WriteFrame]:
         sys.stdout.buffer.flush()
         return
     with lines_on_standard_output(json=True) as write:
-        yield lambda frame: write(frame.write_ndjson().rstrip("\n").split("\n"))
+
+        def write_frame(frame: pl.DataFrame) -> None:
+            _check_columns(frame, None)
+            write(frame.write_ndjson().rstrip("\n").split("\n"))
+
+        yield write_frame
 
 
 @contextmanager
