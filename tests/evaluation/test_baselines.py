@@ -68,6 +68,11 @@ def test_rare_words_are_left_out_of_large_tables_only() -> None:
     assert "once" in TfidfBaseline(2).fit(["once", "twice"], np.array([0, 1])).vectorizer.vocabulary_
 
 
+def test_a_large_table_in_which_no_word_occurs_twice() -> None:
+    names = TfidfBaseline(2).fit([f"n{i}" for i in range(1001)], np.arange(1001) % 2)
+    assert len(names.vectorizer.vocabulary_) == 1001
+
+
 def test_majority_answers_the_shares_of_training() -> None:
     outcome = run_baseline(MajorityBaseline(3), train_texts=TEXTS, train_labels=LABELS, texts=["x", "y"])
     assert outcome.probs.tolist() == [[3 / 8, 3 / 8, 2 / 8]] * 2

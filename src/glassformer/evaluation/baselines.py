@@ -116,7 +116,10 @@ class TfidfBaseline:
             token_pattern=word.pattern if has_words else r"\S",  # texts of nothing but symbols: each is a word
             dtype=np.float32,
         )
-        features = self.vectorizer.fit_transform(texts)
+        try:
+            features = self.vectorizer.fit_transform(texts)
+        except ValueError:  # no word is in two texts, as in a list of names
+            features = self.vectorizer.set_params(min_df=1).fit_transform(texts)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             targets = list((labels > 0).T) if self.multilabel else [labels]
