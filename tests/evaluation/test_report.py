@@ -113,3 +113,12 @@ def test_units() -> None:
         "2.5 h",
     ]
     assert [size(value) for value in (None, 12, 1830, 4_700_000)] == ["–", "12 B", "1.83 kB", "4.7 MB"]
+
+
+def test_a_temperature_that_was_not_fitted_is_not_said_to_be() -> None:
+    evaluation = sample_evaluation()
+    assert "found on validation rows" in render(evaluation)
+    plain = evaluation.calibration.model_copy(update={"temperature": 1.0})
+    html = render(evaluation.model_copy(update={"calibration": plain}))
+    assert "found on validation rows" not in html
+    assert "No temperature was fitted" in html

@@ -101,7 +101,7 @@ def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
     trained = train_classifier(Sources(train=opinions()), whole, out=tmp_path)
     card = (tmp_path / "README.md").read_text()
     assert "No rows were held out" in card
-    assert "(not fitted)" in card
+    assert "not calibrated" in card
     assert trained.config.temperature == 1.0
 
 

@@ -204,10 +204,14 @@ def _classes(evaluation: Evaluation) -> str:
 def _calibration(evaluation: Evaluation) -> str:
     calibration = evaluation.calibration
     what = "decisions (one per row and label)" if evaluation.multilabel else "answers"
+    error = (
+        f"{share(calibration.after.ece)}. No temperature was fitted: too few validation rows, or no mistake among them"
+        if calibration.temperature == 1
+        else f"{share(calibration.before.ece)} before, {share(calibration.after.ece)} after dividing the logits by the "
+        f"temperature {calibration.temperature:.3f} found on validation rows"
+    )
     return (
-        f"<p>Expected calibration error {share(calibration.before.ece)} before, {share(calibration.after.ece)} after "
-        f"dividing the logits by the temperature {calibration.temperature:.3f} found on validation rows. On the "
-        "diagonal, a confidence of .8 is right in 80 of 100 cases.</p>"
+        f"<p>Expected calibration error {error}. On the diagonal, a confidence of .8 is right in 80 of 100 cases.</p>"
         f'<figure class="single">{reliability_chart(calibration.before, calibration.after)}'
         f"<figcaption>{N_BINS} bins of equal width; grey bars: how many {what} fall in each, after."
         "</figcaption></figure>"

@@ -28,8 +28,9 @@ def model_card(trained: TrainedModel) -> str:
         f"{config.model.n_heads} heads; {config.tokenizer.kind} vocabulary of {config.vocab_size:,}.",
         f"Reads {config.model.max_seq_len} tokens at once, longer texts in overlapping windows.",
         validation,
-        f"Logits are divided by a temperature of {config.temperature:.3f}"
-        f"{'' if data['validation_rows'] else ' (not fitted)'} before they become probabilities.",
+        "Probabilities are not calibrated: too few validation rows, or no mistake among them."
+        if config.temperature == 1
+        else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
         f"on {config.created}.",
         f"Fingerprint of the training rows: `{data['fingerprint']}`.",
