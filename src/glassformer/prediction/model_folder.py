@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, PositiveFloat, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
@@ -47,7 +47,7 @@ class FolderConfig(BaseModel):
     tokenizer: TokenizerConfig
     labels: tuple[str | int | float | bool, ...]
     multilabel: bool
-    temperature: float
+    temperature: PositiveFloat
     data: dict[str, Any]
     """Source, columns, rows, fingerprint: what the model learned from."""
     recipe: dict[str, Any]
@@ -140,10 +140,16 @@ def load_model_folder(folder: Path) -> TrainedModel:
             f"{folder}: tokenizer.json has {tokenizer.vocab_size} tokens where config.json says {config.vocab_size}; "
             "the files come from different models"
         )
-    model = Classifier(config.model, config.vocab_size, len(config.labels))
+    try:
+        model = Classifier(config.model, config.vocab_size, len(config.labels))
+    except (RuntimeError, ValueError) as error:  # more than memory holds, or sizes that exclude each other
+        cause = str(error).splitlines()[0]
+        raise GlassformerError(f"{folder}: the model that config.json describes cannot be built ({cause})") from error
     _load_weights(model, folder / "model.safetensors")
     metrics_file = folder / "metrics.json"
     metrics = _read_json(metrics_file) if metrics_file.is_file() else {}
+    if not isinstance(metrics, dict):
+        raise GlassformerError(f"{metrics_file} does not hold figures by name; the file is damaged")
     return TrainedModel(config=config, model=model.eval(), tokenizer=tokenizer, metrics=metrics)
 
 
