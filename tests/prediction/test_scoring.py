@@ -50,3 +50,18 @@ def test_scores_in_evaluation_mode_and_leaves_the_mode_alone(training: bool) -> 
 
 def test_no_texts() -> None:
     assert score(small_trained_model().model, TokenStore.in_memory([]), max_seq_len=24, n_classes=3).shape == (0, 3)
+
+
+def test_progress_grows_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "_BATCH_SIZE", 2)
+    shares: list[float] = []
+    score(
+        small_trained_model().model,
+        TokenStore.in_memory(ROWS),
+        max_seq_len=24,
+        n_classes=3,
+        on_progress=shares.append,
+    )
+    assert len(shares) > 3
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0

@@ -29,6 +29,9 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
+    from rich.console import Console
+    from rich.progress import Progress
+
     from glassformer.data.files import written_aside
     from glassformer.evaluation.evaluate_model import evaluate_model
     from glassformer.evaluation.report import write_report
@@ -40,18 +43,22 @@ def evaluate(
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder} is a file; name a folder")
     predictor = Predictor.load(model, device=choose_device(device))
-    evaluation = evaluate_model(
-        predictor,
-        model,
-        data,
-        text=text,
-        label=label,
-        multilabel=multilabel,
-        train=train,
-        data_dir=data_dir,
-        command=command_line(),
-        say=say,
-    )
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("answering", total=1.0)
+        evaluation = evaluate_model(
+            predictor,
+            model,
+            data,
+            text=text,
+            label=label,
+            multilabel=multilabel,
+            train=train,
+            data_dir=data_dir,
+            command=command_line(),
+            say=say,
+            on_progress=lambda share: bar.update(task, completed=share),
+        )
     folder.mkdir(parents=True, exist_ok=True)
     write_report(folder / REPORT_FILE, evaluation, predictor.trained.metrics.get("history"))
     document = evaluation.model_dump_json(indent=2)

@@ -42,6 +42,7 @@ def evaluate_model(
     data_dir: Path | None = None,
     command: str = "",
     say: Say = lambda _: None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> Evaluation:
     """Read the table, answer it, refit the baselines on the model's own training rows, and measure them all.
 
@@ -51,6 +52,7 @@ def evaluate_model(
         text, label, multilabel: how to read the table; where None, as the training table was read.
         train: the training table, where it is no longer at the place that the model folder names.
         say: hears what is going on.
+        on_progress: hears the share of the model's answers that are done.
 
     Raises:
         UsageError: the table cannot be read, or holds a label that the model does not know; or `train` does not hold
@@ -72,6 +74,7 @@ def evaluate_model(
         split="test" if data in KNOWN else "the whole table",
         command=command,
         say=say,
+        on_progress=on_progress,
     )
 
 
@@ -84,6 +87,7 @@ def measure_model(
     split: str,
     command: str = "",
     say: Say = lambda _: None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> Evaluation:
     """Measure a model and the baselines on a table in memory.
 
@@ -104,7 +108,13 @@ def measure_model(
     say(f"answering {len(texts):,} texts of {table.source}")
     began = time.perf_counter()
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
-    logits = score(trained.model, store, max_seq_len=config.model.max_seq_len, n_classes=trained.n_classes)
+    logits = score(
+        trained.model,
+        store,
+        max_seq_len=config.model.max_seq_len,
+        n_classes=trained.n_classes,
+        on_progress=on_progress,
+    )
     predict_seconds = time.perf_counter() - began
     notes += _reading_notes(store, config)
     baselines: list[BaselineOutcome] = []
