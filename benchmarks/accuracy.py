@@ -64,7 +64,7 @@ def main() -> None:
     document = _summary(name, runs, load_recipe(options.recipe)) | {"commit": commit}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    print(json.dumps({key: document[key] for key in ("accuracy", "baselines", "verdict")}, indent=2))
+    print(json.dumps({key: document[key] for key in ("accuracy", "baselines", "verdict_of_first_run")}, indent=2))
 
 
 def _splits(data: str, seeds: int, folds: int | None) -> list[tuple[Table, Table, int]]:
@@ -104,7 +104,7 @@ def _summary(name: str, runs: list[Evaluation], recipe: Recipe) -> dict[str, Any
             }
             for i, baseline in enumerate(first.duel.baselines)
         },
-        "verdict": first.duel.verdict,
+        "verdict_of_first_run": first.duel.verdict,
         "runs": [_row(run) for run in runs],
         "recipe": recipe.model_dump(mode="json"),
         "model": first.model,

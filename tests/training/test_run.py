@@ -128,6 +128,7 @@ def test_texts_of_the_test_table_are_never_trained_on() -> None:
     assert not set(used) & set(shared)
     assert not {f"{number}" for number in range(7)} & set(trained.tokenizer.vocabulary())
     assert trained.config.data["dropped"][0] == {
+        "source": "reviews.csv",
         "reason": "duplicate of a test text",
         "count": 7,
         "rows": [1, 2, 3, 4, 5, 6, 7],
@@ -235,3 +236,21 @@ def test_every_tokenizer_trains_a_model(tmp_path: Path) -> None:
 def test_the_python_interface_keeps_the_callers_labels() -> None:
     trained = as_labels(train_classifier(Sources(train=opinions()), recipe(epochs=1)), (False, True))
     assert Predictor(trained).answer(["the plot was lovely"]).predictions()[0] in (False, True)
+
+
+def test_a_vocabulary_that_misses_most_words_is_said() -> None:
+    names = [f"name{i} common" for i in range(40)]
+    heard = Memory()
+    train_classifier(Sources(train=table(names, ["bad", "good"] * 20)), recipe(epochs=1), observer=heard)
+    assert any("50% of the training tokens occur too seldom" in message for message in heard.messages)
+
+    known = Memory()
+    train_classifier(Sources(train=opinions(40)), recipe(epochs=1), observer=known)
+    assert not known.messages
+
+
+def test_a_refused_run_leaves_nothing_to_resume(tmp_path: Path) -> None:
+    unknown_label = table(["a text", "another text"], ["good", "middling"])
+    with pytest.raises(UsageError, match="middling"):
+        train_classifier(Sources(train=opinions(40), validation=unknown_label), recipe(epochs=1), out=tmp_path / "one")
+    assert not (tmp_path / "one" / "checkpoint").exists()

@@ -332,7 +332,7 @@ class Trainer:
 def _right_answers(logits: Tensor, labels: Tensor) -> Tensor:
     """Whether each text is answered rightly: the best class, or with several labels per text all of them."""
     if labels.ndim == 2:
-        return ((logits > 0) == labels.bool()).all(dim=1)
+        return ((logits >= 0) == labels.bool()).all(dim=1)
     return logits.argmax(dim=1) == labels
 
 

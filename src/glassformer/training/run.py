@@ -20,7 +20,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.splits import Splits, fingerprint, make_splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped, Table
-from glassformer.data.tokenizers import TextTokenizer
+from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import parameter_count
@@ -35,6 +35,7 @@ from glassformer.training.recipe import Recipe
 from glassformer.training.sources import SourceConfig, Sources
 
 CHECKPOINT_FOLDER = "checkpoint"
+_MANY_UNKNOWN = 0.25  # of the training tokens
 
 
 def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
@@ -108,6 +109,12 @@ def train_classifier(
         raise
     if on_prepared:
         on_prepared(splits, parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names)))
+    unknown = float((trainer.data.train.tokens == UNKNOWN_ID).mean())
+    if unknown > _MANY_UNKNOWN:
+        observer.on_message(
+            f"warning: {unknown:.0%} of the training tokens occur too seldom to be in the vocabulary and are read as "
+            "unknown; try --set tokenizer.min_frequency=1, or --set tokenizer.kind=character for names and codes"
+        )
     if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
         observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
@@ -270,7 +277,7 @@ def _finished(
 
 def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
     train, validation = splits.train, splits.validation
-    dropped = [*train.dropped, *(validation.dropped if validation else ())]
+    tables = [train] if validation is None else [train, validation]
     return {
         "source": train.source,
         "read_as": None if source is None else source.model_dump(),
@@ -279,13 +286,13 @@ def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
         "rows": train.frame.height,
         "validation_rows": 0 if validation is None else validation.frame.height,
         "fingerprint": fingerprint(train),
-        "dropped": [_dropped_record(one) for one in dropped],
+        "dropped": [_dropped_record(table.source, one) for table in tables for one in table.dropped],
         "notes": list(splits.notes),
     }
 
 
-def _dropped_record(dropped: Dropped) -> dict[str, Any]:
-    return {"reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}
+def _dropped_record(source: str, dropped: Dropped) -> dict[str, Any]:
+    return {"source": source, "reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}
 
 
 def as_labels(trained: TrainedModel, labels: tuple[Any, ...]) -> TrainedModel:
