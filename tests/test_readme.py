@@ -1,0 +1,73 @@
+"""The README's commands, run as written, on tables of the names that it uses."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer import TextClassifier
+from glassformer.data import polarity
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+NEEDS_DOWNLOADS = ("data get", "train imdb")
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, flags=re.MULTILINE | re.DOTALL)
+    assert found, f"README.md has no section {title!r}"
+    return found.group(1)
+
+
+def commands(title: str) -> list[str]:
+    lines = re.findall(r"^    (\S.*)$", section(title), flags=re.MULTILINE)
+    return [line.partition("   #")[0].strip() for line in lines if not any(skip in line for skip in NEEDS_DOWNLOADS)]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tables of the README, small ones."""
+    folder = tmp_path_factory.mktemp("desk")
+    frame = polarity.generate("train").frame.select("text", "label")
+    frame[:40].write_csv(folder / "reviews.csv")
+    frame[40:60].write_csv(folder / "test.csv")
+    frame[60:70].select("text").write_csv(folder / "new.csv")
+    (folder / "texts.txt").write_text("\n".join(frame[70:74]["text"]) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_commands_run_as_written(desk: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = [*commands("Five minutes with your own table"), *commands("Recipes and data sets")]
+    assert len(ran) >= 9
+    for command in ran:
+        done = subprocess.run(
+            command, shell=True, cwd=desk, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert done.stdout.strip(), command
+    assert pl.read_csv(desk / "answers.csv").columns[:3] == ["text", "prediction", "confidence"]
+    assert (desk / "runs/reviews/evaluation/report.html").is_file()
+
+
+def test_python_runs_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = re.search(r"```python\n(.*?)```", section("From Python"), flags=re.DOTALL)
+    assert found
+    frame = polarity.generate("train").frame[:30]
+    scope: dict[str, object] = {"texts": frame["text"].to_list(), "labels": frame["label"].to_list()}
+    settings = '(preset="small")'
+    assert settings in found.group(1)
+    quick = found.group(1).replace(settings, '(preset="tiny", epochs=1)')  # the size alone makes it quick
+    for statement in quick.strip().splitlines():
+        run_statement(statement, scope)
+    assert isinstance(scope["classifier"], TextClassifier)
+    assert (tmp_path / "model" / "config.json").is_file()
+
+
+def run_statement(statement: str, scope: dict[str, object]) -> None:
+    exec(compile(statement, "README.md", "exec"), scope)
