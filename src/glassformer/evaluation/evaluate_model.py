@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue
 
-from glassformer.data.known import KNOWN, resolve
+from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.splits import fingerprint, make_splits
 from glassformer.data.store import TokenStore
@@ -25,7 +25,7 @@ from glassformer.prediction.model_folder import FILES, FolderConfig, TrainedMode
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import score
 from glassformer.training.recipe import Recipe
-from glassformer.training.sources import SourceConfig, read_sources
+from glassformer.training.sources import SourceConfig, read_like_training, read_sources
 
 Say = Callable[[str], None]
 
@@ -60,7 +60,7 @@ def evaluate_model(
     """
     trained = predictor.trained
     read_as = SourceConfig.model_validate(trained.config.data["read_as"]) if trained.config.data["read_as"] else None
-    table = _read(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
+    table = read_like_training(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
     if train is None:
         rows: Table | str = _remembered_rows(trained, read_as, data_dir)
     else:
@@ -152,28 +152,6 @@ def measure_model(
         seed=config.recipe["training"]["seed"],
         command=command,
     )
-
-
-def _read(
-    data: str,
-    read_as: SourceConfig | None,
-    data_dir: Path | None,
-    *,
-    text: str | None,
-    label: str | None,
-    multilabel: str | None,
-) -> Table:
-    """The table to measure on, read with the training table's columns where they were named then."""
-    same = read_as is not None and data not in KNOWN
-    table: Table = resolve(
-        data,
-        "test",
-        data_dir,
-        text=text or (read_as.text if same and read_as else None),
-        label=label or (read_as.label if same and read_as else None),
-        multilabel=multilabel or (read_as.multilabel if read_as else None),
-    )
-    return table
 
 
 def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:

@@ -59,3 +59,28 @@ def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: P
         validation=None if validation.file is None else read(validation.file, "train"),
         test=None if test is None else read(test, "test"),
     )
+
+
+def read_like_training(
+    data: str,
+    read_as: SourceConfig | None,
+    data_dir: Path | None,
+    *,
+    text: str | None,
+    label: str | None,
+    multilabel: str | None,
+) -> Table:
+    """A table to measure on (a file, or a known set's test split), its columns those named in training unless given.
+
+    Raises:
+        UsageError: the table cannot be read.
+    """
+    columns = None if data in KNOWN else read_as  # a known data set has columns of its own
+    return resolve(
+        data,
+        "test",
+        data_dir,
+        text=text or (columns.text if columns else None),
+        label=label or (columns.label if columns else None),
+        multilabel=multilabel or (read_as.multilabel if read_as else None),
+    )

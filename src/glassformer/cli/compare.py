@@ -1,0 +1,60 @@
+"""`glassformer compare`: two models on the same labelled rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.output import human_count, print_json, say
+
+if TYPE_CHECKING:
+    from glassformer.evaluation.compare import Flip
+
+_FLIPS_SHOWN = 5
+
+
+def compare(
+    model_a: Annotated[Path, typer.Argument(help="A model folder.")],
+    model_b: Annotated[Path, typer.Argument(help="Another, of the same labels.")],
+    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
+    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
+    multilabel: Annotated[str | None, typer.Option(help="Separator of several labels.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Compare two models: paired difference, McNemar's p, and the texts on which they part."""
+    from glassformer.evaluation.compare import compare_models
+    from glassformer.evaluation.verdict import share
+    from glassformer.prediction.devices import choose_device
+
+    found = compare_models(
+        model_a,
+        model_b,
+        data,
+        text=text,
+        label=label,
+        multilabel=multilabel,
+        device=choose_device(device),
+        data_dir=data_dir,
+    )
+    if json:
+        print_json(found.model_dump(mode="json"))
+        return
+    print(f"{found.data}: {human_count(found.rows)} texts")
+    for name, accuracy in ((found.model_a, found.accuracy_a), (found.model_b, found.accuracy_b)):
+        print(f"{name}: accuracy {share(accuracy.value)} ({share(accuracy.low)} to {share(accuracy.high)})")
+    print(found.verdict)
+    _show_flips(f"only {found.model_a} is right", found.only_a_right)
+    _show_flips(f"only {found.model_b} is right", found.only_b_right)
+    say("all of them: --json")
+
+
+def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:
+    print(f"\n{title}: {human_count(len(flips))} texts")
+    for flip in flips[:_FLIPS_SHOWN]:
+        shown = flip.text if len(flip.text) <= 100 else flip.text[:99] + "…"
+        print(f"  row {flip.row}, {flip.truth} (answers {flip.answer_a} / {flip.answer_b}): {shown}")

@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from glassformer.evaluation.intervals import mcnemar
+from glassformer.prediction.predictor import Predictor
+from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, write_csv
+from tests.cli.terminal import QUICK, glassformer, misused
+
+ROWS = [("good film", POSITIVE), ("dull song", NEGATIVE), ("great plot", POSITIVE), ("poor book", NEGATIVE)] * 5
+
+
+@pytest.fixture(scope="module")
+def turned_round(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the same labels that learned them the wrong way round."""
+    folder = tmp_path_factory.mktemp("turned")
+    learned = [("good great fine film", NEGATIVE), ("bad dull poor song", POSITIVE)] * 30
+    table = write_csv(folder / "turned.csv", learned)
+    quick = (*QUICK[:2], "--set", "training.epochs=3", "--set", "training.learning_rate=5e-3")
+    assert glassformer("train", table, "--out", folder / "model", *quick).code == 0
+    return folder / "model"
+
+
+def test_the_figures_are_those_of_the_answers(reviews: Trained, turned_round: Path, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "test.csv", ROWS)
+    found = glassformer("compare", reviews.folder, turned_round, table, "--json").document
+    texts, truth = [text for text, _ in ROWS], [label for _, label in ROWS]
+    answers = [Predictor.load(folder).answer(texts).predictions() for folder in (reviews.folder, turned_round)]
+    right = [[one == label for one, label in zip(column, truth, strict=True)] for column in answers]
+    only_a = [i + 1 for i in range(20) if right[0][i] and not right[1][i]]
+    assert [flip["row"] for flip in found["only_a_right"]] == only_a
+    assert only_a, "the models must part somewhere for this test to mean anything"
+    assert found["difference"]["value"] == pytest.approx((sum(right[0]) - sum(right[1])) / 20)
+    assert found["mcnemar_p"] == mcnemar(np.array(right[0]), np.array(right[1]))[2]
+
+
+def test_the_terminal_names_the_better_one(reviews: Trained, turned_round: Path, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "test.csv", ROWS)
+    said = glassformer("compare", turned_round, reviews.folder, table)
+    assert said.code == 0
+    assert f"{reviews.folder} is better than {turned_round} by" in said.out
+    assert "row 1, very good" in said.out
+
+
+def test_a_model_against_itself(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "test.csv", ROWS)
+    said = glassformer("compare", reviews.folder, reviews.folder, table)
+    assert "do not tell" in said.out
+    assert "p = 1.000" in said.out
+
+
+def test_several_labels_are_read_as_in_training(tags: Trained) -> None:
+    found = glassformer("compare", tags.folder, tags.folder, tags.table, "--json").document
+    assert found["rows"] == 45
+    assert found["only_a_right"] == []
+
+
+def test_models_of_other_labels_are_refused(reviews: Trained, polarity: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "test.csv", ROWS)
+    said = glassformer("compare", reviews.folder, polarity.folder, table)
+    misused(said, "only models of the same labels", "very good", "negative")
