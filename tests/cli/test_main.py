@@ -28,7 +28,15 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def test_every_command_is_there() -> None:
-    assert {name for name, _ in commands()} == {"train", "evaluate", "predict", "recipes", "data list", "data get"}
+    assert {name for name, _ in commands()} == {
+        "train",
+        "evaluate",
+        "compare",
+        "predict",
+        "recipes",
+        "data list",
+        "data get",
+    }
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()))

@@ -209,3 +209,10 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     misused(glassformer("predict", tmp_path, "x"), "not a model folder", "glassformer train")
     (tmp_path / "tokenizer.json").touch()
     failed(glassformer("predict", tmp_path, "x"), "config.json", "missing")
+
+
+def test_answers_do_not_replace_the_table_that_is_read(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "new.csv", [("good film",)], header=("text",))
+    before = table.read_bytes()
+    misused(glassformer("predict", reviews.folder, "--file", table, "--out", table), "name another file")
+    assert table.read_bytes() == before

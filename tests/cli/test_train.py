@@ -22,8 +22,16 @@ def names_in(folder: Path) -> set[str]:
 def test_it_says_what_it_took_and_leaves_a_model_folder(reviews: Trained) -> None:
     said = reviews.outcome
     assert said.code == 0
-    assert re.fullmatch(r"model: validation accuracy \.?[\d.]+ in epoch 1, trained in .* s\n", said.out)
-    for words in ("'text' (by its name)", "'label' (by its name)", "23 of 230 rows held out", "epoch 1: loss"):
+    assert re.fullmatch(
+        r"model: validation accuracy \.?[\d.]+ in epoch 1 of 1, the one with .* loss, trained in .* s\n", said.out
+    )
+    for words in (
+        "'text' (by its name)",
+        "'label' (by its name)",
+        "23 of 230 rows held out",
+        "2 labels: ",
+        "epoch 1: loss",
+    ):
         assert words in said.err
     assert re.search(r"model: [\d,]+ parameters \(1 block, width 64", said.err)
     assert "next: glassformer predict model" in said.err

@@ -185,3 +185,8 @@ def test_a_report_written_beside_a_model_leaves_the_model(folder: Path) -> None:
     assert (folder / "report.html").read_text() == "<html>"
     assert load_model_folder(folder).n_classes == 3
     assert not list(folder.glob(".*"))
+
+
+def test_every_file_is_as_readable_as_the_others(tmp_path: Path) -> None:
+    save_model_folder(tmp_path / "model", small_trained_model(), card="")
+    assert len({path.stat().st_mode for path in (tmp_path / "model").iterdir()}) == 1

@@ -48,6 +48,8 @@ def predict(
         raise UsageError("--top-k goes with texts; the answers to a file hold the probability of every label")
     if out is not None:
         check_out(out)
+        if file is not None and out.exists() and file.exists() and out.samefile(file):
+            raise UsageError(f"--out {out} is the table that is read; name another file")
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
     from glassformer.prediction.devices import choose_device

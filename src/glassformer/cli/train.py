@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from glassformer.data.splits import Splits
     from glassformer.training.recipe import Recipe
 
+_LABELS_SHOWN = 10
+
 
 def train(
     data: Annotated[str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or a known data set.")],
@@ -87,7 +89,8 @@ def train(
         )
         return
     measured = (
-        f"validation accuracy {best['validation_accuracy']:.4f} in epoch {trained.metrics['best_epoch']}"
+        f"validation accuracy {best['validation_accuracy']:.4f} in epoch {trained.metrics['best_epoch']} of "
+        f"{len(trained.metrics['history'])}, the one with the lowest validation loss"
         if "validation_accuracy" in best
         else f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     )
@@ -103,6 +106,11 @@ def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> 
     say(f"data: {train.source}, {human_count(train.frame.height)} rows to train on")
     for note in [*train.notes, *splits.notes]:
         say(f"  {note}")
+    labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
+    counts = labels.drop_nulls().value_counts(sort=True).rows()
+    shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])
+    more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
+    say(f"  {len(counts)} labels: {shown}{more}")
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
         say(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
     model = recipe.model

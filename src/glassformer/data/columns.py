@@ -127,5 +127,6 @@ def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str
         if len(column.split()) >= WORDS_OF_DATA or column in sample[column].cast(pl.String, strict=False):
             raise UsageError(
                 f"{source}: the first row looks like data: {_example(pl.Series([column]))!r} stands where a "
-                f"column's name should be. Add a header row, for example: text,label"
+                f"column's name should be. Add a header row, for example: text,label. If it is the header, name the "
+                f"columns with --text and --label."
             )

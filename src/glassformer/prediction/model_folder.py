@@ -85,6 +85,8 @@ def save_model_folder(folder: Path, trained: TrainedModel, *, card: str) -> None
         trained.tokenizer.save(place / "tokenizer.json")
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.model.state_dict().items()}
         save_file(weights, place / "model.safetensors")
+        # The library makes it readable to its owner alone; whoever may read the rest may read it.
+        (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)
         (place / "metrics.json").write_text(json.dumps(trained.metrics, indent=2) + "\n", encoding="utf-8")
         (place / "README.md").write_text(card, encoding="utf-8")
 
