@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
-from glassformer.training.sources import SourceConfig, read_sources
+from glassformer.training.sources import SourceConfig, read_like_training, read_sources
 
 
 def written(path: Path, column: str = "review", rows: int = 4) -> str:
@@ -54,3 +54,14 @@ def test_a_table_that_is_not_there(tmp_path: Path) -> None:
 def test_unknown_settings_are_refused() -> None:
     with pytest.raises(ValidationError, match="txt"):
         SourceConfig.model_validate({"train": "reviews.csv", "txt": "review"})
+
+
+def test_a_table_to_measure_on_is_read_as_in_training_where_it_can_be(tmp_path: Path) -> None:
+    remembered = SourceConfig(train="t.csv", text="what was said", label="film")
+    same = written(tmp_path / "same.csv", column="what was said")
+    table = read_like_training(same, remembered, None, text=None, label=None, multilabel=None)
+    assert (table.text_column, table.label_column) == ("what was said", "film")
+
+    other = written(tmp_path / "other.csv", column="review")
+    table = read_like_training(other, remembered, None, text=None, label="stars", multilabel=None)
+    assert (table.text_column, table.label_column) == ("review", "stars")

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.data.known import KNOWN, resolve
+from glassformer.data.rows import iterate_rows
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 
@@ -70,17 +71,24 @@ def read_like_training(
     label: str | None,
     multilabel: str | None,
 ) -> Table:
-    """A table to measure on (a file, or a known set's test split), its columns those named in training unless given.
+    """A table to measure on: a file, or a known set's test split.
+
+    Its columns are those named in training, where it has them, unless others are given.
 
     Raises:
         UsageError: the table cannot be read.
     """
-    columns = None if data in KNOWN else read_as  # a known data set has columns of its own
+    path = Path(data)
+    header = next(iterate_rows(path, rows_per_batch=1)).columns if data not in KNOWN and path.is_file() else []
+
+    def remembered(column: str | None) -> str | None:
+        return column if column in header else None
+
     return resolve(
         data,
         "test",
         data_dir,
-        text=text or (columns.text if columns else None),
-        label=label or (columns.label if columns else None),
+        text=text or (remembered(read_as.text) if read_as else None),
+        label=label or (remembered(read_as.label) if read_as else None),
         multilabel=multilabel or (read_as.multilabel if read_as else None),
     )
