@@ -22,6 +22,7 @@ from tests.training.samples import SMALL, Memory, opinions, recipe, table
 def test_a_new_or_empty_folder_is_fine(tmp_path: Path) -> None:
     for out in (tmp_path / "new", tmp_path):
         prepare_out(out, resume=False, overwrite=False)
+    assert not (tmp_path / "new").exists(), "looking must not make the folder"
 
 
 @pytest.mark.parametrize(
