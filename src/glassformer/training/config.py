@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
 
 class TrainingConfig(BaseModel):
@@ -16,6 +16,10 @@ class TrainingConfig(BaseModel):
     """Decides the split, the initial weights, the order of batches and dropout."""
     epochs: int = Field(default=10, ge=1)
     """The most epochs; early stopping may end sooner."""
+    max_steps: int | None = Field(default=None, ge=1)
+    """Train for exactly this many steps, whatever `epochs` and `patience` say; the schedule is stretched over them."""
+    max_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """The same by the clock, validation included. Such a run is not repeatable to the bit."""
     min_steps_per_epoch: int = Field(default=50, ge=1)
     """A table that gives fewer steps than this is read several times per epoch."""
     patience: int = Field(default=2, ge=1)
@@ -26,17 +30,23 @@ class TrainingConfig(BaseModel):
     """The most tokens in a batch, padding included."""
     accumulation: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one step."""
-    optimizer: Literal["adamw", "muon"] = "muon"
-    """`muon` updates the matrices inside blocks by Muon and everything else by AdamW; `adamw` everything."""
+    order: Literal["shuffled", "as-given"] = "shuffled"
+    """`shuffled` anew each epoch, in batches of similar length; `as-given` takes the rows one after another."""
+    optimizer: Literal["adamw", "muon", "sgd"] = "muon"
+    """`muon` updates the matrices inside blocks by Muon and everything else by AdamW; the others everything alike."""
     learning_rate: float = Field(default=5e-4, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
     """Decoupled decay, on matrices only."""
-    schedule: Literal["cosine", "linear", "constant"] = "cosine"
-    """How the learning rate goes from its peak to the end of training."""
+    schedule: Literal["cosine", "linear", "constant", "cosine-by-epoch"] = "cosine"
+    """How the learning rate goes from its peak to the end of training; by epoch: see `cosine_epochs`."""
+    cosine_epochs: int = Field(default=10, ge=1)
+    """For `cosine-by-epoch`: epochs until the rate, constant within each, has fallen to 0; it rises again after."""
     warmup: float = Field(default=0.05, ge=0, lt=1)
     """Share of training over which the learning rate rises from 0 to its peak."""
     clip: float = Field(default=1.0, gt=0)
     """The most that the norm of all gradients together may be."""
+    loss: Literal["cross-entropy", "bce-on-probabilities"] = "cross-entropy"
+    """The second is a published mistake, kept to reproduce it (see `binary_cross_entropy_on_probabilities`)."""
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Probability moved from the true class to all classes alike."""
     class_weights: Literal["none", "balanced"] | dict[str, PositiveFloat] = "none"
@@ -45,3 +55,11 @@ class TrainingConfig(BaseModel):
     """Share of tokens shown as unknown in training: it regularises, and teaches what an unknown word means."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """`auto` computes in bfloat16 where the processor has it. Weights and scores stay in float32."""
+
+    @model_validator(mode="after")
+    def _one_budget(self) -> Self:
+        if self.max_steps is not None and self.max_seconds is not None:
+            raise ValueError(
+                f"max_steps = {self.max_steps} and max_seconds = {self.max_seconds:g} are two budgets; leave one out"
+            )
+        return self

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from glassformer.data.batches import (
     Batch,
@@ -29,13 +29,12 @@ from glassformer.data.batches import (
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError
-from glassformer.models.classifier import Classifier
 from glassformer.prediction.scoring import score
 from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
 from glassformer.training.config import TrainingConfig
 from glassformer.training.memory import is_out_of_memory
 from glassformer.training.not_a_number import explain_not_a_number
-from glassformer.training.objectives import binary_cross_entropy, cross_entropy
+from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers
 from glassformer.training.schedules import learning_rate
 
@@ -106,7 +105,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: Classifier,
+        model: nn.Module,
         data: TrainingData,
         config: TrainingConfig,
         *,
@@ -117,6 +116,7 @@ class Trainer:
         self.model, self.data, self.config, self.max_seq_len = model, data, config, max_seq_len
         self.checkpoint, self.observer = checkpoint, observer or Silent()
         self.device = next(model.parameters()).device
+        self.objective = objective(config, multilabel=data.multilabel)
         self.class_weights = data.class_weights.to(self.device)
         self.optimizers = build_optimizers(model, config)
         self.state = RunState()
@@ -138,10 +138,20 @@ class Trainer:
             GlassformerError: memory does not suffice for a single text.
         """
         with _ctrl_c() as stop:
-            while self.state.epoch < self.config.epochs and not self._out_of_patience():
+            while self.state.batch > 0 or not self._over():  # an epoch that was begun is ended
                 self._epoch(stop)
         self.model.load_state_dict(self.best)
         return self.state.history
+
+    def _over(self) -> bool:
+        if self.config.max_steps is not None or self.config.max_seconds is not None:
+            return self._budget_spent()
+        return self.state.epoch >= self.config.epochs or self._out_of_patience()
+
+    def _budget_spent(self) -> bool:
+        config, state = self.config, self.state
+        by_steps = config.max_steps is not None and state.step >= config.max_steps
+        return by_steps or (config.max_seconds is not None and state.seconds >= config.max_seconds)
 
     def _out_of_patience(self) -> bool:
         return self.data.validation is not None and self.state.epoch - self.state.best_epoch >= self.config.patience
@@ -155,8 +165,10 @@ class Trainer:
             self.state.sums = {"loss": 0.0, "correct": 0.0, "texts": 0.0, "weight": 0.0}
         texts_here = 0
         for group in groups[self.state.batch :]:
+            if self._budget_spent():
+                break
             batches = [assemble(self.data.train, windows, chosen) for chosen in group]
-            self._set_learning_rate((self.state.epoch + (self.state.batch + 0.5) / len(groups)) / self.config.epochs)
+            self._set_learning_rate(self._progress(len(groups), ahead=0.5))
             self._step(batches)
             texts_here += sum(len(batch.rows) for batch in batches)
             now = time.perf_counter()
@@ -178,18 +190,31 @@ class Trainer:
         windows = random_windows(self.data.train.lengths, self.max_seq_len, seed=config.seed, epoch=epoch)
 
         def one_pass(number: int) -> list[list[IntArray]]:
-            batches = bucket(
-                windows.lengths,
-                batch_tokens=config.batch_tokens,
-                batch_size=config.batch_size,
-                seed=config.seed,
-                epoch=number,
-            )
+            if config.order == "as-given":
+                rows = np.arange(len(windows.rows))
+                batches = [rows[i : i + config.batch_size] for i in range(0, len(rows), config.batch_size)]
+            else:
+                batches = bucket(
+                    windows.lengths,
+                    batch_tokens=config.batch_tokens,
+                    batch_size=config.batch_size,
+                    seed=config.seed,
+                    epoch=number,
+                )
             return [batches[i : i + config.accumulation] for i in range(0, len(batches), config.accumulation)]
 
         first = one_pass(epoch * 1_000)
         passes = math.ceil(config.min_steps_per_epoch / len(first))
         return windows, first + [group for i in range(1, passes) for group in one_pass(epoch * 1_000 + i)]
+
+    def _progress(self, steps_per_epoch: int, *, ahead: float = 0.0) -> float:
+        """The share of training that is done, `ahead` steps from now: of the budget, or without one of the epochs."""
+        config, state = self.config, self.state
+        if config.max_steps is not None:
+            return (state.step + ahead) / config.max_steps
+        if config.max_seconds is not None:
+            return min(1.0, state.seconds / config.max_seconds)
+        return (state.epoch + (state.batch + ahead) / steps_per_epoch) / config.epochs
 
     def _set_learning_rate(self, progress: float) -> None:
         self.state.learning_rate = rate = learning_rate(self.config, progress)
@@ -254,8 +279,7 @@ class Trainer:
         return total_loss, correct, weight
 
     def _losses(self, logits: Tensor, labels: Tensor, label_smoothing: float) -> Tensor:
-        loss = binary_cross_entropy if self.data.multilabel else cross_entropy
-        return loss(logits, labels, class_weights=self.class_weights, label_smoothing=label_smoothing)
+        return self.objective(logits, labels, class_weights=self.class_weights, label_smoothing=label_smoothing)
 
     def _weights(self, labels: Tensor) -> Tensor:
         """What each text counts for in the mean; with several labels per text, each text counts once."""
@@ -306,18 +330,17 @@ class Trainer:
             self._last_saved = time.perf_counter()
 
     def _report(self, steps: int, batches: list[Batch], texts_per_second: float) -> StepReport:
-        sums, config = self.state.sums, self.config
-        done = self.state.epoch * steps + self.state.batch
+        sums, done = self.state.sums, self._progress(steps)
         return StepReport(
             epoch=self.state.epoch + 1,
-            epochs=config.epochs,
+            epochs=math.ceil(round((self.state.epoch + self.state.batch / steps) / done, 6)),
             step_of_epoch=self.state.batch,
             steps_per_epoch=steps,
             loss=sums["loss"] / sums["weight"],
             accuracy=sums["correct"] / sums["texts"],
             texts_per_second=texts_per_second,
             padding=float(np.mean([padding_share(batch) for batch in batches])),
-            seconds_left=self.state.seconds / done * (config.epochs * steps - done),
+            seconds_left=max(0.0, self.state.seconds * (1 / done - 1)),
         )
 
     def _not_a_number(self, what: str, batches: Iterable[Batch]) -> str:
