@@ -80,7 +80,7 @@ def test_every_file_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("recipe", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("recipe", sorted((ROOT / "recipes").rglob("*.toml")), ids=lambda path: path.stem)
 def test_every_recipe_loads_says_what_it_is_for_and_is_shipped(recipe: Path) -> None:
     assert load_recipe(str(recipe)).description
     assert shipped_recipes()[recipe.stem].read_bytes() == recipe.read_bytes()

@@ -11,6 +11,7 @@ from glassformer.data.batches import (
     Windows,
     assemble,
     bucket,
+    chunk,
     covering_batches,
     covering_windows,
     padding_share,
@@ -79,6 +80,14 @@ def test_without_a_seed_the_longest_come_first() -> None:
 def test_no_windows_no_batches() -> None:
     assert bucket(array([]), batch_tokens=20, batch_size=2) == []
     assert bucket(array([]), batch_tokens=20, batch_size=2, seed=1) == []
+
+
+def test_chunks_are_in_order_or_shuffled_whatever_the_length() -> None:
+    assert [batch.tolist() for batch in chunk(7, batch_size=3, shuffled=None)] == [[0, 1, 2], [3, 4, 5], [6]]
+    shuffled = chunk(700, batch_size=3, shuffled=(4, 1))
+    assert sorted(np.concatenate(shuffled).tolist()) == list(range(700))
+    assert np.concatenate(shuffled).tolist() == np.concatenate(chunk(700, batch_size=3, shuffled=(4, 1))).tolist()
+    assert np.concatenate(shuffled).tolist() != np.concatenate(chunk(700, batch_size=3, shuffled=(4, 2))).tolist()
 
 
 def test_bucketing_saves_padding() -> None:

@@ -222,6 +222,14 @@ def test_unknown_words_are_listed_as_written_each_once() -> None:
     assert trained(kind="bpe").unknown_words("Zebra 象") == []
 
 
+def test_only_the_first_tokens_are_kept_also_after_loading(tmp_path: Path) -> None:
+    tokenizer = trained(max_tokens=2)
+    tokenizer.save(tmp_path / "tokenizer.json")
+    for one in (tokenizer, TextTokenizer.load(tmp_path / "tokenizer.json")):
+        assert [len(ids) for ids in one.encode(["plain words plain words", "plain", ""])] == [2, 1, 0]
+        assert one.unknown_words("plain words Zebra") == []
+
+
 def test_a_file_that_is_no_tokenizer(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     for content in ("", "{", '{"version": "1.0"}', "[1, 2]"):

@@ -74,16 +74,28 @@ def test_before_training_the_loss_is_that_of_guessing(multilabel: bool) -> None:
     assert memory.steps[0].loss == pytest.approx(math.log(2 if multilabel else N_CLASSES), abs=0.1)
 
 
-def test_every_row_is_read_once_per_epoch() -> None:
+@pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
+def test_every_row_is_read_once_per_epoch(order: str) -> None:
     data = toy_data(n_validation=0)
-    run = trainer(config(epochs=1, token_dropout=0.0), data=data)
+    run = trainer(config(epochs=1, token_dropout=0.0, order=order), data=data)
     seen = see_inputs(run)
     run.run()
     lengths = Counter(int((row != 0).sum()) for batch in seen for row in batch)
     assert lengths == Counter(min(int(length) + 1, 24) for length in data.train.lengths)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_rows_as_given_come_one_after_another() -> None:
+    data = toy_data(n_validation=0)
+    run = trainer(config(epochs=2, token_dropout=0.0, order="as-given", batch_size=1), data=data)
+    seen = see_inputs(run)
+    run.run()
+    first = [data.train.tokens[start] for start in data.train.offsets[:-1]]
+    short = data.train.lengths < 24  # of a longer row a random window is shown
+    shown = np.array([int(batch[0, 1]) for batch in seen]).reshape(2, -1)
+    assert (shown[:, short] == np.array(first)[short]).all()
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon", "sgd"])
 def test_accumulated_batches_are_one_large_batch(optimizer: str) -> None:
     data = replace(toy_data(24), class_weights=torch.tensor([0.5, 1.0, 3.0]))
     shared: dict[str, Any] = {"epochs": 3, "token_dropout": 0.0, "label_smoothing": 0.1, "optimizer": optimizer}
@@ -306,7 +318,7 @@ def test_float32_is_computed_in_where_torch_has_no_onednn(monkeypatch: pytest.Mo
 def test_bfloat16_computes_in_it_and_keeps_weights_in_float32() -> None:
     run = trainer(config(precision="bfloat16", epochs=4, learning_rate=0.01))
     dtypes: set[torch.dtype] = set()
-    run.model.head.register_forward_hook(
+    run.model.get_submodule("head").register_forward_hook(
         lambda module, _, output: dtypes.add(output.dtype) if module.training else None
     )
     history = run.run()

@@ -13,7 +13,7 @@ from glassformer.training.optimizers import build_optimizers
 SMALL = ModelConfig(
     d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24, norm="layer", positions="learned", pooling="attention"
 )
-KINDS = ["adamw", "muon"]
+KINDS = ["adamw", "muon", "sgd"]
 
 
 def config(**values: Any) -> TrainingConfig:

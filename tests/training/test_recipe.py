@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from glassformer.errors import UsageError
-from glassformer.models.config import PRESETS
+from glassformer.models.config import PRESETS, ModelConfig
+from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
 from glassformer.training.recipe import DEFAULT_PRESET, Recipe, load_recipe, parse_overrides, shipped_recipes
 
 
@@ -57,6 +58,7 @@ def test_a_preset_that_is_given_wins_over_the_files(recipe_file: Path) -> None:
 def test_overrides_win_over_everything(recipe_file: Path) -> None:
     overrides = {"training.epochs": 9, "model.d_model": 32, "validation.fraction": 0.2, "tokenizer.kind": "byte"}
     recipe = load_recipe(str(recipe_file), preset="small", overrides=overrides)
+    assert isinstance(recipe.model, ModelConfig)
     assert (recipe.training.epochs, recipe.model.d_model, recipe.model.pooling) == (9, 32, "max")
     assert (recipe.validation.fraction, recipe.tokenizer.kind) == (0.2, "byte")
 
@@ -107,7 +109,7 @@ def test_an_assignment_without_equals(assignment: str) -> None:
         ('[training]\nepochs = "many"', r"training\.epochs = 'many': input should be a valid integer"),
         ("[training]\nepochs = 0", r"training\.epochs = 0: .*greater than or equal to 1"),
         ("[training]\nepochs = 0\nclip = -1", r"training\.epochs = 0: .*; training\.clip = -1: "),
-        ('[training]\nschedule = "step"', r"training\.schedule = 'step': .*'cosine', 'linear' or 'constant'"),
+        ('[training]\nschedule = "step"', r"training\.schedule = 'step': .*'cosine', 'linear'"),
         ("[training.class_weights]\nyes = -1", r"training\.class_weights\.yes = -1: .*greater than 0"),
         ("[model]\nd_model = 30", r"d_model must be a multiple of n_heads, got d_model=30, n_heads=4"),
         ('[model]\npreset = "huge"', r"no preset 'huge'; there are tiny, small, base"),
@@ -136,6 +138,31 @@ def test_a_mistake_in_a_file_is_named_with_the_file(tmp_path: Path, text: str, w
 def test_a_mistake_in_an_override(overrides: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         load_recipe("default", overrides=overrides)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[model]\ndesign = "lstm"', r"no design 'lstm'; there are classifier, bui-dang-rows"),
+        ('[model]\ndesign = "vinh-mlp"\npreset = "tiny"', r"preset 'tiny' .* does not go with .*'vinh-mlp'"),
+        ('[model]\ndesign = "vinh-mlp"\nembed = 3', r"unknown key model\.embed \(did you mean model\.embed_dim\?\)"),
+        (
+            '[model]\ndesign = "vinh-mlp"\nembed_dim = 0',
+            r"model\.vinh-mlp\.embed_dim = 0: .*equal to 1",
+        ),
+        ("model = 3", r"model must be a section"),
+    ],
+)
+def test_a_mistake_in_a_published_design(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_recipe(written(tmp_path, text))
+
+
+def test_a_published_design_by_its_recipe() -> None:
+    recipe = load_recipe("bui-dang-rows", overrides={"model.hidden": 4})
+    assert recipe.model == BuiDangRowsConfig(hidden=4)
+    with pytest.raises(UsageError, match="preset 'tiny'"):
+        load_recipe("bui-dang-rows", preset="tiny")
 
 
 def test_no_such_recipe_names_the_nearest() -> None:

@@ -8,7 +8,8 @@ import torch
 from glassformer.data.splits import Splits, ValidationConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig, parameter_count
+from glassformer.models.build import parameter_count
+from glassformer.models.config import ModelConfig
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
@@ -192,7 +193,7 @@ def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
             with torch.no_grad():
                 models[0].get_parameter("head.bias")[0] = float("nan")
 
-    monkeypatch.setattr(run_module, "Classifier", Watched)
+    monkeypatch.setattr(run_module, "build_model", Watched)
     return Memory(poison)
 
 

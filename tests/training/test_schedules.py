@@ -23,6 +23,13 @@ def test_by_hand(schedule: str, expected: list[float]) -> None:
     assert rates == pytest.approx(expected, abs=1e-8)
 
 
+def test_by_epoch_the_rate_is_constant_within_each_and_rises_after_the_last() -> None:
+    values = {"learning_rate": 0.04, "warmup": 0.0, "schedule": "cosine-by-epoch", "cosine_epochs": 2, "epochs": 4}
+    config = TrainingConfig.model_validate(values)
+    rates = [learning_rate(config, progress) for progress in (0.0, 0.24, 0.26, 0.49, 0.6, 0.8)]
+    assert rates == pytest.approx([0.04, 0.04, 0.02, 0.02, 0.0, 0.02], abs=1e-8)
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_without_warm_up_it_starts_at_the_peak(schedule: str) -> None:
     config = TrainingConfig.model_validate({"learning_rate": 0.3, "warmup": 0.0, "schedule": schedule})

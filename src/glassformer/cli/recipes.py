@@ -30,5 +30,6 @@ def recipes(
     if json:
         print_json({"recipes": [{"name": one, "description": text} for one, text in described.items()]})
         return
+    width = max(map(len, described))
     for one, text in described.items():
-        print(f"{one:<16} {text}")
+        print(f"{one:<{width}}  {text}")

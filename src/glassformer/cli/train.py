@@ -115,6 +115,6 @@ def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> 
         say(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
     model = recipe.model
     say(
-        f"model: {human_count(parameters)} parameters ({model.n_layers} block{'s' if model.n_layers > 1 else ''}, "
-        f"width {model.d_model}, window {model.max_seq_len} tokens), on {device}"
+        f"model: {human_count(parameters)} parameters ({model.in_words()}, window {model.max_seq_len} tokens), "
+        f"on {device}"
     )

@@ -97,6 +97,12 @@ def bucket(
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
+def chunk(n_windows: int, *, batch_size: int, shuffled: tuple[int, int] | None) -> list[IntArray]:
+    """Group windows whatever their length: one after another, or shuffled as a function of (seed, epoch)."""
+    order = np.arange(n_windows) if shuffled is None else np.random.default_rng([*shuffled, 2]).permutation(n_windows)
+    return [order[first : first + batch_size] for first in range(0, n_windows, batch_size)]
+
+
 def _cut(order: IntArray, lengths: IntArray, batch_tokens: int, batch_size: int) -> list[IntArray]:
     """Cut a list that runs from long to short: its first window sets the width of a batch."""
     batches, first = [], 0

@@ -44,6 +44,8 @@ class TokenizerConfig(BaseModel):
     """Drop accents and other combining marks. Harmful in many languages, useful where spelling is careless."""
     normalization: Literal["none", "nfc", "nfkc"] = "nfkc"
     """Unicode normal form: NFC joins letters and accents, NFKC also folds full-width and ligature forms."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens kept of each text, the first ones; none: all, read in windows where the model cannot take them at once."""
 
     @model_validator(mode="after")
     def _room_for_bytes(self) -> Self:
@@ -78,6 +80,8 @@ class TextTokenizer:
         if config.kind in ("wordpiece", "unigram"):
             inner = _with_model(_settled_model(inner, config), config)
             inner.add_special_tokens(SPECIAL_TOKENS)
+        if config.max_tokens is not None:
+            inner.enable_truncation(config.max_tokens)
         return cls(inner)
 
     @classmethod

@@ -20,7 +20,7 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
-from glassformer.models.config import parameter_count
+from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import FILES, FolderConfig, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import score

@@ -1,4 +1,4 @@
-"""The settings of a classifier, the named presets, and the number of parameters that follow from them."""
+"""The settings of a classifier, and the named presets."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
-class ModelConfig(BaseModel):
-    """The shape of a classifier. Vocabulary and classes come from the data and are not settings."""
+class DesignConfig(BaseModel):
+    """What every design has in common. Vocabulary and classes come from the data and are not settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    max_seq_len: int = Field(ge=2)
+    """The window: tokens read at once, the start token included. Longer texts are read in overlapping windows."""
+
+    def in_words(self) -> str:
+        """Its sizes, for people."""
+        raise NotImplementedError
+
+
+class ModelConfig(DesignConfig):
+    """The shape of our own classifier, `Classifier`."""
+
+    design: Literal["classifier"] = "classifier"
     d_model: int = Field(default=128, ge=1)
     """Width of every token's vector."""
     n_layers: int = Field(default=2, ge=0)
@@ -21,7 +33,6 @@ class ModelConfig(BaseModel):
     d_ff: int = Field(default=256, ge=1)
     """Inner width of the feed-forward."""
     max_seq_len: int = Field(default=512, ge=2)
-    """The window: tokens read at once. Longer texts are read in overlapping windows."""
     embedding: Literal["learned", "one-hot"] = "learned"
     positions: Literal["none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"] = "rotary"
     attention: Literal["full", "causal"] = "full"
@@ -48,32 +59,13 @@ class ModelConfig(BaseModel):
             )
         return self
 
+    def in_words(self) -> str:
+        blocks = "1 block" if self.n_layers == 1 else f"{self.n_layers} blocks"
+        return f"{blocks} of width {self.d_model}, {self.n_heads} heads"
+
 
 PRESETS: dict[str, ModelConfig] = {
     "tiny": ModelConfig(d_model=64, n_layers=1, n_heads=2, d_ff=128, max_seq_len=256),
     "small": ModelConfig(),
     "base": ModelConfig(d_model=256, n_layers=4, n_heads=8, d_ff=512),
 }
-
-
-def parameter_count(config: ModelConfig, vocab_size: int, n_classes: int) -> int:
-    """The number of trained values of `Classifier(config, vocab_size, n_classes)`, worked out without building it."""
-    d_model, d_ff = config.d_model, config.d_ff
-    norm = {"layer": 2 * d_model, "batch": 2 * d_model, "rms": d_model, "none": 0}[config.norm]
-    embedding = vocab_size * d_model if config.embedding == "learned" else 0
-    positions = config.max_seq_len * d_model if config.positions == "learned" else 0
-    attention = 4 * d_model * d_model
-    feed_forward = {
-        "linear": d_model * d_model,
-        "relu": 2 * d_model * d_ff,
-        "gelu": 2 * d_model * d_ff,
-        "glu": 3 * d_model * d_ff,
-        "swiglu": 3 * d_model * d_ff,
-        "geglu": 3 * d_model * d_ff,
-    }[config.feed_forward]
-    final_norm = norm if config.residual == "pre-norm" else 0
-    pooling = d_model if config.pooling == "attention" else 0
-    pooled = d_model * (config.max_seq_len if config.pooling == "flatten" else 1)
-    head = pooled * n_classes + n_classes
-    blocks = config.n_layers * (attention + feed_forward + 2 * norm)
-    return embedding + positions + blocks + final_norm + pooling + head

@@ -21,12 +21,12 @@ import torch
 from pydantic import BaseModel, ConfigDict, PositiveFloat, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from glassformer.data.labels import LabelSet, label_name
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.build import AnyModelConfig, build_model
 
 FORMAT = "glassformer-classifier"
 FORMAT_VERSION = 1
@@ -42,7 +42,7 @@ class FolderConfig(BaseModel):
 
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
-    model: ModelConfig
+    model: AnyModelConfig
     vocab_size: int
     tokenizer: TokenizerConfig
     labels: tuple[str | int | float | bool, ...]
@@ -61,7 +61,7 @@ class TrainedModel:
     """A classifier with everything that it needs to answer."""
 
     config: FolderConfig
-    model: Classifier
+    model: nn.Module
     tokenizer: TextTokenizer
     metrics: dict[str, Any]
 
@@ -143,7 +143,7 @@ def load_model_folder(folder: Path) -> TrainedModel:
             "the files come from different models"
         )
     try:
-        model = Classifier(config.model, config.vocab_size, len(config.labels))
+        model = build_model(config.model, config.vocab_size, len(config.labels))
     except (RuntimeError, ValueError) as error:  # more than memory holds, or sizes that exclude each other
         cause = str(error).splitlines()[0]
         raise GlassformerError(f"{folder}: the model that config.json describes cannot be built ({cause})") from error
@@ -180,7 +180,7 @@ def _read_config(path: Path) -> FolderConfig:
         raise GlassformerError(f"{path}: {where}: {first['msg']}; the file is damaged") from error
 
 
-def _load_weights(model: Classifier, path: Path) -> None:
+def _load_weights(model: nn.Module, path: Path) -> None:
     try:
         weights = load_file(path)
     except (SafetensorError, OSError) as error:

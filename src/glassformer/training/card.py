@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glassformer.models.config import parameter_count
+from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedModel
 
 
@@ -24,9 +24,11 @@ def model_card(trained: TrainedModel) -> str:
     facts = [
         f"Trained from scratch on {data['rows']:,} rows of `{data['source']}` "
         f"(text: `{data['text_column']}`, label: `{data['label_column']}`).",
-        f"{parameters:,} parameters: {config.model.n_layers} blocks of width {config.model.d_model}, "
-        f"{config.model.n_heads} heads; {config.tokenizer.kind} vocabulary of {config.vocab_size:,}.",
-        f"Reads {config.model.max_seq_len} tokens at once, longer texts in overlapping windows.",
+        f"{parameters:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
+        f"{config.vocab_size:,}.",
+        f"Reads {config.model.max_seq_len} tokens at once, longer texts in overlapping windows."
+        if config.tokenizer.max_tokens is None
+        else f"Reads the first {config.tokenizer.max_tokens} tokens of a text.",
         validation,
         "Probabilities are not calibrated: too few validation rows, or no mistake among them."
         if config.temperature == 1

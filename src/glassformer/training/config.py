@@ -30,8 +30,8 @@ class TrainingConfig(BaseModel):
     """The most tokens in a batch, padding included."""
     accumulation: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one step."""
-    order: Literal["shuffled", "as-given"] = "shuffled"
-    """`shuffled` anew each epoch, in batches of similar length; `as-given` takes the rows one after another."""
+    order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"
+    """`bucketed`: shuffled anew each epoch into batches of similar length; `shuffled`: of any length; or as given."""
     optimizer: Literal["adamw", "muon", "sgd"] = "muon"
     """`muon` updates the matrices inside blocks by Muon and everything else by AdamW; the others everything alike."""
     learning_rate: float = Field(default=5e-4, gt=0)

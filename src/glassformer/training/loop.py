@@ -22,6 +22,7 @@ from glassformer.data.batches import (
     Windows,
     assemble,
     bucket,
+    chunk,
     covering_batches,
     padding_share,
     random_windows,
@@ -190,17 +191,13 @@ class Trainer:
         windows = random_windows(self.data.train.lengths, self.max_seq_len, seed=config.seed, epoch=epoch)
 
         def one_pass(number: int) -> list[list[IntArray]]:
-            if config.order == "as-given":
-                rows = np.arange(len(windows.rows))
-                batches = [rows[i : i + config.batch_size] for i in range(0, len(rows), config.batch_size)]
+            size, seed = config.batch_size, config.seed
+            if config.order == "bucketed":
+                tokens = config.batch_tokens
+                batches = bucket(windows.lengths, batch_tokens=tokens, batch_size=size, seed=seed, epoch=number)
             else:
-                batches = bucket(
-                    windows.lengths,
-                    batch_tokens=config.batch_tokens,
-                    batch_size=config.batch_size,
-                    seed=config.seed,
-                    epoch=number,
-                )
+                order = None if config.order == "as-given" else (seed, number)
+                batches = chunk(len(windows.rows), batch_size=size, shuffled=order)
             return [batches[i : i + config.accumulation] for i in range(0, len(batches), config.accumulation)]
 
         first = one_pass(epoch * 1_000)

@@ -1,4 +1,4 @@
-"""Optimizers: AdamW, and Muon for the matrices inside blocks."""
+"""Optimizers: AdamW, Muon for the matrices inside blocks, and plain SGD."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def build_optimizers(model: nn.Module, config: TrainingConfig) -> list[torch.opt
         {"params": [p for p in rest if p.ndim >= 2], "weight_decay": config.weight_decay},
         {"params": [p for p in rest if p.ndim < 2], "weight_decay": 0.0},
     ]
-    optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.AdamW([group for group in groups if group["params"]], lr=config.learning_rate, fused=True)
-    ]
+    groups = [group for group in groups if group["params"]]
+    if config.optimizer == "sgd":
+        return [torch.optim.SGD(groups, lr=config.learning_rate)]
+    optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)]
     if orthogonal:
         optimizers.append(
             torch.optim.Muon(

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import UsageError
-from glassformer.models.config import PRESETS, ModelConfig
+from glassformer.models.build import DESIGNS, AnyModelConfig
+from glassformer.models.config import PRESETS
 from glassformer.training.config import TrainingConfig
 
 DEFAULT_PRESET = "small"
@@ -22,7 +23,8 @@ DEFAULT_PRESET = "small"
 class Recipe(BaseModel):
     """Everything that decides a run except the data itself.
 
-    In a file `[model]` may begin with `preset = "small"`; the other keys of the section then change that preset.
+    In a file `[model]` may begin with `preset = "small"`; the other keys of the section then change that preset. Or it
+    begins with `design = "…"`, one of the published designs, and the keys are that design's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -30,16 +32,16 @@ class Recipe(BaseModel):
     description: str = ""
     validation: ValidationConfig = ValidationConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig = PRESETS[DEFAULT_PRESET]
+    model: AnyModelConfig = PRESETS[DEFAULT_PRESET]
     training: TrainingConfig = TrainingConfig()
 
 
 def shipped_recipes() -> dict[str, Path]:
-    """Name → file of every recipe that comes with glassformer."""
+    """Name → file of every recipe that comes with glassformer, those of published designs last."""
     package = Path(__file__).parent.parent
     installed, checkout = package / "recipes", package.parent.parent / "recipes"
     folder = installed if installed.is_dir() else checkout
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    return {path.stem: path for path in [*sorted(folder.glob("*.toml")), *sorted(folder.glob("published/*.toml"))]}
 
 
 def load_recipe(
@@ -61,14 +63,26 @@ def load_recipe(
     for dotted, value in (overrides or {}).items():
         _override(raw, dotted, value)
     _check_keys(raw, source)
+    try:
+        return Recipe.model_validate(raw | {"model": _model_section(raw, source)})
+    except ValidationError as error:
+        raise UsageError(f"{source}: {_in_words(error)}") from error
+
+
+def _model_section(raw: dict[str, Any], source: str) -> dict[str, Any]:
+    """The section `[model]` with its preset, if it has one, written out."""
     model = dict(raw.get("model", {}))
+    if model.get("design", "classifier") != "classifier":
+        if "preset" in model:
+            raise UsageError(
+                f"{source}: preset {model['preset']!r} is a size of our own classifier and does not go with "
+                f"model.design = {model['design']!r}"
+            )
+        return model
     chosen = model.pop("preset", DEFAULT_PRESET)
     if chosen not in PRESETS:
         raise UsageError(f"{source}: no preset {chosen!r}; there are {', '.join(PRESETS)}")
-    try:
-        return Recipe.model_validate(raw | {"model": PRESETS[chosen].model_dump() | model})
-    except ValidationError as error:
-        raise UsageError(f"{source}: {_in_words(error)}") from error
+    return PRESETS[chosen].model_dump() | model
 
 
 def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
@@ -126,24 +140,27 @@ def _override(raw: dict[str, Any], dotted: str, value: Any) -> None:
     _section(raw, section, "--set")[key] = value
 
 
-def _known_keys() -> dict[str, set[str]]:
+def _known_keys(design: str = "classifier") -> dict[str, set[str]]:
+    """The keys of every section, those of `[model]` for one design."""
     sections = {
         name: set(field.annotation.model_fields)
         for name, field in Recipe.model_fields.items()
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
     }
-    sections["model"].add("preset")
-    return sections
+    return sections | {"model": {*DESIGNS[design].model_fields, "preset"}}
 
 
-def _nearest(key: str) -> str:
-    by_name = {name: f"{section}.{name}" for section, names in _known_keys().items() for name in names}
+def _nearest(key: str, design: str = "classifier") -> str:
+    by_name = {name: f"{section}.{name}" for section, names in _known_keys(design).items() for name in names}
     near = [by_name[name] for name in difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1)]
     return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _check_keys(raw: dict[str, Any], source: str) -> None:
-    known = _known_keys()
+    design = _section(raw, "model", source).get("design", "classifier")
+    if design not in DESIGNS:
+        raise UsageError(f"{source}: no design {design!r}; there are {', '.join(DESIGNS)}")
+    known = _known_keys(design)
     for section, values in raw.items():
         if section == "description":
             continue
@@ -155,7 +172,7 @@ def _check_keys(raw: dict[str, Any], source: str) -> None:
             raise UsageError(f"{source}: {section} must be a section, [{section}], not a value")
         for key in values:
             if key not in known[section]:
-                raise UsageError(f"{source}: unknown key {section}.{key}{_nearest(f'{section}.{key}')}")
+                raise UsageError(f"{source}: unknown key {section}.{key}{_nearest(f'{section}.{key}', design)}")
 
 
 def _in_words(error: ValidationError) -> str:

@@ -22,8 +22,7 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped, Table
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.classifier import Classifier
-from glassformer.models.config import parameter_count
+from glassformer.models.build import build_model, parameter_count
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel, is_model_folder, save_model_folder
 from glassformer.prediction.scoring import score
@@ -150,7 +149,7 @@ def _trainer(
     """A new model and its encoded data, ready to train."""
     torch.manual_seed(recipe.training.seed)
     try:
-        model = Classifier(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
+        model = build_model(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
     except ValueError as error:
         raise UsageError(f"recipe: model: {error}") from error
     train, validation = splits.train, splits.validation

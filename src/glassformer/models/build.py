@@ -1,0 +1,71 @@
+"""Which module belongs to which config: our classifier, and the designs of others by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import torch
+from pydantic import Discriminator, Tag
+from torch import nn
+
+from glassformer.models.classifier import Classifier
+from glassformer.models.config import DesignConfig, ModelConfig
+from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig
+from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig
+from glassformer.models.published.notes_decoder import NotesDecoder, NotesDecoderConfig
+from glassformer.models.published.sentiment140 import Sentiment140, Sentiment140Config
+from glassformer.models.published.vinh_attention import VinhAttention, VinhAttentionConfig
+from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
+from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
+from glassformer.models.published.vinh_transformer import VinhTransformer, VinhTransformerConfig
+
+
+def _design_of(config: Any) -> str:
+    """The tag of the union; a config without one is of our own classifier."""
+    found = config.get("design") if isinstance(config, dict) else getattr(config, "design", None)
+    return "classifier" if found is None else str(found)
+
+
+AnyModelConfig = Annotated[
+    Annotated[ModelConfig, Tag("classifier")]
+    | Annotated[BuiDangRowsConfig, Tag("bui-dang-rows")]
+    | Annotated[BuiDangColumnsConfig, Tag("bui-dang-columns")]
+    | Annotated[VinhMLPConfig, Tag("vinh-mlp")]
+    | Annotated[VinhAttentionConfig, Tag("vinh-attention")]
+    | Annotated[VinhRecurrentConfig, Tag("vinh-recurrent")]
+    | Annotated[VinhTransformerConfig, Tag("vinh-transformer")]
+    | Annotated[Sentiment140Config, Tag("sentiment140")]
+    | Annotated[NotesDecoderConfig, Tag("notes-decoder")],
+    Discriminator(_design_of),
+]
+
+# Each is built as design(config, vocab_size, n_classes) and called as model(token_ids, attention_mask) → logits.
+_MODULES: dict[type[DesignConfig], type[nn.Module]] = {
+    ModelConfig: Classifier,
+    BuiDangRowsConfig: BuiDangRows,
+    BuiDangColumnsConfig: BuiDangColumns,
+    VinhMLPConfig: VinhMLP,
+    VinhAttentionConfig: VinhAttention,
+    VinhRecurrentConfig: VinhRecurrent,
+    VinhTransformerConfig: VinhTransformer,
+    Sentiment140Config: Sentiment140,
+    NotesDecoderConfig: NotesDecoder,
+}
+DESIGNS: dict[str, type[DesignConfig]] = {config.model_fields["design"].default: config for config in _MODULES}
+"""Name → config of every design; the name is the config's field `design`."""
+
+
+def build_model(config: AnyModelConfig, vocab_size: int, n_classes: int) -> nn.Module:
+    """A new model: token ids and attention mask (batch, seq) in, logits (batch, n_classes) out.
+
+    Raises:
+        ValueError: vocabulary or classes do not fit the config.
+    """
+    return _MODULES[type(config)](config, vocab_size, n_classes)
+
+
+def parameter_count(config: AnyModelConfig, vocab_size: int, n_classes: int) -> int:
+    """The number of trained values of `build_model(config, …)`, counted without taking their memory."""
+    with torch.device("meta"):
+        model = build_model(config, vocab_size, n_classes)
+    return sum(parameter.numel() for parameter in model.parameters())

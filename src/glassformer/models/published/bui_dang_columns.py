@@ -1,0 +1,84 @@
+"""`bui-dang-columns`: the earlier version of "Transformers from Scratch with Pytorch" (2023), where columns are
+words.
+
+One-hot words + sinusoidal positions → attention over *features* → residual addition, z-score over the columns, Γ₁ →
+a feed-forward of one matrix with a residual of another → z-score, Γ₂ → two classes.
+
+Unusual, and kept: Q Kᵀ is (heads·hidden)², so that features attend to features, "causally" by their index; the mask
+is added before the division and softmax runs over columns; all weights start between 0 and .001, so that attention
+starts without any effect; z-score has no ε (a constant row is 0/0; training is chaotic); the loss is binary cross
+entropy with logits, given probabilities (`training.loss = "bce-on-probabilities"`).
+
+Mended so that it trains: one update per sentence. The printed loop has one per epoch, by a slip of indentation, and
+ends at the majority class. Changed without a change of meaning: sentences in batches (they may hold one), logits
+before the last softmax, one-hot words in the vocabulary's order instead of that of first appearance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from glassformer.layers.positions import sinusoidal_table
+from glassformer.models.config import DesignConfig
+from glassformer.models.published.fixed_length import N_SPECIAL, fixed_length, one_hot_words
+
+
+class BuiDangColumnsConfig(DesignConfig):
+    design: Literal["bui-dang-columns"] = "bui-dang-columns"
+    max_seq_len: int = Field(default=11, ge=2)
+    """T = 10 words and the start token, which is dropped."""
+    hidden: int = Field(default=64, ge=1)
+    n_heads: int = Field(default=2, ge=1)
+
+    def in_words(self) -> str:
+        return f"Bui & Dang by columns, hidden {self.hidden}, {self.n_heads} heads"
+
+
+class BuiDangColumns(nn.Module):
+    """Columns are words. With T = 10, d = 18 words, hidden 64 and 2 heads: 17,350 parameters."""
+
+    mask: Tensor
+    positions: Tensor
+
+    def __init__(self, config: BuiDangColumnsConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        T, d, h = config.max_seq_len - 1, vocab_size - N_SPECIAL, config.hidden  # noqa: N806 (the document's name)
+        wide = config.n_heads * h
+        self.length, self.vocab_size = T, vocab_size
+        self.Wq, self.Wk, self.Wv = _matrix(wide, d), _matrix(wide, d), _matrix(wide, d)
+        self.Wo = _matrix(h, wide)
+        self.Wnorm_self, self.bnorm_self = _matrix(h, d), nn.Parameter(torch.zeros(h, 1))
+        self.gamma_self, self.beta_self = _matrix(T, h), nn.Parameter(torch.zeros(h, 1))
+        self.Wf, self.bf = _matrix(n_classes, h), nn.Parameter(torch.zeros(n_classes, 1))
+        self.Wnorm_feed, self.bnorm_feed = _matrix(n_classes, h), nn.Parameter(torch.rand(n_classes, 1))
+        self.gamma_feed, self.beta_feed = _matrix(h, 1), nn.Parameter(torch.zeros(n_classes, 1))
+        self.register_buffer("mask", torch.full((wide, wide), -math.inf).triu(1), persistent=False)
+        self.register_buffer("positions", sinusoidal_table(T, d).T, persistent=False)
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch n_classes"]:
+        one_hot = one_hot_words(fixed_length(token_ids, self.length), self.vocab_size)
+        words = one_hot.transpose(1, 2) + self.positions  # (batch, d, T)
+        query, key, value = self.Wq @ words, self.Wk @ words, self.Wv @ words  # (batch, heads·h, T)
+        scores = (query @ key.transpose(1, 2) + self.mask) / math.sqrt(query.shape[1])
+        attention = self.Wo @ (scores.softmax(1) @ value)  # (batch, h, T)
+        normed = z_score(attention + self.Wnorm_self @ words + self.bnorm_self) @ self.gamma_self + self.beta_self
+        fed = (self.Wf @ normed + self.bf).relu()  # (batch, 2, h)
+        logits = z_score(fed + self.Wnorm_feed @ normed + self.bnorm_feed) @ self.gamma_feed + self.beta_feed
+        return logits.squeeze(2)
+
+
+def z_score(matrix: Float[Tensor, "batch rows columns"]) -> Float[Tensor, "batch rows columns"]:
+    """(x − mean) / sample deviation of each row, without an ε: ±.7071 for two columns, nan for equal ones."""
+    return (matrix - matrix.mean(-1, keepdim=True)) / matrix.std(-1, keepdim=True)
+
+
+def _matrix(n_rows: int, n_columns: int) -> nn.Parameter:
+    return nn.Parameter(torch.rand(n_rows, n_columns) / 1000)

@@ -1,0 +1,81 @@
+"""`bui-dang-rows`: Phuoc Bui and Thuong Dang, "Transformers from Scratch with Pytorch" (2023), the version by rows.
+
+One-hot words + sinusoidal positions → two causal heads → softmax of [attention ; input] Γ₁ as "normalisation" → a
+feed-forward over *positions* → its two rows below the others, Γ₂, softmax again → one weight per row → two classes.
+
+Unusual, and kept: softmax where a norm is meant (so β₁, β₂ and b_l cannot matter and get no gradient), scores over
+√T and not √d (the text says √d), no padding mask.
+
+Mended so that it runs: the mask is T×T (the text prints (heads·hidden)², which cannot be added to the scores).
+Changed without a change of meaning: sentences in batches (they may hold one), logits before the last softmax,
+one-hot words in the vocabulary's order instead of that of first appearance. An unknown word is a row of zeros; the
+document's program refuses it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from glassformer.layers.positions import sinusoidal_table
+from glassformer.models.config import DesignConfig
+from glassformer.models.published.fixed_length import N_SPECIAL, fixed_length, one_hot_words
+
+
+class BuiDangRowsConfig(DesignConfig):
+    design: Literal["bui-dang-rows"] = "bui-dang-rows"
+    max_seq_len: int = Field(default=11, ge=2)
+    """T = 10 words and the start token, which is dropped."""
+    hidden: int = Field(default=18, ge=1)
+    n_heads: int = Field(default=2, ge=1)
+
+    def in_words(self) -> str:
+        return f"Bui & Dang by rows, hidden {self.hidden}, {self.n_heads} heads"
+
+
+class BuiDangRows(nn.Module):
+    """Rows are words. With T = 10, d = 18 words, hidden 18 and 2 heads: 3,333 parameters."""
+
+    mask: Tensor
+    positions: Tensor
+
+    def __init__(self, config: BuiDangRowsConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        T, d, h = config.max_seq_len - 1, vocab_size - N_SPECIAL, config.hidden  # noqa: N806 (the document's name)
+        self.length, self.vocab_size = T, vocab_size
+        self.Wq, self.Wk, self.Wv = (_heads(config.n_heads, d, h) for _ in "qkv")
+        self.Wo = _matrix(config.n_heads * h, h)
+        self.gamma_self, self.beta_self = _matrix(d + h, h), nn.Parameter(torch.zeros(T, 1))
+        self.Wf, self.bf = _matrix(n_classes, T), nn.Parameter(torch.zeros(n_classes, 1))
+        self.gamma_feed, self.beta_feed = _matrix(h, n_classes), nn.Parameter(torch.zeros(T + n_classes, 1))
+        self.Wl, self.bl = _matrix(1, T + n_classes), nn.Parameter(torch.zeros(1, 1))
+        self.register_buffer("mask", torch.full((T, T), -math.inf).triu(1), persistent=False)
+        self.register_buffer("positions", sinusoidal_table(T, d), persistent=False)
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch n_classes"]:
+        words = one_hot_words(fixed_length(token_ids, self.length), self.vocab_size) + self.positions  # (batch, T, d)
+        heads = [self._head(words, *weights) for weights in zip(self.Wq, self.Wk, self.Wv, strict=True)]
+        attention = torch.cat(heads, dim=-1) @ self.Wo
+        normed = (torch.cat([attention, words], dim=-1) @ self.gamma_self + self.beta_self).softmax(-1)  # (batch, T, h)
+        over_positions = (self.Wf @ normed + self.bf).relu()  # (batch, 2, h)
+        rows = (torch.cat([over_positions, normed], dim=1) @ self.gamma_feed + self.beta_feed).softmax(-1)
+        return (self.Wl @ rows + self.bl).squeeze(1)
+
+    def _head(self, words: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        scores = (words @ query) @ (words @ key).transpose(1, 2) / math.sqrt(self.length) + self.mask
+        return scores.softmax(-1) @ (words @ value)
+
+
+def _matrix(n_rows: int, n_columns: int) -> nn.Parameter:
+    return nn.Parameter(nn.init.xavier_normal_(torch.empty(n_rows, n_columns)))
+
+
+def _heads(n_heads: int, n_rows: int, n_columns: int) -> nn.ParameterList:
+    return nn.ParameterList(_matrix(n_rows, n_columns) for _ in range(n_heads))

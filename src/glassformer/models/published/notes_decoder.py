@@ -1,0 +1,109 @@
+"""`notes-decoder`: the decoder of the notes "Deep Learning", here as an encoder (`is_decoder` off) that classifies.
+
+Embeddings + sinusoidal positions, dropout → pre-norm blocks: heads one by one, without bias; a ReLU feed-forward
+four times as wide → LayerNorm → linear.
+
+Unusual, and kept: padding is not masked, so that a text is always `block_size` tokens long; attention is a loop over
+heads.
+
+Added, as the notes print a language model: the last linear layer has one output per class, and its logits are
+averaged over all positions. Nothing had to be mended at the fixed length.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from glassformer.layers.positions import sinusoidal_table
+from glassformer.models.config import DesignConfig
+from glassformer.models.published.fixed_length import fixed_length
+
+
+class NotesDecoderConfig(DesignConfig):
+    design: Literal["notes-decoder"] = "notes-decoder"
+    max_seq_len: int = Field(default=65, ge=2)
+    """`block_size` tokens and the start token, which is dropped."""
+    emb_dim: int = Field(default=64, ge=2, multiple_of=2)
+    n_layers: int = Field(default=2, ge=0)
+    num_heads: int = Field(default=4, ge=1)
+    is_decoder: bool = False
+    """Whether a position sees only itself and what came before."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """In all three places: positions, attention weights, feed-forward."""
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> NotesDecoderConfig:
+        if self.emb_dim % self.num_heads:
+            raise ValueError(
+                f"emb_dim must be a multiple of num_heads, got emb_dim={self.emb_dim}, num_heads={self.num_heads}"
+            )
+        return self
+
+    def in_words(self) -> str:
+        kind = "decoder" if self.is_decoder else "decoder as an encoder"
+        return f"the notes' {kind}, {self.n_layers} blocks of width {self.emb_dim}, {self.num_heads} heads"
+
+
+class NotesDecoder(nn.Module):
+    """embed + positions → blocks → norm → linear, averaged over positions."""
+
+    positions: Tensor
+
+    def __init__(self, config: NotesDecoderConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        self.length = config.max_seq_len - 1
+        self.embedding = nn.Embedding(vocab_size, config.emb_dim)
+        self.register_buffer("positions", sinusoidal_table(self.length, config.emb_dim), persistent=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.Sequential(*(_Block(config) for _ in range(config.n_layers)))
+        self.final_layernorm = nn.LayerNorm(config.emb_dim)
+        self.final_linear = nn.Linear(config.emb_dim, n_classes)
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch n_classes"]:
+        embedded = self.embedding(fixed_length(token_ids, self.length))
+        hidden = self.blocks(self.dropout(embedded + self.positions))
+        return self.final_linear(self.final_layernorm(hidden)).mean(1)
+
+
+class _Block(nn.Module):
+    """x ← x + attention(norm(x)); x ← x + feed-forward(norm(x))."""
+
+    def __init__(self, config: NotesDecoderConfig) -> None:
+        super().__init__()
+        wide, dropout = config.emb_dim, config.dropout
+        self.heads = nn.ModuleList(_Head(config) for _ in range(config.num_heads))
+        self.projection = nn.Sequential(nn.Linear(wide, wide), nn.Dropout(dropout))
+        self.feedforward = nn.Sequential(
+            nn.Linear(wide, 4 * wide), nn.ReLU(), nn.Linear(4 * wide, wide), nn.Dropout(dropout)
+        )
+        self.layernorm1, self.layernorm2 = nn.LayerNorm(wide), nn.LayerNorm(wide)
+
+    def forward(self, hidden: Float[Tensor, "batch seq emb_dim"]) -> Float[Tensor, "batch seq emb_dim"]:
+        normed = self.layernorm1(hidden)
+        hidden = hidden + self.projection(torch.cat([head(normed) for head in self.heads], dim=-1))
+        return hidden + self.feedforward(self.layernorm2(hidden))
+
+
+class _Head(nn.Module):
+    """softmax(QKᵀ/√head) V of one head, with dropout on the weights."""
+
+    def __init__(self, config: NotesDecoderConfig) -> None:
+        super().__init__()
+        size = config.emb_dim // config.num_heads
+        self.key, self.query, self.value = (nn.Linear(config.emb_dim, size, bias=False) for _ in range(3))
+        self.dropout, self.is_decoder = nn.Dropout(config.dropout), config.is_decoder
+
+    def forward(self, hidden: Float[Tensor, "batch seq emb_dim"]) -> Float[Tensor, "batch seq head"]:
+        key, query, value = self.key(hidden), self.query(hidden), self.value(hidden)
+        weights = query @ key.transpose(-2, -1) * key.shape[-1] ** -0.5
+        if self.is_decoder:
+            seq = hidden.shape[1]
+            weights = weights.masked_fill(torch.ones(seq, seq, device=hidden.device).tril() == 0, float("-inf"))
+        return self.dropout(weights.softmax(-1)) @ value

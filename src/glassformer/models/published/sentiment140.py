@@ -1,0 +1,87 @@
+"""`sentiment140`: the notebook "Transformer Model from Scratch for Sentiment Classification", as printed.
+
+Token embeddings, rotated → six post-norm blocks: attention of 8 heads with biases, RMSNorm, a gated feed-forward →
+the first token's vector → three classes.
+
+Unusual, and kept: the rotation is applied once to the embeddings and not to queries and keys, so that scores do not
+depend on distance alone; the gate is a sigmoid (GLU, though called SwiGLU); there is a third, neutral class that
+training never shows. Dropout acts inside the feed-forward, on both branches and before the classifier.
+
+Mended: rows are padded to the longest of their batch and not to 64, which changes no logit, as padding is masked in
+attention and the first token alone is read. In evaluation the class that no text has is left out, so that there is
+one logit per label. Rotated are the two halves of the features, not neighbours: the same up to a permutation of
+features, which random weights do not see. The start token takes the place of the notebook's [CLS].
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from glassformer.layers.attention import MultiHeadAttention
+from glassformer.layers.masks import FullPattern
+from glassformer.layers.norms import RMSNorm
+from glassformer.layers.positions import Rotary
+from glassformer.models.config import DesignConfig
+
+
+class Sentiment140Config(DesignConfig):
+    design: Literal["sentiment140"] = "sentiment140"
+    max_seq_len: int = Field(default=64, ge=2)
+    d_model: int = Field(default=256, ge=2, multiple_of=2)
+    n_layers: int = Field(default=6, ge=0)
+    n_heads: int = Field(default=8, ge=1)
+    d_ff: int = Field(default=1024, ge=1)
+    unused_classes: int = Field(default=1, ge=0)
+    """Classes that no text has; the notebook's neutral one."""
+    dropout: float = Field(default=0.3, ge=0, lt=1)
+
+    def in_words(self) -> str:
+        return f"the sentiment140 notebook's {self.n_layers} blocks of width {self.d_model}, {self.n_heads} heads"
+
+
+class Sentiment140(nn.Module):
+    """With a vocabulary of 119,547 and three classes: 36,919,299 parameters."""
+
+    def __init__(self, config: Sentiment140Config, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        self.n_classes = n_classes
+        self.embedding = nn.Embedding(vocab_size, config.d_model)
+        self.rotation = Rotary(config.max_seq_len, config.d_model)
+        self.blocks = nn.ModuleList(_Block(config) for _ in range(config.n_layers))
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(config.d_model, n_classes + config.unused_classes)
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch classes"]:
+        hidden = self.rotation(self.embedding(token_ids))
+        for block in self.blocks:
+            hidden = block(hidden, attention_mask)
+        logits = self.classifier(self.dropout(hidden[:, 0]))
+        return logits if self.training else logits[:, : self.n_classes]
+
+
+class _Block(nn.Module):
+    """x ← norm(x + dropout(attention(x))); x ← norm(x + dropout(gated(x)))."""
+
+    def __init__(self, config: Sentiment140Config) -> None:
+        super().__init__()
+        d_model, d_ff = config.d_model, config.d_ff
+        self.attention = MultiHeadAttention(
+            d_model, config.n_heads, pattern=FullPattern(), rotation=nn.Identity(), bias=True
+        )
+        self.value, self.gate, self.out = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch seq d_model"]:
+        hidden = self.norm1(hidden + self.dropout(self.attention(hidden, attention_mask)), attention_mask)
+        gated = self.out(self.dropout(self.value(hidden) * F.sigmoid(self.gate(hidden))))
+        return self.norm2(hidden + self.dropout(gated), attention_mask)

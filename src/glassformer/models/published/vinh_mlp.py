@@ -1,0 +1,42 @@
+"""`vinh-mlp`: Quang-Vinh Dinh, "Transformer for Text Classification" (AI Viet Nam), its first and simplest
+classifier.
+
+Words of a fixed length → embeddings → side by side → one linear layer. Padding has an embedding of its own and takes
+part, as printed. Nothing had to be mended. The worked example: five words, two features, one step of SGD.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from glassformer.models.config import DesignConfig
+from glassformer.models.published.fixed_length import fixed_length
+
+
+class VinhMLPConfig(DesignConfig):
+    design: Literal["vinh-mlp"] = "vinh-mlp"
+    max_seq_len: int = Field(default=201, ge=2)
+    """The fixed length and the start token, which is dropped."""
+    embed_dim: int = Field(default=32, ge=1)
+
+    def in_words(self) -> str:
+        return f"Vinh's MLP over {self.max_seq_len - 1} embeddings of width {self.embed_dim}"
+
+
+class VinhMLP(nn.Module):
+    """embed → flatten → linear."""
+
+    def __init__(self, config: VinhMLPConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        self.length = config.max_seq_len - 1
+        self.embedding = nn.Embedding(vocab_size, config.embed_dim)
+        self.fc = nn.Linear(self.length * config.embed_dim, n_classes)
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch n_classes"]:
+        return self.fc(self.embedding(fixed_length(token_ids, self.length)).flatten(1))

@@ -1,0 +1,55 @@
+"""`vinh-recurrent`: the recurrent classifiers that "Transformer for Text Classification" moves on from.
+
+Embeddings → RNN, GRU or LSTM, in one direction or both → the state after the last word → one linear layer. The
+slides draw them without code, so this is the usual form: rows are packed, so that padding is never read; with two
+directions the two last states stand side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from glassformer.models.config import DesignConfig
+
+_CELLS: dict[str, type[nn.RNN | nn.GRU | nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+class VinhRecurrentConfig(DesignConfig):
+    design: Literal["vinh-recurrent"] = "vinh-recurrent"
+    max_seq_len: int = Field(default=201, ge=2)
+    cell: Literal["rnn", "gru", "lstm"] = "lstm"
+    directions: Literal["forward", "both"] = "forward"
+    embed_dim: int = Field(default=32, ge=1)
+    hidden: int = Field(default=64, ge=1)
+    """Width of the state, of each direction."""
+
+    def in_words(self) -> str:
+        both = ", both directions" if self.directions == "both" else ""
+        return f"{self.cell.upper()} of width {self.hidden}{both}"
+
+
+class VinhRecurrent(nn.Module):
+    """embed → read word by word → last state → linear."""
+
+    def __init__(self, config: VinhRecurrentConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, config.embed_dim)
+        self.cell = _CELLS[config.cell](
+            config.embed_dim, config.hidden, batch_first=True, bidirectional=config.directions == "both"
+        )
+        self.fc = nn.Linear(config.hidden * (2 if config.directions == "both" else 1), n_classes)
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch n_classes"]:
+        lengths = attention_mask.sum(1).cpu()
+        packed = pack_padded_sequence(self.embedding(token_ids), lengths, batch_first=True, enforce_sorted=False)
+        _, state = self.cell(packed)
+        last = state[0] if isinstance(state, tuple) else state  # (directions, batch, hidden); an LSTM has a memory too
+        return self.fc(torch.cat(list(last), dim=-1))

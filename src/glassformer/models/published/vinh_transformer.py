@@ -1,0 +1,61 @@
+"""`vinh-transformer`: the transformer of "Transformer for Text Classification", as printed.
+
+Token + learned position embeddings → one post-norm block of attention and a linear layer → average pooling → linear.
+
+Unusual, and kept: `nn.MultiheadAttention` is built without `batch_first`, so that it takes the batch for the
+sequence: at each position *samples attend to each other*, and no token ever sees another one of its text. What a
+text is answered depends on its neighbours in the batch. Padding takes part in the average. The feed-forward is one
+linear layer without activation, which forces ff_dim = embed_dim; the dropout that is passed in is not used.
+
+Mended so that it runs: `squeeze()` takes the pooled axis alone (as printed, a batch of one loses its batch axis).
+The document prints no sizes but the length 200 and the width 32 of its attention class, taken here; 4 heads are
+ours.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from glassformer.models.config import DesignConfig
+from glassformer.models.published.fixed_length import fixed_length
+
+
+class VinhTransformerConfig(DesignConfig):
+    design: Literal["vinh-transformer"] = "vinh-transformer"
+    max_seq_len: int = Field(default=201, ge=2)
+    """The fixed length and the start token, which is dropped."""
+    embed_dim: int = Field(default=32, ge=1)
+    num_heads: int = Field(default=4, ge=1)
+
+    def in_words(self) -> str:
+        length, width = self.max_seq_len - 1, self.embed_dim
+        return f"Vinh's transformer, {length} embeddings of width {width}, {self.num_heads} heads"
+
+
+class VinhTransformer(nn.Module):
+    """embed + positions → attention between samples → linear → mean over positions → linear."""
+
+    def __init__(self, config: VinhTransformerConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        self.length = config.max_seq_len - 1
+        self.word_emb = nn.Embedding(vocab_size, config.embed_dim)
+        self.pos_emb = nn.Embedding(self.length, config.embed_dim)
+        self.attn = nn.MultiheadAttention(config.embed_dim, config.num_heads)
+        self.ffn = nn.Linear(config.embed_dim, config.embed_dim)
+        self.layernorm_1, self.layernorm_2 = nn.LayerNorm(config.embed_dim), nn.LayerNorm(config.embed_dim)
+        self.fc = nn.Linear(config.embed_dim, n_classes)
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch n_classes"]:
+        positions = torch.arange(self.length, device=token_ids.device)
+        hidden = self.word_emb(fixed_length(token_ids, self.length)) + self.pos_emb(positions)
+        attended, _ = self.attn(hidden, hidden, hidden, need_weights=False)  # reads the batch as a sequence
+        hidden = self.layernorm_1(hidden + attended)
+        hidden = self.layernorm_2(hidden + self.ffn(hidden))
+        return self.fc(hidden.mean(1))
