@@ -222,6 +222,15 @@ def test_unknown_words_are_listed_as_written_each_once() -> None:
     assert trained(kind="bpe").unknown_words("Zebra 象") == []
 
 
+def test_words_can_be_numbered_as_they_appear() -> None:
+    tokenizer = trained(["b a", "a c", "a b b"], numbering="appearance")
+    assert tokenizer.vocabulary() == {"<pad>": 0, "<unk>": 1, "<cls>": 2, "b": 3, "a": 4, "c": 5}
+    assert trained(["b a", "a c", "a b b"], numbering="appearance", min_frequency=2).vocabulary()["a"] == 4
+    assert tokenizer.encode(["c a z <pad>"])[0].tolist()[:3] == [5, 4, 1]
+    with pytest.raises(ValidationError, match="numbering='appearance' is for kind='word', got kind='bpe'"):
+        TokenizerConfig(kind="bpe", numbering="appearance")
+
+
 def test_only_the_first_tokens_are_kept_also_after_loading(tmp_path: Path) -> None:
     tokenizer = trained(max_tokens=2)
     tokenizer.save(tmp_path / "tokenizer.json")

@@ -32,8 +32,9 @@ class TokenizerConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram"] = "word"
-    """What a token is: a word, a character, a byte, or a piece learned from the texts."""
+    kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram", "pretrained"] = "word"
+    """What a token is: a word, a character, a byte, or a piece learned from the texts; or what the checkpoint that
+    training starts from takes for one, and then the settings below say nothing."""
     vocab_size: int = Field(default=30_000, ge=4)
     """The most tokens kept, special ones included. Of no meaning for `byte`, which always has 256 and those."""
     min_frequency: int = Field(default=2, ge=1)
@@ -44,11 +45,15 @@ class TokenizerConfig(BaseModel):
     """Drop accents and other combining marks. Harmful in many languages, useful where spelling is careless."""
     normalization: Literal["none", "nfc", "nfkc"] = "nfkc"
     """Unicode normal form: NFC joins letters and accents, NFKC also folds full-width and ligature forms."""
+    numbering: Literal["frequency", "appearance"] = "frequency"
+    """Which words come first: the most frequent ones, or those met first (for `word`, where a design reads the order)."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Tokens kept of each text, the first ones; none: all, read in windows where the model cannot take them at once."""
 
     @model_validator(mode="after")
-    def _room_for_bytes(self) -> Self:
+    def _fields_agree(self) -> Self:
+        if self.numbering == "appearance" and self.kind != "word":
+            raise ValueError(f"numbering='appearance' is for kind='word', got kind={self.kind!r}")
         least = len(_BYTES) + len(SPECIAL_TOKENS)
         if self.kind == "bpe" and self.vocab_size < least:
             raise ValueError(f"vocab_size must be at least {least} for kind='bpe', got vocab_size={self.vocab_size}")
@@ -67,9 +72,14 @@ class TextTokenizer:
         """Learn a vocabulary from `texts`: the same one from the same texts.
 
         Raises:
-            UsageError: the texts have more characters than `config.vocab_size` (`wordpiece` and `unigram` keep all).
+            UsageError: the texts have more characters than `config.vocab_size` (`wordpiece` and `unigram` keep all), or
+                the tokenizer is one that comes with weights.
         """
+        if config.kind == "pretrained":
+            raise UsageError("tokenizer.kind = 'pretrained' comes with the weights of a checkpoint; name one with --init")
         inner, trainer = _untrained(config)
+        if config.numbering == "appearance":
+            texts = list(texts)
         if config.kind == "wordpiece":
             texts = list(texts)
             trainer = _settled_wordpiece_trainer(texts, config)
@@ -79,6 +89,9 @@ class TextTokenizer:
             raise UsageError(f"tokenizer.vocab_size = {config.vocab_size}: {error}; raise it") from error
         if config.kind in ("wordpiece", "unigram"):
             inner = _with_model(_settled_model(inner, config), config)
+            inner.add_special_tokens(SPECIAL_TOKENS)
+        if config.numbering == "appearance":
+            inner = _with_model(_numbered_by_appearance(inner, texts), config)
             inner.add_special_tokens(SPECIAL_TOKENS)
         if config.max_tokens is not None:
             inner.enable_truncation(config.max_tokens)
@@ -109,13 +122,16 @@ class TextTokenizer:
         return dict(self._inner.get_vocab())
 
     def encode(self, texts: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-        """Token ids of each text, without the start token; an empty text has none."""
-        encoded = self._inner.encode_batch_fast(list(texts), add_special_tokens=False)
+        """Token ids of each text, without the start token; an empty text has none.
+
+        Where the tokenizer came with weights, the end token that they were trained with follows every text.
+        """
+        encoded = self._inner.encode_batch_fast(list(texts), add_special_tokens=True)
         return [np.array(one.ids, dtype=np.int64) for one in encoded]
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids and, for each, the characters of `text` (start, end) that it stands for."""
-        encoded = self._inner.encode(text, add_special_tokens=False)
+        """Token ids and, for each, the characters of `text` (start, end) that it stands for; an end token for none."""
+        encoded = self._inner.encode(text, add_special_tokens=True)
         return list(encoded.ids), [(int(start), int(end)) for start, end in encoded.offsets]
 
     def unknown_words(self, text: str) -> list[str]:
@@ -215,6 +231,13 @@ def _settled_model(trained: Tokenizer, config: TokenizerConfig) -> Any:
     scores = {piece: round(score, 9) for piece, score in pieces if piece not in SPECIAL_TOKENS}
     special = [(token, 0.0) for token in SPECIAL_TOKENS]
     return models.Unigram(special + sorted(scores.items(), key=lambda item: (-item[1], item[0])), UNKNOWN_ID, False)
+
+
+def _numbered_by_appearance(trained: Tokenizer, texts: Iterable[str]) -> Any:
+    """The same words, in the order in which the texts bring them."""
+    met = dict.fromkeys(id_ for text in texts for id_ in trained.encode(text, add_special_tokens=False).ids)
+    words = [str(trained.id_to_token(id_)) for id_ in met if id_ != UNKNOWN_ID]
+    return models.WordLevel({word: id_ for id_, word in enumerate(SPECIAL_TOKENS + words)}, unk_token=UNKNOWN)
 
 
 def _normalizers(config: TokenizerConfig) -> list[Any]:

@@ -10,8 +10,8 @@ starts without any effect; z-score has no ε (a constant row is 0/0; training is
 entropy with logits, given probabilities (`training.loss = "bce-on-probabilities"`).
 
 Mended so that it trains: one update per sentence. The printed loop has one per epoch, by a slip of indentation, and
-ends at the majority class. Changed without a change of meaning: sentences in batches (they may hold one), logits
-before the last softmax, one-hot words in the vocabulary's order instead of that of first appearance.
+ends at the majority class. Changed without a change of meaning: sentences in batches (they may hold one) and logits
+before the last softmax.
 """
 
 from __future__ import annotations

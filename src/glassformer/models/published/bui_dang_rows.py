@@ -7,9 +7,8 @@ Unusual, and kept: softmax where a norm is meant (so β₁, β₂ and b_l cannot
 √T and not √d (the text says √d), no padding mask.
 
 Mended so that it runs: the mask is T×T (the text prints (heads·hidden)², which cannot be added to the scores).
-Changed without a change of meaning: sentences in batches (they may hold one), logits before the last softmax,
-one-hot words in the vocabulary's order instead of that of first appearance. An unknown word is a row of zeros; the
-document's program refuses it.
+Changed without a change of meaning: sentences in batches (they may hold one) and logits before the last softmax. An
+unknown word is a row of zeros; the document's program refuses it.
 """
 
 from __future__ import annotations
