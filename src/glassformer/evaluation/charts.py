@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from glassformer.evaluation.result import Contestant, Reliability
+from glassformer.evaluation.result import Contestant, Estimate, Reliability
 from glassformer.evaluation.verdict import share
 
 WIDTH, HEIGHT = 360, 240
@@ -19,6 +19,15 @@ class Series:
     name: str
     style: str
     points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dot:
+    """A number with its interval. `style` is a class of the style sheet: `first` or `second`."""
+
+    name: str
+    estimate: Estimate
+    style: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,31 +93,40 @@ def reliability_chart(before: Reliability, after: Reliability) -> str:
 
 
 def accuracy_chart(contestants: Sequence[Contestant]) -> str:
-    """One dot with its 95% interval for each contestant, on a common scale."""
-    edges = [edge for one in contestants for edge in (one.metrics.accuracy.low, one.metrics.accuracy.high)]
-    x = axis("accuracy with 95% interval", [max(0.0, min(edges)), min(1.0, max(edges))])
-    line_height, top = 40, 6
-    bottom = top + line_height * len(contestants)
+    """One dot with its 95% interval for each contestant, the last of them being ours."""
+    ours = len(contestants) - 1
+    dots = [
+        Dot(name=one.name, estimate=one.metrics.accuracy, style="first" if i == ours else "second")
+        for i, one in enumerate(contestants)
+    ]
+    return interval_chart("Accuracy of each contestant", "accuracy with 95% interval", dots)
+
+
+def interval_chart(title: str, label: str, dots: Sequence[Dot], *, mark: float | None = None) -> str:
+    """One line for each dot with its interval, on a common scale; `mark` is a vertical line at a value."""
+    edges = [edge for one in dots for edge in (one.estimate.low, one.estimate.high)]
+    x = axis(label, edges if mark is None else [*edges, mark])
+    line_height, top = 36, 6
+    bottom = top + line_height * len(dots)
     parts = []
     for tick in x.ticks:
         at = _x(tick, x)
         parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
         parts.append(f'<text class="middle" x="{at:.1f}" y="{bottom + 16}">{_number(tick)}</text>')
-    for i, one in enumerate(contestants):
+    if mark is not None:
+        at = _x(mark, x)
+        parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
+    for i, one in enumerate(dots):
         y = top + line_height * i
-        estimate, style = one.metrics.accuracy, "first" if i == len(contestants) - 1 else "second"
-        low, at, high = (_x(value, x) for value in (estimate.low, estimate.value, estimate.high))
-        side = ' class="end"' if at > WIDTH / 2 else ""
-        parts.append(f'<text x="{high if side else low:.1f}" y="{y + 14}"{side}>{escape(one.name)}</text>')
-        parts.append(f'<line class="{style} whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y + 26}" y2="{y + 26}"/>')
-        parts.append(f'<circle class="{style}" cx="{at:.1f}" cy="{y + 26}" r="5"/>')
-    parts.append(f'<text class="middle" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{bottom + 34}">{x.label}</text>')
+        low, at, high = (_x(value, x) for value in (one.estimate.low, one.estimate.value, one.estimate.high))
+        parts.append(f'<text x="{LEFT}" y="{y + 13}">{escape(one.name)}</text>')
+        parts.append(f'<line class="{one.style} whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y + 24}" y2="{y + 24}"/>')
+        parts.append(f'<circle class="{one.style}" cx="{at:.1f}" cy="{y + 24}" r="5"/>')
+    parts.append(f'<text class="middle" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{bottom + 34}">{escape(label)}</text>')
     spoken = "; ".join(
-        f"{one.name} {one.metrics.accuracy.value:.3f} "
-        f"({one.metrics.accuracy.low:.3f} to {one.metrics.accuracy.high:.3f})"
-        for one in contestants
+        f"{one.name} {one.estimate.value:.3f} ({one.estimate.low:.3f} to {one.estimate.high:.3f})" for one in dots
     )
-    return _svg("Accuracy of each contestant", spoken, parts, height=bottom + 42)
+    return _svg(title, spoken, parts, height=bottom + 42)
 
 
 def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:

@@ -1,0 +1,187 @@
+"""`glassformer compare-designs`: several designs on the same data, with the same budget and several seeds."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from glassformer.cli.output import command_line, duration, human_count, print_json, say
+
+if TYPE_CHECKING:
+    from glassformer.evaluation.designs.result import DesignComparison
+    from glassformer.evaluation.designs.runs import DesignRun
+
+
+def compare_designs(
+    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    vary: Annotated[
+        list[str],
+        typer.Option(metavar="<key=value,value>", help="A key of the recipe and its values; may be repeated."),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for results.json, report.html and the runs; picks up what is there.")
+    ],
+    seeds: Annotated[int, typer.Option(help="Seeds per design.")] = 5,
+    steps: Annotated[int | None, typer.Option(help="Steps per run (1000 where nothing is said).")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Seconds of training per run, instead of steps.")] = None,
+    test: Annotated[str | None, typer.Option(help="Measure on this table, not on a fifth of the rows.")] = None,
+    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
+    multilabel: Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
+    preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Train every combination of some values with several seeds; say which differences are beyond noise."""
+    from glassformer.evaluation.compare_designs import RUNS_FOLDER, prepare_folder
+    from glassformer.evaluation.compare_designs import compare_designs as compare
+    from glassformer.evaluation.designs.plan import plan_designs
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.loop import InterruptedTraining
+    from glassformer.training.recipe import parse_overrides
+    from glassformer.training.sources import SourceConfig, read_like_training, read_sources
+
+    overrides = parse_overrides(set_ or [])
+    plan = plan_designs(
+        vary, seeds=seeds, recipe=recipe, preset=preset, overrides=overrides, steps=steps, seconds=seconds
+    )
+    target = choose_device(device)
+    prepare_folder(out)
+    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
+    sources = read_sources(source, plan.designs[0].recipe.validation, data_dir)
+    measured = None
+    if test is not None:
+        measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None)
+        say(f"note: a design chosen by {test} needs other rows for a fair final figure")
+    with _Live(f"{len(plan.designs)} designs × {seeds} seeds, {plan.budget} each") as view:
+        try:
+            found = compare(plan, sources, out, test=measured, device=target, command=command_line(), watcher=view)
+        except (InterruptedTraining, KeyboardInterrupt) as error:
+            done = len(list((out / RUNS_FOLDER).glob("*.json")))
+            say(f"stopped; {human_count(done)} finished runs are kept in {out}. Go on with:\n  {command_line()}")
+            raise typer.Exit(1) from error
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        _show(found)
+        print(f"\nreport: {out / 'report.html'}    figures: {out / 'results.json'}")
+    for note in found.notes:
+        say(f"note: {note}")
+
+
+class _Live:
+    """A bar over the runs with the time that is left, on standard error; without a terminal a line per run."""
+
+    def __init__(self, title: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._title = title
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._progress = Progress(
+            TextColumn("{task.fields[count]}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[doing]}"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._progress.add_task("", count="", doing="")
+        self._runs = self._done = self._before = 0
+        self._began = 0.0
+        self._doing = ""
+        self._said: set[str] = set()
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
+        self._runs, self._done, self._before, self._began = runs, done, done, time.perf_counter()
+        kept = f", {human_count(done)} of them kept from before" if done else ""
+        rest = "" if seconds is None or done == runs else f"; about {duration(seconds)} of training to go"
+        self._console.print(f"{self._title}: {human_count(runs)} runs{kept}{rest}")
+
+    def on_run(self, design: str, seed: int) -> None:
+        self._doing = f"{design}, seed {seed}"
+        self.on_share(0.0)
+
+    def on_share(self, share: float) -> None:
+        left = self._left(share)
+        self._progress.update(
+            self._task,
+            total=self._runs,
+            completed=self._done + share,
+            count=f"{self._done}/{self._runs}",
+            doing=self._doing if left is None else f"{duration(left)} left  {self._doing}",
+        )
+
+    def on_done(self, run: DesignRun) -> None:
+        self._done += 1
+        left = self._left(0.0)
+        self._console.print(
+            f"{self._done}/{self._runs} {run.design}, seed {run.seed}: accuracy {run.accuracy:.4f}"
+            f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}; {duration(left or 0.0)} left"
+        )
+
+    def on_message(self, text: str) -> None:
+        """Said once, as every run would say it again."""
+        if text not in self._said:
+            self._said.add(text)
+            self._console.print(text)
+
+    def _left(self, share: float) -> float | None:
+        """Seconds to go, by the runs of this session; None before a tenth of the first is done."""
+        here = self._done + share - self._before
+        if here < 0.1:
+            return None
+        return (time.perf_counter() - self._began) / here * (self._runs - self._done - share)
+
+
+def _show(found: DesignComparison) -> None:
+    """The table of designs, then what each key does."""
+    from glassformer.evaluation.report import seconds
+
+    data = found.data
+    print(f"{data.source}: measured on {data.measured_on}, {human_count(data.measured_rows)} per run\n")
+    heads = ("design", "accuracy", "95% interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s")
+    lines = [heads]
+    for one in found.designs:
+        behind = one.behind_best
+        lines.append(
+            (
+                one.name + (f" ({one.diverged} diverged)" if one.diverged else ""),
+                f"{one.accuracy.value:.4f}",
+                f"{one.accuracy.low:.4f}-{one.accuracy.high:.4f}",
+                f"{one.spread:.4f}",
+                "" if behind is None else f"{behind.difference.value:.4f}",
+                "" if behind is None else f"{behind.holm_p:.3f}",
+                human_count(one.parameters),
+                seconds(one.seconds),
+                f"{one.tokens_per_second:,.0f}",
+            )
+        )
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        cells = [line[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        print("  ".join(cells).rstrip())
+    print(f"\n{found.verdict}")
+    for key in found.keys:
+        print(f"{key.key}: {key.verdict}")
+    print(f"Intervals cover {found.covers}; p is Holm-corrected.")

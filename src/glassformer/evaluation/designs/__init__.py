@@ -1,0 +1,1 @@
+"""The parts of a comparison of designs. Start at `evaluation/compare_designs.py`."""

@@ -1,0 +1,198 @@
+"""What a few seeds can show about designs: intervals and tests that respect what the runs share."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import stats
+
+from glassformer.evaluation.intervals import LEVEL
+from glassformer.evaluation.result import Estimate, Record
+from glassformer.evaluation.verdict import SIGNIFICANCE, p_value, share, signed
+
+
+class ValueEffect(Record):
+    """One value of a varied key: its mean accuracy over all designs that have it. `effect` is how far that lies from
+    the mean of all values of the key."""
+
+    value: str
+    accuracy: Estimate
+    effect: Estimate
+
+
+class Difference(Record):
+    """`better` − `worse`, by their means. `p` is of the paired t-test, `holm_p` the same after Holm's correction."""
+
+    better: str
+    worse: str
+    difference: Estimate
+    p: float
+    holm_p: float
+    beyond_noise: bool
+
+
+class KeyEffect(Record):
+    """A varied key: each of its values, and every pair of them."""
+
+    key: str
+    values: tuple[ValueEffect, ...]
+    differences: tuple[Difference, ...]
+    verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A mean with its standard error and degrees of freedom."""
+
+    value: float
+    error: float
+    freedom: float
+
+    def interval(self, *, low: float = -math.inf, high: float = math.inf) -> Estimate:
+        """The 95% t interval, cut to what is possible."""
+        reach = float(stats.t.ppf((1 + LEVEL) / 2, self.freedom)) * self.error
+        return Estimate(value=self.value, low=max(low, self.value - reach), high=min(high, self.value + reach))
+
+    @property
+    def p(self) -> float:
+        """Two-sided, of the true value being zero."""
+        return float(2 * stats.t.sf(abs(self.value) / self.error, self.freedom))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes:
+    """What every design answered with every seed; all designs of a seed answered the same rows.
+
+    Attributes:
+        answers: right (1) or wrong (0), (designs, rows) for each seed.
+        same_rows: whether all seeds answered the same rows; else each has rows of its own.
+        overlap: measured rows / rows learned from, for seeds with rows of their own.
+    """
+
+    answers: tuple[Int[np.ndarray, "designs rows"], ...]
+    same_rows: bool
+    overlap: float
+
+    def judge(self, values: Sequence[Float[np.ndarray, " rows"]]) -> Judged:
+        """The mean of a combination of designs, row by row for each seed, with the error that the runs let us see.
+
+        With rows of its own for each seed, the spread over seeds holds the chance of seeds and of rows. As the training
+        rows of two seeds overlap, their results are not independent; the variance s²/n is widened to s²(1/n + overlap)
+        (Nadeau & Bengio 2003, §3).
+
+        With the same rows for all, seeds and rows are two crossed random factors: the variance of the mean is that over
+        seeds plus that over rows, less the residual that both contain; its degrees of freedom by Satterthwaite (1946).
+
+        A few seeds may agree by chance: their spread is never taken for less than what the rows alone give rise to, nor
+        for less than one row.
+        """
+        seeds, rows = len(values), min(map(len, values))
+        by_seed = np.array([one.mean() for one in values])
+        mean, between = float(by_seed.mean()), float(by_seed.var(ddof=1))
+        if not self.same_rows:
+            within = float(np.mean([one.var(ddof=1) / len(one) for one in values]))
+            variance = max(between, within, 1 / rows**2) * (1 / seeds + self.overlap)
+            return Judged(value=mean, error=math.sqrt(variance), freedom=seeds - 1)
+        table = np.stack(values)
+        by_row = table.mean(axis=0)
+        freedoms = (seeds - 1, rows - 1, (seeds - 1) * (rows - 1))
+        residual = float(((table - by_seed[:, None] - by_row + mean) ** 2).sum()) / freedoms[2]
+        parts = (
+            max(between, residual / rows, 1 / rows**2) / seeds,
+            float(by_row.var(ddof=1)) / rows,
+            residual / table.size,
+        )
+        variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
+        freedom = variance**2 / sum(part**2 / count for part, count in zip(parts, freedoms, strict=True))
+        return Judged(value=mean, error=math.sqrt(variance), freedom=freedom)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values that hold for all tests together (Holm 1979): the i-th smallest of m times m − i + 1, never falling."""
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
+        adjusted[index] = largest
+    return adjusted
+
+
+def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -> tuple[KeyEffect, ...]:
+    """The effect of each value of each key, averaged over the values of all other keys.
+
+    Args:
+        keys: each key with the names of its values; the designs are all combinations, the last key varying fastest.
+
+    One correction spans the differences of all keys.
+    """
+    sizes = [len(values) for _, values in keys]
+    grids = [one.reshape(*sizes, one.shape[1]) for one in outcomes.answers]
+    marginals = [
+        [grid.mean(axis=tuple(other for other in range(len(keys)) if other != number)) for grid in grids]
+        for number in range(len(keys))
+    ]
+    found = [differences(outcomes, marginal, values) for marginal, (_, values) in zip(marginals, keys, strict=True)]
+    corrected = iter(corrected_together([one for of_key in found for one in of_key]))
+    effects = []
+    for (key, values), marginal, of_key in zip(keys, marginals, found, strict=True):
+        pairs = tuple(itertools.islice(corrected, len(of_key)))
+        effects.append(
+            KeyEffect(
+                key=key,
+                values=tuple(
+                    ValueEffect(
+                        value=value,
+                        accuracy=outcomes.judge([one[i] for one in marginal]).interval(low=0, high=1),
+                        effect=outcomes.judge([one[i] - one.mean(axis=0) for one in marginal]).interval(),
+                    )
+                    for i, value in enumerate(values)
+                ),
+                differences=pairs,
+                verdict=_verdict(pairs),
+            )
+        )
+    return tuple(effects)
+
+
+def differences(
+    outcomes: Outcomes, answers: Sequence[Float[np.ndarray, "entries rows"]], names: Sequence[str]
+) -> list[Difference]:
+    """Every pair of entries, paired by seed and row, not corrected yet."""
+    found = []
+    for i, j in itertools.combinations(range(len(names)), 2):
+        if sum(float(one[i].mean()) for one in answers) < sum(float(one[j].mean()) for one in answers):
+            i, j = j, i
+        judged = outcomes.judge([one[i] - one[j] for one in answers])
+        p = judged.p
+        found.append(
+            Difference(better=names[i], worse=names[j], difference=judged.interval(), p=p, holm_p=p, beyond_noise=False)
+        )
+    return found
+
+
+def corrected_together(found: Sequence[Difference]) -> list[Difference]:
+    """The same differences as one family of tests."""
+    return [
+        one.model_copy(update={"holm_p": p, "beyond_noise": p < SIGNIFICANCE})
+        for one, p in zip(found, holm([one.p for one in found]), strict=True)
+    ]
+
+
+def _verdict(found: Sequence[Difference]) -> str:
+    shown = [one for one in found if one.beyond_noise]
+    if shown:
+        return "; ".join(
+            f"{one.better} is better than {one.worse} by {share(one.difference.value)} "
+            f"({share(one.difference.low)} to {share(one.difference.high)}, {p_value(one.holm_p)})"
+            for one in shown
+        )
+    largest = max(found, key=lambda one: one.difference.value)
+    low, high = signed(largest.difference.low), signed(largest.difference.high)
+    return (
+        f"no difference that these runs can show; the largest, {largest.better} over {largest.worse}, is "
+        f"{signed(largest.difference.value)} ({low} to {high}, {p_value(largest.holm_p)})"
+    )

@@ -1,0 +1,164 @@
+"""The page of a comparison of designs: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from glassformer.data.files import written_aside
+from glassformer.evaluation.charts import Dot, interval_chart
+from glassformer.evaluation.designs.effects import KeyEffect
+from glassformer.evaluation.designs.result import DesignComparison, DesignSummary
+from glassformer.evaluation.report import seconds
+from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.verdict import p_value, share, signed
+
+Cells = Sequence[str]
+
+
+def write_page(path: Path, found: DesignComparison) -> None:
+    """Write the page: self-contained, in the reader's light or dark scheme, written aside and renamed."""
+    with written_aside(path) as aside:
+        aside.write_text(render(found), encoding="utf-8")
+
+
+def render(found: DesignComparison) -> str:
+    """The page as a string of HTML; all that came from the user is escaped."""
+    sections = {
+        "keys": ("What each choice does", "".join(_key(one) for one in found.keys)),
+        "designs": ("The designs", _designs(found)),
+        "notes": (
+            "Notes",
+            f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in found.notes)}</ul>" if found.notes else "",
+        ),
+        "method": ("How this was measured", _method(found)),
+    }
+    shown = {key: (title, body) for key, (title, body) in sections.items() if body}
+    links = "".join(f'<a href="#{key}">{title}</a>' for key, (title, _) in shown.items())
+    body = "".join(f'<section id="{key}"><h2>{title}</h2>{body}</section>' for key, (title, body) in shown.items())
+    css = files("glassformer.evaluation").joinpath("report.css").read_text(encoding="utf-8")
+    title = escape(f"{', '.join(found.varied)} on {found.data.source}")
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · glassformer designs</title>'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{css}</style></head><body><header><h1>{title}</h1>"
+        f'<p class="soft">{len(found.designs)} designs, {len(found.seeds)} seeds each, {escape(found.budget)} per run'
+        f'</p></header><main><section id="headline"><p class="verdict">{escape(found.verdict)}</p></section>'
+        f'<nav aria-label="Sections">{links}</nav>{body}</main>'
+        f"<footer><p>glassformer · {escape(found.created)}</p></footer></body></html>\n"
+    )
+
+
+def _key(key: KeyEffect) -> str:
+    """A chart of the values' effects, the verdict in words, and every pair."""
+    dots = [Dot(name=one.value, estimate=one.effect, style="first") for one in key.values]
+    chart = interval_chart(f"Effect of {key.key}", "accuracy, less the mean of these values", dots, mark=0)
+    values = [
+        (escape(one.value), [_with_interval(one.accuracy, share), _with_interval(one.effect, signed)])
+        for one in key.values
+    ]
+    pairs = [
+        (
+            f"{escape(one.better)} over {escape(one.worse)}",
+            [
+                _with_interval(one.difference, signed),
+                p_value(one.p).removeprefix("p ").removeprefix("= "),
+                p_value(one.holm_p).removeprefix("p ").removeprefix("= "),
+                "yes" if one.beyond_noise else "no",
+            ],
+        )
+        for one in key.differences
+    ]
+    return (
+        f'<h3>{escape(key.key)}</h3><p>{escape(_sentence(key.verdict))}</p><div class="pair"><figure>{chart}</figure>'
+        f"{_table('Mean over all designs with the value.', ('value', 'accuracy', 'effect'), values)}</div>"
+        f"{_table('Every pair.', ('', 'difference', 'p', 'p, Holm', 'beyond noise'), pairs)}"
+    )
+
+
+def _designs(found: DesignComparison) -> str:
+    dots = [
+        Dot(name=one.name, estimate=one.accuracy, style="first" if one.name == found.best else "second")
+        for one in found.designs
+    ]
+    head = ("design", "accuracy", "behind the best", "spread", "parameters", "seconds", "tokens/s")
+    rows = [(escape(one.name), _design_cells(one)) for one in found.designs]
+    chart = interval_chart("Accuracy of each design", "mean accuracy with 95% interval", dots)
+    intervals = (
+        "Designs share seeds and rows, so their intervals may overlap where their difference is beyond noise: the "
+        "column “behind the best” is paired, and says which are."
+    )
+    return (
+        f'<p class="soft">Named by their values of {escape(", ".join(found.varied))}. {intervals}</p>'
+        f'<figure class="single">{chart}</figure>'
+        + _table("The highest mean first; spread is the standard deviation over seeds.", head, rows)
+    )
+
+
+def _design_cells(one: DesignSummary) -> Cells:
+    behind = one.behind_best
+    return [
+        _with_interval(one.accuracy, share),
+        "–"
+        if behind is None
+        else f"{share(behind.difference.value)}<small>{p_value(behind.holm_p)}"
+        f"{', beyond noise' if behind.beyond_noise else ''}</small>",
+        share(one.spread),
+        f"{one.parameters:,}",
+        seconds(one.seconds),
+        f"{one.tokens_per_second:,.0f}" + (f"<small>{one.diverged} diverged</small>" if one.diverged else ""),
+    ]
+
+
+def _method(found: DesignComparison) -> str:
+    data, machine = found.data, found.machine
+    facts = {
+        "data": f"{data.source}, {data.rows:,} rows",
+        "fingerprint": data.sha256,
+        "measured on": f"{data.measured_on}: {data.measured_rows:,} rows per run",
+        "budget": f"{found.budget} per run, the learning rate's schedule stretched over it",
+        "seeds": ", ".join(map(str, found.seeds)),
+        "command": found.command,
+        "versions": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
+        "machine": f"{found.device}, {found.threads} threads; {machine.cores} cores, {machine.architecture}, "
+        f"{machine.system}, Python {machine.python}",
+    }
+    coded = ("fingerprint", "command")
+    listed = "".join(
+        f"<dt>{name}</dt><dd>{f'<code>{escape(value)}</code>' if name in coded else escape(value)}</dd>"
+        for name, value in facts.items()
+        if value
+    )
+    return (
+        f'<dl class="facts">{listed}</dl><p class="soft">Every run trains for the whole budget and keeps the weights '
+        "of the epoch with the lowest validation loss; without validation rows, the last. The validation rows are part "
+        "of the rows to learn from, and the measured rows have no part in the choice.</p>"
+        f'<p class="soft">Intervals hold 95% each and cover {escape(found.covers)}. Differences are paired: all '
+        "designs of a seed learn from the same rows and answer the same rows. The p-values are of t-tests; Holm’s "
+        "correction spans the pairs of all varied keys, and by itself the pairs of all designs. A difference is beyond "
+        "noise where the corrected p is below .05. An effect is a mean over the other keys’ values: a value may do "
+        "well with some of them and badly with others, which the designs show and no test here does.</p>"
+    )
+
+
+def _table(caption: str, head: Iterable[str], rows: Iterable[tuple[str, Cells]]) -> str:
+    """A table whose cells are HTML already; a wide one scrolls by itself, not the page."""
+    top = "".join(f'<th scope="col">{name}</th>' for name in head)
+    lines = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, rest in rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0"><table><caption>{caption}</caption><thead><tr>{top}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _with_interval(estimate: Estimate, show: Callable[[float], str]) -> str:
+    return f"{show(estimate.value)}<small>{show(estimate.low)} to {show(estimate.high)}</small>"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
