@@ -44,13 +44,13 @@ def test_the_film_is_a_group(tmp_path: Path) -> None:
 
 
 def test_a_smaller_file_stands_in_and_says_so(tmp_path: Path) -> None:
-    lay_out(tmp_path, "sentiment140", random=frame_of(8), manual359=frame_of(2))
+    lay_out(tmp_path, "sentiment140", random=frame_of(8), manual359=frame_of(9)[8:])
     assert (
         resolve("sentiment140", "train", tmp_path).notes[1]
         == "read from random.parquet, 8 rows, as train.parquet is not there"
     )
-    frame_of(10).write_parquet(tmp_path / "sentiment140" / "train.parquet")
-    assert resolve("sentiment140", "train", tmp_path).frame.height == 10
+    frame_of(11).write_parquet(tmp_path / "sentiment140" / "train.parquet")
+    assert resolve("sentiment140", "train", tmp_path).frame.height == 10  # without the text that is tested on
     assert len(resolve("sentiment140", "test", tmp_path).notes) == 1
 
 

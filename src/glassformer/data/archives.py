@@ -8,6 +8,7 @@ import csv
 import hashlib
 import http.client
 import io
+import itertools
 import json
 import re
 import tarfile
@@ -24,6 +25,7 @@ from glassformer.data.rows import read_batches
 from glassformer.errors import GlassformerError
 
 CHUNK = 2**18  # bytes
+TWEETS_PER_PART = 2**16  # held as Python strings at one time
 ZHOU_ROWS = "5528c551f2387b421d83d619689c898a324212023e7ae1e6a31df6ecb2c284d0"  # SHA-256 of both splits as JSON
 IMDB_LABELS = {"neg": 0, "pos": 1, "unsup": -1}
 IMDB_REVIEW = re.compile(r"aclImdb/(?P<split>train|test)/(?P<kind>neg|pos|unsup)/(?P<number>\d+)_(?P<rating>\d+)\.txt")
@@ -124,7 +126,10 @@ def unpack_imdb(source: Path, folder: Path) -> None:
 
 
 def unpack_sentiment140(source: Path, folder: Path) -> None:
-    """Two CSV files without a header: polarity (0, 2, 4), id, date, query, user, text; in Latin-1."""
+    """Two CSV files without a header: polarity (0, 2, 4), id, date, query, user, text; in Latin-1.
+
+    All rows are kept, also repeated tweets and those with both labels; they are seen to when the table is split.
+    """
     with zipfile.ZipFile(source) as archive:
         with archive.open("training.1600000.processed.noemoticon.csv") as file:
             train = _tweets(file).select("text", "label", "tweet_id", "date")
@@ -137,12 +142,12 @@ def unpack_sentiment140(source: Path, folder: Path) -> None:
 
 def _tweets(file: IO[bytes]) -> pl.DataFrame:
     lines: Iterable[str] = io.TextIOWrapper(file, encoding="latin-1", newline="")
-    names = ("polarity", "tweet_id", "date", "query", "user", "text")
-    columns: tuple[list[str], ...] = tuple([] for _ in names)
-    for row in csv.reader(lines, strict=True):
-        for column, value in zip(columns, row, strict=True):
-            column.append(value)
-    frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
+    rows = csv.reader(lines, strict=True)
+    parts = []
+    while part := list(itertools.islice(rows, TWEETS_PER_PART)):
+        columns = zip(("polarity", "tweet_id", "date", "query", "user", "text"), zip(*part, strict=True), strict=True)
+        parts.append(pl.DataFrame([pl.Series(name, values, pl.String) for name, values in columns]))
+    frame = pl.concat(parts)
     return frame.with_columns(
         pl.col("polarity", "tweet_id").cast(pl.Int64),
         pl.col("polarity").replace_strict({"0": 0, "2": -1, "4": 1}, return_dtype=pl.Int64).alias("label"),

@@ -4,13 +4,14 @@ import difflib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from glassformer.data import archives, polarity
+from glassformer.data import archives, polarity, sentiment140
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 
@@ -41,6 +42,9 @@ class KnownDataset:
     """What to do where nobody but the user may fetch it."""
     unpack: Callable[[Path, Path], None] | None = None
     """Reads what was downloaded, writes the files."""
+    training_rows: Callable[[Path, Callable[[Path], Table], Path | None], Table] | None = None
+    """Reads the training rows from the file that is there (and others beside it), where not simply all of its rows are
+    meant; is also given the reader to use, and the file of the test rows where that is there."""
 
 
 _DATASETS = (
@@ -110,10 +114,11 @@ _DATASETS = (
         "Stanford, 2009",
         splits="1,600,000 training rows; 359 test rows (the 498 labelled by hand without the neutral ones)",
         label_names=NEGATIVE_POSITIVE,
-        files={"train": ("train.parquet", "random.parquet"), "test": ("manual359.parquet",)},
+        files={"train": (sentiment140.WHOLE, sentiment140.SAMPLE), "test": ("manual359.parquet",)},
         source_url="http://cs.stanford.edu/people/alecmgo/trainingandtestdata.zip",
         checksum="sha256:004a3772c8a7ff9bbfeb875880f47f0679d93fc63e5cf9cff72d54a8a6162e57",
         unpack=archives.unpack_sentiment140,
+        training_rows=sentiment140.training_rows,
     ),
 )
 KNOWN: dict[str, KnownDataset] = {dataset.name: dataset for dataset in _DATASETS}
@@ -148,16 +153,17 @@ def resolve(
             f"The {split} rows of {source} are not in {folders}. Get them: glassformer data get {source}. "
             f"Or name the folder that holds {source}/{known.files[split][0]} with --data-dir or GLASSFORMER_DATA."
         )
-    table = read_table(path, text=text or "text", label=label or "label", group=group, multilabel=multilabel)
+    read = partial(read_table, text=text or "text", label=label or "label", group=group, multilabel=multilabel)
+    if known.training_rows is not None and split == "train":
+        table = known.training_rows(path, read, find(source, "test", data_dir))
+    else:
+        table = read(path)
     frame = table.frame
-    notes = [f"{source}: {known.splits}"]
-    if path.name != known.files[split][0]:
-        notes.append(f"read from {path.name}, {frame.height} rows, as {known.files[split][0]} is not there")
     if label is None and multilabel is None:
         frame = frame.with_columns(pl.col("label").replace(known.label_names))
     if known.files["train"] == known.files["test"]:  # one published file, of which a part is the test
         frame = _tenth(frame, split)
-    return replace(table, frame=frame, source=source, notes=(*table.notes, *notes))
+    return replace(table, frame=frame, source=source, notes=(f"{source}: {known.splits}", *table.notes))
 
 
 def data_folders(data_dir: Path | None = None) -> tuple[Path, ...]:

@@ -1,0 +1,106 @@
+"""Which tweets of Sentiment140 are trained on: those whose date does not tell their label.
+
+The published file holds 800,000 tweets of each class, each class in the order of its dates. Of the parts of it that are
+passed on, some are its first and its last rows: negative tweets of April, positive ones of June, so that a model can
+learn the month instead. The whole file has a share of the same fault: its positive tweets end on 16 June 2009, its
+negative ones nine days later.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from glassformer.data.table import Dropped, Table, text_keys
+
+WHOLE, SAMPLE, PARTS = "train.parquet", "random.parquet", "headtail.parquet"
+SAME_DAYS = "sentinel_head"
+"""The value of column `source` in PARTS for rows from the beginning of both classes' blocks."""
+
+
+def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) -> Table:
+    """The rows of WHOLE; or, where only SAMPLE is there, its rows of the days of both classes, and SAME_DAYS of PARTS.
+
+    The rows of PARTS are numbered on from those of SAMPLE. Texts of the test rows are left out.
+    """
+    table = read(path)
+    if path.name == WHOLE:
+        table = _with_warning(table, path)
+    else:
+        table = _of_the_same_days(table, path)
+        if (parts := path.with_name(PARTS)).is_file():
+            table = _and_parts(table, read(parts), parts, first_row=_height(path))
+    return table if test is None else _without_texts(table, pl.read_parquet(test, columns=["text"])["text"])
+
+
+def _days_of_both(path: Path) -> tuple[pl.Series, str] | None:
+    """For each row, whether its date is from the time of both classes (null without a date), and the last day of that.
+
+    None where the file does not say.
+    """
+    if not {"date", "label"} <= pl.read_parquet_schema(path).keys():
+        return None
+    # "Mon Apr 06 22:19:45 PDT 2009": all are of one time zone, which polars cannot read by its name.
+    when = pl.col("date").str.replace(r" [A-Z]{3,4} ", " ").str.to_datetime("%a %b %d %H:%M:%S %Y", strict=False)
+    tweets = pl.scan_parquet(path, glob=False).select("label", when=when).collect()
+    spans = tweets.drop_nulls().group_by("label").agg(first=pl.col("when").min(), last=pl.col("when").max())
+    if spans.height < 2:
+        return None
+    first, last = spans.select(pl.col("first").max(), pl.col("last").min()).row(0)
+    return tweets["when"].is_between(first, last), f"{last.day} {last:%B %Y}"
+
+
+def _with_warning(table: Table, path: Path) -> Table:
+    days = _days_of_both(path)
+    if days is None or not (outside := int((~days[0]).sum())):
+        return table
+    note = (
+        f"{outside:,} of its {len(days[0]):,} tweets are from a time of which there are only tweets of one class, "
+        f"most of them later than {days[1]}: what is said of those days tells the label, in held-out rows too"
+    )
+    return replace(table, notes=(*table.notes, note))
+
+
+def _of_the_same_days(table: Table, path: Path) -> Table:
+    days = _days_of_both(path)
+    if days is None:
+        note = f"read from {path.name}, {table.frame.height:,} rows, as {WHOLE} is not there"
+        return replace(table, notes=(*table.notes, note))
+    fits = days[0][table.frame["row"] - 1]
+    out = {"no date, so no tweet": fits.is_null(), "from a time of which there are only tweets of one class": ~fits}
+    dropped = [
+        Dropped(reason=reason, rows=table.frame.filter(mask)["row"].to_list())
+        for reason, mask in out.items()
+        if mask.any()
+    ]
+    kept = table.frame.filter(fits)
+    note = (
+        f"read from {path.name}, as {WHOLE} is not there: {kept.height:,} of its {len(days[0]):,} rows, those until "
+        f"{days[1]}; of later days there are only tweets of one class, so that the date would tell the label"
+    )
+    return replace(table, frame=kept, dropped=(*table.dropped, *dropped), notes=(*table.notes, note))
+
+
+def _and_parts(table: Table, parts: Table, path: Path, *, first_row: int) -> Table:
+    source = pl.read_parquet(path, columns=["source"])["source"]
+    chosen = parts.frame.filter((source == SAME_DAYS)[parts.frame["row"] - 1])
+    chosen = chosen.with_columns((pl.col("row") + first_row).cast(pl.UInt32))
+    note = (
+        f"and {chosen.height:,} of the {len(source):,} rows of {path.name}, those from the first days of both classes "
+        f"({SAME_DAYS}); the others are the first negative and the last positive tweets, told apart by their date, and "
+        f"are not trained on"
+    )
+    return replace(table, frame=pl.concat([table.frame, chosen]), notes=(*table.notes, note))
+
+
+def _without_texts(table: Table, texts: pl.Series) -> Table:
+    shared = text_keys(table.frame["text"]).is_in(text_keys(texts).unique().implode())
+    if not shared.any():
+        return table
+    dropped = Dropped(reason="duplicate of a test text", rows=table.frame.filter(shared)["row"].to_list())
+    return replace(table, frame=table.frame.filter(~shared), dropped=(*table.dropped, dropped))
+
+
+def _height(path: Path) -> int:
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
