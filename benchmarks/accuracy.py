@@ -54,14 +54,14 @@ def main() -> None:
     options = parser.parse_args()
     name = f"{options.data}-{options.folds}-fold" if options.folds else options.data
     name += f"-{options.recipe}" if options.recipe else ""
-    commit = _commit()  # of the code that runs, not of what is committed meanwhile
+    at = commit()  # of the code that runs, not of what is committed meanwhile
     runs = []
     for number, (train, test, seed) in enumerate(_splits(options.data, options.seeds, options.folds)):
         recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
         folder = options.work / f"{name}-{number}"
         runs.append(_run(train, test, recipe, folder, "a fold" if options.folds else "test"))
         print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
-    document = _summary(name, runs, load_recipe(options.recipe)) | {"commit": commit}
+    document = _summary(name, runs, load_recipe(options.recipe)) | {"commit": at}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     print(json.dumps({key: document[key] for key in ("accuracy", "baselines", "verdict_of_first_run")}, indent=2))
@@ -108,7 +108,7 @@ def _summary(name: str, runs: list[Evaluation], recipe: Recipe) -> dict[str, Any
         "runs": [_row(run) for run in runs],
         "recipe": recipe.model_dump(mode="json"),
         "model": first.model,
-        "machine": first.machine.model_dump() | {"threads": torch.get_num_threads(), "processor": _processor()},
+        "machine": first.machine.model_dump() | {"threads": torch.get_num_threads(), "processor": processor()},
         "versions": {
             "glassformer": glassformer.__version__,
             "torch": torch.__version__,
@@ -146,12 +146,12 @@ def _row(run: Evaluation) -> dict[str, Any]:
     }
 
 
-def _commit() -> str:
+def commit() -> str:
     done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
-def _processor() -> str:
+def processor() -> str:
     """What the kernel calls the processor, where it says."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

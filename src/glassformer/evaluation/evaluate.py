@@ -1,7 +1,5 @@
 """Put an evaluation together: one model's logits and its baselines' answers on the same labelled rows."""
 
-import os
-import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -100,12 +98,7 @@ def evaluate(
         notes=tuple(notes),
         resamples=resamples,
         seed=seed,
-        machine=Machine(
-            architecture=platform.machine(),
-            system=platform.system(),
-            cores=os.cpu_count() or 1,
-            python=platform.python_version(),
-        ),
+        machine=Machine.here(),
         command=command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

@@ -1,5 +1,9 @@
 """The records an evaluation leaves: frozen, plain, and written to `metrics.json` as they stand."""
 
+import os
+import platform
+from typing import Self
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 
@@ -141,6 +145,16 @@ class Machine(Record):
     system: str
     cores: int
     python: str
+
+    @classmethod
+    def here(cls) -> Self:
+        """The one that this runs on."""
+        return cls(
+            architecture=platform.machine(),
+            system=platform.system(),
+            cores=os.cpu_count() or 1,
+            python=platform.python_version(),
+        )
 
 
 class Evaluation(Record):

@@ -1,0 +1,65 @@
+"""The table of the published systems, written down: every run with its seed, epochs, versions, machine and commit.
+
+    python benchmarks/reproduce.py                          # all of it: many hours
+    python benchmarks/reproduce.py bui-dang-rows --data zhou
+
+Takes systems and --data as `glassformer reproduce` does, keeps its runs in --out and goes on from there, and writes one
+JSON file per line of the table into benchmarks/results/reproduce.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from accuracy import RESULTS, commit, processor
+
+from glassformer.cli.reproduce import LiveTable
+from glassformer.evaluation.reproduce.reproduce import choose, reproduce
+from glassformer.evaluation.reproduce.table import Line, Reproduction, rows
+from glassformer.training.loop import InterruptedTraining
+
+
+def main() -> None:
+    """Run what is asked for, and write a file per line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("systems", nargs="*")
+    parser.add_argument("--data")
+    parser.add_argument("--out", type=Path, default=Path("runs/reproduce"))
+    options = parser.parse_args()
+    stamp = {"commit": commit(), "processor": processor()}
+    command = " ".join(["python", "benchmarks/reproduce.py", *sys.argv[1:]])
+    for entry in choose(options.systems, options.data, first_look=False):
+        with LiveTable() as view:
+            try:
+                found = reproduce([entry], options.out, first_look=False, watcher=view, command=command, stamp=stamp)
+            except InterruptedTraining:
+                sys.exit(f"stopped; what is done is kept in {options.out}")
+        _write(found)
+        for row in rows(found.lines):
+            print(" · ".join(row))
+
+
+def _write(found: Reproduction) -> None:
+    folder = RESULTS / "reproduce"
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in found.lines:
+        one = found.model_copy(update={"lines": (_compact(line),)})
+        file = folder / f"{line.system.replace(' ', '-')}-{line.data}.json"
+        file.write_text(one.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def _compact(line: Line) -> Line:
+    """With the last epoch alone of runs of more than thirty: 201 epochs of 25 seeds fill megabytes and say little."""
+    cells = []
+    for cell in line.cells:
+        runs = [
+            run if len(run.history) <= 30 else run.model_copy(update={"history": run.history[-1:]}) for run in cell.runs
+        ]
+        cells.append(cell.model_copy(update={"runs": tuple(runs)}))
+    return line.model_copy(update={"cells": tuple(cells)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""`glassformer reproduce`: the systems of the source documents, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from glassformer.cli.output import command_line, duration, print_json, say
+
+if TYPE_CHECKING:
+    from glassformer.evaluation.reproduce.runs import SystemRun
+    from glassformer.evaluation.reproduce.systems import VariantName
+    from glassformer.evaluation.reproduce.table import Reproduction
+    from glassformer.training.loop import StepReport
+
+
+def reproduce(
+    systems: Annotated[list[str] | None, typer.Argument(help="Systems by name; all of them if left out.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the runs; what is finished there is kept.")] = Path(
+        "runs/reproduce"
+    ),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: few seeds, few steps, without imdb. It proves little.")
+    ] = False,
+    data: Annotated[str | None, typer.Option(help="Only on this data set.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Run the published systems again: as reported, as printed, done right, and our default."""
+    from glassformer.evaluation.reproduce.reproduce import RESULTS_FILE, TABLE_FILE, choose
+    from glassformer.evaluation.reproduce.reproduce import reproduce as run
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.loop import InterruptedTraining
+
+    entries = choose(systems or [], data, first_look=quick)
+    target = choose_device(device)
+    with LiveTable() as view:
+        try:
+            found = run(
+                entries,
+                out,
+                first_look=quick,
+                watcher=view,
+                data_dir=data_dir,
+                device=target,
+                command=command_line(),
+            )
+        except (InterruptedTraining, KeyboardInterrupt) as error:
+            say(f"stopped; what is done is kept in {out}. Go on with:\n  {command_line()}")
+            raise typer.Exit(1) from error
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        _show(found)
+        print(f"\ntable: {out / TABLE_FILE}    every run: {out / RESULTS_FILE}")
+    for sentence in found.left_out:
+        say(f"left out: {sentence}")
+    if quick:
+        say("a first look only: few steps and seeds; without --quick the figures mean something")
+
+
+class LiveTable:
+    """A bar per system over the training of its runs, on standard error, and a line per finished run."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[doing]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._progress.add_task("", visible=False, doing="")
+        self._done = 0
+        self._said: set[str] = set()
+        self._doing = ""
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def on_line(self, name: str, runs: int) -> None:
+        self._done = 0
+        self._task = self._progress.add_task(name, total=runs, doing="")
+        self._console.print(f"{name}: {runs} runs")
+
+    def on_run(self, variant: VariantName, seed: int) -> Self:
+        self._doing = f"{variant}, seed {seed}"
+        return self
+
+    def on_done(self, run: SystemRun) -> None:
+        self._done += 1
+        self._progress.update(self._task, completed=self._done, doing="")
+        self._console.print(
+            f"  {self._doing}: accuracy {run.accuracy.value:.4f} on {run.test_rows} test rows, "
+            f"trained in {duration(run.training_seconds)}"
+        )
+
+    def on_step(self, report: StepReport) -> None:
+        share = ((report.epoch - 1) + report.step_of_epoch / report.steps_per_epoch) / report.epochs
+        doing = f"{self._doing}, epoch {report.epoch}: loss {report.loss:.3f}"
+        self._progress.update(self._task, completed=self._done + share, doing=doing)
+
+    def on_epoch(self, row: dict[str, float]) -> None: ...
+
+    def on_message(self, text: str) -> None:
+        """Said once, as every run would say it again."""
+        if text not in self._said:
+            self._said.add(text)
+            self._console.print(f"  {text}")
+
+
+def _show(found: Reproduction) -> None:
+    from glassformer.evaluation.reproduce.table import rows
+
+    lines = list(rows(found.lines))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    print()
+    for line in lines:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())

@@ -1,0 +1,85 @@
+"""The table: reported · literal · corrected · our default, with honest spreads."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from glassformer.evaluation.reproduce.runs import SystemRun
+from glassformer.evaluation.reproduce.systems import VARIANTS, VariantName
+from glassformer.evaluation.result import Machine, Record
+
+_HEADINGS = ("system", "data", "reported", "literal", "corrected", "our default")
+
+
+class Cell(Record):
+    """The runs of one variant of one system on one data set."""
+
+    variant: VariantName
+    runs: tuple[SystemRun, ...]
+
+    def accuracies(self) -> list[float]:
+        return [run.accuracy.value for run in self.runs]
+
+    def in_words(self) -> str:
+        """Mean ± sample deviation over seeds; of a single run its value and 95% bootstrap interval over test rows."""
+        values = self.accuracies()
+        if len(values) == 1:
+            one = self.runs[0].accuracy
+            return f"{_short(one.value)} [{_short(one.low)}, {_short(one.high)}]"
+        return f"{_short(statistics.mean(values))} ± {_short(statistics.stdev(values))} ({len(values)} seeds)"
+
+
+class Line(Record):
+    """One system on one data set."""
+
+    system: str
+    data: str
+    reported: str
+    cells: tuple[Cell, ...]
+
+    def cell(self, variant: VariantName) -> Cell | None:
+        return next((cell for cell in self.cells if cell.variant == variant), None)
+
+
+class Reproduction(Record):
+    """Everything that `glassformer reproduce` found: the table, and each run behind it."""
+
+    format: int = 1
+    quick: bool
+    lines: tuple[Line, ...]
+    left_out: tuple[str, ...]
+    """Why a line is missing, one sentence each."""
+    machine: Machine
+    command: str
+    created: str
+
+
+def rows(lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
+    """The table as text, headings first."""
+    yield _HEADINGS
+    for line in lines:
+        cells = (line.cell(variant) for variant in VARIANTS)
+        yield line.system, line.data, line.reported, *("–" if cell is None else cell.in_words() for cell in cells)
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    """The table for a document."""
+    headings, *body = rows(lines)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ("---",) * len(headings), *body])
+
+
+def epoch_table(run: SystemRun) -> str:
+    """A run's epochs as the documents print them: training loss, validation loss and accuracy."""
+    lines = ["| epoch | training loss | validation loss | accuracy |", "| --- | --- | --- | --- |"]
+    for row in run.history:
+        validated = (
+            f"{row['validation_loss']:.6f} | {row['validation_accuracy']:.6f}" if "validation_loss" in row else "– | –"
+        )
+        lines.append(f"| {row['epoch']:.0f} | {row['train_loss']:.6f} | {validated} |")
+    return "\n".join(lines)
+
+
+def _short(value: float) -> str:
+    """Three decimals without the leading zero."""
+    return f"{value:.3f}".removeprefix("0")
