@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from glassformer.data.tokenizers import SPECIAL_TOKENS, TextTokenizer, TokenizerConfig, batched
 from glassformer.errors import GlassformerError, UsageError
 
-KINDS = get_args(TokenizerConfig.model_fields["kind"].annotation)
+KINDS = [kind for kind in get_args(TokenizerConfig.model_fields["kind"].annotation) if kind != "pretrained"]
 MIXED = "Café ﬁne Ünï naïve 你好世界 สวัสดีครับ 😀👍🏽 don't Ⅳ ＡＢＣ e\u0301te\u0301"
 TEXTS = [MIXED, "plain words here, and there.", "good, not bad", "bad, not good; not at all", "so-so words"]
 
@@ -251,3 +251,8 @@ def test_batched_keeps_every_text_in_order() -> None:
     assert list(batched("abcdefg", 3)) == [["a", "b", "c"], ["d", "e", "f"], ["g"]]
     assert list(batched("abcdef", 3)) == [["a", "b", "c"], ["d", "e", "f"]]
     assert list(batched([], 3)) == []
+
+
+def test_one_that_comes_with_weights_is_not_learned() -> None:
+    with pytest.raises(UsageError, match="--init"):
+        TextTokenizer.train(["a text"], TokenizerConfig(kind="pretrained"))

@@ -10,7 +10,8 @@ from glassformer.layers.attention import Kernel, MultiHeadAttention, fused_atten
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
 from glassformer.layers.feedforward import FeedForward, GatedFeedForward, LinearFeedForward
-from glassformer.layers.masks import CausalPattern, FullPattern
+from glassformer.layers.heads import DenseHead
+from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
 from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.pooling import (
     AttentionPooling,
@@ -49,7 +50,9 @@ MASKED = {
     "causal attention, plain": attention(CausalPattern(), plain_attention),
     "block with RMSNorm": block(RMSNorm),
     "block with LayerNorm": block(LayerNorm),
+    "local attention, fused": attention(LocalPattern(1), fused_attention),
     "LayerNorm": LayerNorm(D_MODEL),
+    "LayerNorm without bias": LayerNorm(D_MODEL, bias=False),
     "RMSNorm": RMSNorm(D_MODEL),
     "BatchNorm in training": BatchNorm(D_MODEL),
     "BatchNorm in evaluation": BatchNorm(D_MODEL).eval(),
@@ -102,6 +105,11 @@ def test_layers_that_do_not(layer: nn.Module) -> None:
 
 def test_token_embedding() -> None:
     check(TokenEmbedding(5, D_MODEL), (), torch.tensor([[0, 4, 2], [4, 4, 1]]))
+
+
+def test_dense_head() -> None:
+    pooled = torch.randn(2, D_MODEL, dtype=torch.float64, requires_grad=True)
+    check(DenseHead(D_MODEL, 3, F.tanh, norm=nn.LayerNorm(D_MODEL)), (pooled,))
 
 
 def test_one_hot_embedding_has_nothing_to_learn() -> None:

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.layers.masks import CausalPattern, FullPattern, lengths_to_mask
+from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern, lengths_to_mask
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=5), st.integers(6, 8))
@@ -21,4 +21,11 @@ def test_causal_pattern_hides_the_future_and_padding_but_never_oneself() -> None
     assert CausalPattern()(mask).int().tolist() == [
         [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]],
         [[[1, 0, 0], [0, 1, 0], [0, 1, 1]]],
+    ]
+
+
+def test_local_pattern_reaches_equally_far_to_both_sides_and_never_hides_oneself() -> None:
+    mask = torch.tensor([[True, True, True, False, False]])
+    assert LocalPattern(1)(mask).int().tolist() == [
+        [[[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]]
     ]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from glassformer.layers.attention import MultiHeadAttention, fused_attention, plain_attention
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
-from glassformer.layers.masks import CausalPattern, FullPattern
+from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, RMSNorm, plain_layer_norm, plain_rms_norm
 from glassformer.layers.positions import Rotary
 from glassformer.models.classifier import Classifier
@@ -35,7 +35,7 @@ def assert_same_with_gradients(fast: Tensor, plain: Tensor, inputs: list[Tensor]
 @dtypes
 @modes
 @pytest.mark.parametrize("lengths", [[7, 7, 7], [7, 4, 1]], ids=["all tokens", "padded"])
-@pytest.mark.parametrize("pattern", [FullPattern(), CausalPattern()], ids=["full", "causal"])
+@pytest.mark.parametrize("pattern", [FullPattern(), CausalPattern(), LocalPattern(2)], ids=["full", "causal", "local"])
 @pytest.mark.parametrize("rotation", [nn.Identity(), Rotary(9, 6)], ids=["straight", "rotated"])
 def test_fused_attention(
     dtype: torch.dtype, training: bool, lengths: list[int], pattern: nn.Module, rotation: nn.Module
@@ -69,8 +69,9 @@ def test_classifier_with_either_kernel(dtype: torch.dtype, training: bool) -> No
 
 
 @dtypes
-def test_layer_norm(dtype: torch.dtype) -> None:
-    norm = randomise(LayerNorm(6, eps=1e-3)).to(dtype)
+@pytest.mark.parametrize("bias", [True, False], ids=["with bias", "without bias"])
+def test_layer_norm(dtype: torch.dtype, bias: bool) -> None:
+    norm = randomise(LayerNorm(6, eps=1e-3, bias=bias)).to(dtype)
     hidden = torch.randn(2, 4, 6, dtype=dtype, requires_grad=True)
 
     fast, plain = norm(hidden, right_padded([4, 3])), plain_layer_norm(hidden, norm.weight, norm.bias, norm.eps)

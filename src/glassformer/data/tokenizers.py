@@ -46,7 +46,7 @@ class TokenizerConfig(BaseModel):
     normalization: Literal["none", "nfc", "nfkc"] = "nfkc"
     """Unicode normal form: NFC joins letters and accents, NFKC also folds full-width and ligature forms."""
     numbering: Literal["frequency", "appearance"] = "frequency"
-    """Which words come first: the most frequent ones, or those met first (for `word`, where a design reads the order)."""
+    """Which words come first: the most frequent, or those met first (for `word`, where a design reads the order)."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Tokens kept of each text, the first ones; none: all, read in windows where the model cannot take them at once."""
 
@@ -76,7 +76,7 @@ class TextTokenizer:
                 the tokenizer is one that comes with weights.
         """
         if config.kind == "pretrained":
-            raise UsageError("tokenizer.kind = 'pretrained' comes with the weights of a checkpoint; name one with --init")
+            raise UsageError("tokenizer.kind = 'pretrained' comes with a checkpoint's weights; name one with --init")
         inner, trainer = _untrained(config)
         if config.numbering == "appearance":
             texts = list(texts)

@@ -35,3 +35,19 @@ class CausalPattern(nn.Module):
         seq = attention_mask.shape[1]
         ones = torch.ones(seq, seq, dtype=torch.bool, device=attention_mask.device)
         return (ones.tril() & attention_mask[:, None, None, :]) | torch.eye(seq, dtype=torch.bool, device=ones.device)
+
+
+class LocalPattern(nn.Module):
+    """A position looks at the tokens that are at most `reach` places away, on either side (Beltagy et al. 2020, §3.1).
+
+    A position always sees itself, as in `CausalPattern`: far out in the padding there is no token within reach.
+    """
+
+    def __init__(self, reach: int) -> None:
+        super().__init__()
+        self.reach = reach
+
+    def forward(self, attention_mask: Bool[Tensor, "batch seq"]) -> Bool[Tensor, "batch 1 seq seq"]:
+        places = torch.arange(attention_mask.shape[1], device=attention_mask.device)
+        distance = (places[:, None] - places).abs()
+        return ((distance <= self.reach) & attention_mask[:, None, None, :]) | (distance == 0)

@@ -18,13 +18,17 @@ class NoNorm(nn.Module):
 
 
 class LayerNorm(nn.Module):
-    """y = (x − mean(x)) / √(var(x) + ε) · weight + bias over the features of one position (Ba et al. 2016, eq. 4)."""
+    """y = (x − mean(x)) / √(var(x) + ε) · weight + bias over the features of one position (Ba et al. 2016, eq. 4).
 
-    def __init__(self, d_model: int, *, eps: float = 1e-5) -> None:
+    Args:
+        bias: whether there is one; later encoders leave it out (Warner et al. 2024, §2.1.1).
+    """
+
+    def __init__(self, d_model: int, *, eps: float = 1e-5, bias: bool = True) -> None:
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
@@ -67,12 +71,13 @@ class BatchNorm(nn.Module):
 def plain_layer_norm(
     hidden: Float[Tensor, "*axes d_model"],
     weight: Float[Tensor, " d_model"],
-    bias: Float[Tensor, " d_model"],
+    bias: Float[Tensor, " d_model"] | None,
     eps: float,
 ) -> Float[Tensor, "*axes d_model"]:
     """The reference path of `LayerNorm`."""
     centred = hidden - hidden.mean(-1, keepdim=True)
-    return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+    scaled = centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight
+    return scaled if bias is None else scaled + bias
 
 
 def plain_rms_norm(

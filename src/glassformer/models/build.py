@@ -1,4 +1,4 @@
-"""Which module belongs to which config: our classifier, and the designs of others by name."""
+"""Which module belongs to which config: our classifier, pre-trained encoders, and the designs of others by name."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import nn
 
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import DesignConfig, ModelConfig
+from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig
 from glassformer.models.published.notes_decoder import NotesDecoder, NotesDecoderConfig
@@ -28,6 +29,7 @@ def _design_of(config: Any) -> str:
 
 AnyModelConfig = Annotated[
     Annotated[ModelConfig, Tag("classifier")]
+    | Annotated[PretrainedConfig, Tag("pretrained")]
     | Annotated[BuiDangRowsConfig, Tag("bui-dang-rows")]
     | Annotated[BuiDangColumnsConfig, Tag("bui-dang-columns")]
     | Annotated[VinhMLPConfig, Tag("vinh-mlp")]
@@ -42,6 +44,7 @@ AnyModelConfig = Annotated[
 # Each is built as design(config, vocab_size, n_classes) and called as model(token_ids, attention_mask) → logits.
 _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     ModelConfig: Classifier,
+    PretrainedConfig: PretrainedEncoder,
     BuiDangRowsConfig: BuiDangRows,
     BuiDangColumnsConfig: BuiDangColumns,
     VinhMLPConfig: VinhMLP,

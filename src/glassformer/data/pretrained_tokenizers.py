@@ -1,0 +1,126 @@
+"""The tokenizer of a checkpoint, its tokens numbered as ours are: padding 0, unknown 1, start 2, then the others.
+
+The pieces stay what they were; `order` says which row of the checkpoint's embedding table belongs to which id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import GlassformerError, UsageError
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+_ROLES = ("pad_token", "unk_token", "cls_token", "sep_token")
+
+
+def read_pretrained_tokenizer(
+    folder: Path, special_tokens: tuple[str, str, str, str], where: str
+) -> tuple[TextTokenizer, list[int]]:
+    """Read `tokenizer.json`, or where there is none a BERT's `vocab.txt`.
+
+    Args:
+        special_tokens: padding, unknown, start and end, for a checkpoint that does not name them.
+
+    Returns:
+        A tokenizer that puts the checkpoint's end token after every text, and for each of its ids the id that the
+        token had.
+
+    Raises:
+        UsageError: there is no such file, it is of a kind that cannot be renumbered, or one of the tokens is missing.
+        GlassformerError: a file is damaged.
+    """
+    settings = _settings(folder)
+    pad, unknown, start, end = (settings.get(role, name) for role, name in zip(_ROLES, special_tokens, strict=True))
+    if (folder / "tokenizer.json").is_file():
+        spec = _read_json(folder / "tokenizer.json")
+    elif (folder / "vocab.txt").is_file():
+        spec = _bert_tokenizer(folder / "vocab.txt", settings, unknown)
+    else:
+        raise UsageError(f"{where}: there is no tokenizer.json (nor a BERT's vocab.txt) beside the weights")
+    try:
+        kind, vocabulary = spec["model"]["type"], spec["model"]["vocab"]
+        added = {token["content"]: token["id"] for token in spec.get("added_tokens") or ()}
+    except (KeyError, TypeError) as error:
+        raise GlassformerError(f"{where}: tokenizer.json is damaged ({error!r} is missing)") from error
+    if kind not in ("WordPiece", "BPE", "WordLevel"):
+        raise UsageError(f"{where}: tokenizer.json is of the kind {kind!r}; WordPiece, BPE and WordLevel can be read")
+    numbers: dict[str, int] = vocabulary | added
+    for role, token in zip(_ROLES, (pad, unknown, start, end), strict=True):
+        if token not in numbers:
+            raise UsageError(f"{where}: the tokenizer has no {role} ({token!r}), which every text or batch needs")
+    first = [pad, unknown, start]
+    if len({numbers[token] for token in first}) < len(first):
+        raise UsageError(f"{where}: the tokenizer's {', '.join(_ROLES[:3])} must be three tokens, got {first}")
+    order = [*first, *(token for token in sorted(numbers, key=numbers.__getitem__) if token not in first)]
+    tokenizer = _renumbered(spec, {token: new for new, token in enumerate(order)}, end, where)
+    return tokenizer, [numbers[token] for token in order]
+
+
+def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, where: str) -> TextTokenizer:
+    """The same tokenizer with other ids. It neither cuts nor pads, and of special tokens adds the end alone."""
+    template = {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": end, "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {end: {"id": end, "ids": [numbers[end]], "tokens": [end]}},
+    }
+    added = [token | {"id": numbers[token["content"]]} for token in spec.get("added_tokens") or ()]
+    # All tokens go into the model's own vocabulary: the library would number those outside of it anew, at the end.
+    changed = {
+        "model": spec["model"] | {"vocab": dict(numbers)},
+        "added_tokens": sorted(added, key=lambda token: int(token["id"])),
+        "post_processor": template,
+        "truncation": None,
+        "padding": None,
+    }
+    try:
+        tokenizer = TextTokenizer(Tokenizer.from_str(json.dumps(spec | changed)))
+    except Exception as error:  # the library raises bare Exceptions
+        raise GlassformerError(f"{where}: tokenizer.json is damaged ({error})") from error
+    if tokenizer.vocabulary() != numbers:
+        raise UsageError(f"{where}: the tokens of tokenizer.json cannot be renumbered")
+    return tokenizer
+
+
+def _bert_tokenizer(path: Path, settings: Mapping[str, Any], unknown: str) -> dict[str, Any]:
+    """What a `vocab.txt` stands for: one piece per line, cut out of words greedily (Devlin et al. 2019, §3)."""
+    try:
+        pieces = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise GlassformerError(f"{path} is not UTF-8 text; the file is damaged") from error
+    vocabulary = {piece.removesuffix("\r"): number for number, piece in enumerate(pieces) if piece}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=unknown, max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=settings.get("do_lower_case", True),
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
+        strip_accents=settings.get("strip_accents"),
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return dict(json.loads(tokenizer.to_str()))
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """What the tokenizer's settings say, special tokens as plain text."""
+    found: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        if (folder / name).is_file():
+            found |= _read_json(folder / name)
+    plain = {key: value["content"] if isinstance(value, dict) and "content" in value else value
+             for key, value in found.items()}  # fmt: skip
+    return {key: value for key, value in plain.items() if value is not None}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise GlassformerError(f"{path} is not readable JSON ({error}); the file is damaged or cut short") from error
+    if not isinstance(read, dict):
+        raise GlassformerError(f"{path} does not hold settings by name; the file is damaged")
+    return read

@@ -1,0 +1,38 @@
+"""From the vector of a text to one logit per class, where that takes more than one matrix."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from glassformer.layers.dropout import Dropout
+from glassformer.layers.feedforward import Activation
+
+
+class DenseHead(nn.Module):
+    """activation(x W₁) → norm → dropout → W₂: the pooler of BERT and the heads of its heirs (Devlin et al. 2019, §3).
+
+    Args:
+        norm: of one vector per text, `nn.LayerNorm(...)` or `nn.Identity()`.
+        bias: whether the inner matrix has one; the outer one always does.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_classes: int,
+        activation: Activation,
+        *,
+        norm: nn.Module,
+        dropout: float = 0.0,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.activation = activation
+        self.in_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.norm = norm
+        self.dropout = Dropout(dropout)
+        self.out_projection = nn.Linear(d_model, n_classes)
+
+    def forward(self, pooled: Float[Tensor, "batch d_model"]) -> Float[Tensor, "batch n_classes"]:
+        return self.out_projection(self.dropout(self.norm(self.activation(self.in_projection(pooled)))))

@@ -1,0 +1,203 @@
+"""A checkpoint of another library, a `config.json` and tensors by name, in our terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.families import FAMILIES, Family, Sources
+from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
+
+# Theirs → ours, for the values of settings that are names.
+_VALUES = {
+    "activation": {
+        "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh", "gelu_fast": "gelu-tanh",
+        "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu", "silu": "silu", "swish": "silu", "tanh": "tanh",
+    },
+    "pooling": {"cls": "first", "mean": "mean"},
+}  # fmt: skip
+_VALUES["head_activation"] = _VALUES["activation"]
+# Settings that change what a model computes, in ways that the bricks do not: key → the value that is read.
+_ONLY = {
+    "position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "rope_scaling": None,
+    "quantization_config": None,
+}  # fmt: skip
+_DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+def read_family(raw: Mapping[str, Any], where: str) -> Family:
+    """The family of a config.json.
+
+    Raises:
+        UsageError: it is none of ours.
+    """
+    found = raw.get("model_type")
+    if found not in FAMILIES:
+        kind = f"of the type {found!r}" if found else "of an unnamed type (its config.json has no model_type)"
+        raise UsageError(f"{where}: the model is {kind}; weights of {', '.join(FAMILIES)} can be read")
+    return FAMILIES[found]
+
+
+def read_config(raw: Mapping[str, Any], where: str) -> PretrainedConfig:
+    """The settings of a checkpoint in our terms.
+
+    Raises:
+        UsageError: another family, or a setting that changes what the model computes and is not known here.
+    """
+    family = read_family(raw, where)
+    for key, readable in _ONLY.items():
+        if (found := raw.get(key, readable)) not in (readable, None):
+            what = "weights are quantised" if key == "quantization_config" else f"{key} = {found!r}"
+            raise UsageError(f"{where}: {what}; such models cannot be read")
+    try:
+        return PretrainedConfig.model_validate(_fields(family, raw, where))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{where}: config.json: {name}: {first['msg'].removeprefix('Value error, ')}") from error
+    except (TypeError, AttributeError) as error:
+        raise UsageError(f"{where}: config.json is damaged ({error})") from error
+
+
+def _fields(family: Family, raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+    fields = dict(family.fixed)
+    for ours, (theirs, default) in family.settings.items():
+        value = raw.get(theirs, default)
+        if ours in _VALUES:
+            if str(value) not in _VALUES[ours]:
+                raise UsageError(f"{where}: {theirs} = {value!r} is not known; there are {', '.join(_VALUES[ours])}")
+            value = _VALUES[ours][value]
+        fields[ours] = value
+    if family.padding_before_positions:
+        fields["max_seq_len"] -= _first_position(family, raw)
+    if fields.get("positions") == "rotary":
+        fields |= _rotary_fields(raw, fields["n_layers"], where)
+    return fields
+
+
+def _rotary_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[str, Any]:
+    """Which blocks are local, and the two bases: in the spelling of either version of the library."""
+    every = raw.get("global_attn_every_n_layers", 3)
+    kinds = raw.get("layer_types") or ["sliding_attention" if n % every else "full_attention" for n in range(n_layers)]
+    ropes = raw.get("rope_parameters") or {}
+    bases = {}
+    for kind, key, default in (
+        ("full_attention", "global_rope_theta", 160_000.0), ("sliding_attention", "local_rope_theta", 10_000.0)
+    ):  # fmt: skip
+        rope = ropes.get(kind) or {}
+        if rope.get("rope_type", "default") != "default":
+            raise UsageError(f"{where}: rope_type = {rope['rope_type']!r}; such models cannot be read")
+        base = rope.get("rope_theta", raw.get(key))
+        bases[kind] = default if base is None else base
+    return {
+        "rotary_base": bases["full_attention"],
+        "local_rotary_base": bases["sliding_attention"],
+        "local_blocks": tuple(n for n, kind in enumerate(kinds) if kind == "sliding_attention"),
+        "local_reach": raw.get("local_attention", 128) // 2,
+    }
+
+
+def _first_position(family: Family, raw: Mapping[str, Any]) -> int:
+    """The row of the position table that the first token of a text takes."""
+    return raw.get("pad_token_id", 1) + 1 if family.padding_before_positions else 0
+
+
+def read_weights(
+    raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokens: Sequence[int], where: str
+) -> dict[str, Tensor]:
+    """The weights of a checkpoint by our names, in torch's default precision.
+
+    Args:
+        tokens: for each of our token ids the row of their embedding table.
+
+    Returns:
+        All weights of the encoder; of the head those that the checkpoint has, its last matrix where the checkpoint
+        is of a text classifier.
+
+    Raises:
+        GlassformerError: a tensor is missing or of the wrong shape.
+        UsageError: the weights are quantised.
+    """
+    family, config = read_family(raw, where), read_config(raw, where)
+    by_name = {_plain_name(name, family): tensor for name, tensor in tensors.items()}
+    with torch.device("meta"):
+        expected = PretrainedEncoder(config, len(tokens), n_classes=1).state_dict()
+    sources = dict(family.parts) | _numbered(family.block, config.n_layers)
+    weights = {}
+    for name, like in expected.items():
+        if name.startswith("head."):
+            continue
+        module, _, kind = name.rpartition(".")
+        parts = [_tensor(by_name, f"{source}.{kind}", where) for source in sources[module]]
+        joined = torch.cat(parts)
+        if module == "embedding":
+            if len(joined) <= max(tokens):
+                raise GlassformerError(
+                    f"{where}: {sources[module][0]} has {len(joined)} rows, and the tokenizer numbers its tokens up "
+                    f"to {max(tokens)}; the files come from different models"
+                )
+            joined = joined[torch.tensor(tokens)]
+        if module == "positions":
+            joined = joined[_first_position(family, raw) :]
+            if family.added_to_positions:
+                joined = joined + _tensor(by_name, f"{family.added_to_positions}.weight", where)[0]
+        if joined.shape != like.shape:
+            raise GlassformerError(
+                f"{where}: {' + '.join(sources[module])} is {tuple(joined.shape)} where config.json implies "
+                f"{tuple(like.shape)}; the files come from different models"
+            )
+        weights[name] = joined
+    return weights | _head(family, raw, by_name, expected, where)
+
+
+def _head(
+    family: Family,
+    raw: Mapping[str, Any],
+    by_name: Mapping[str, Tensor],
+    expected: Mapping[str, Tensor],
+    where: str,
+) -> dict[str, Tensor]:
+    """What there is of the head."""
+    classifies = any(str(one).endswith("ForSequenceClassification") for one in raw.get("architectures") or ())
+    found: dict[str, Tensor] = {}
+    for module, (source,) in family.head.items():
+        names = [name for name in expected if name.rpartition(".")[0] == module]
+        last = module == "head.out_projection"
+        theirs = {name: f"{source}.{name.rpartition('.')[2]}" for name in names}
+        if (last and not classifies) or any(one not in by_name for one in theirs.values()):
+            continue
+        read = {name: _tensor(by_name, one, where) for name, one in theirs.items()}
+        if all(read[name].shape[last:] == expected[name].shape[last:] for name in names):
+            found |= read
+    return found
+
+
+def _numbered(block: Sources, n_layers: int) -> dict[str, tuple[str, ...]]:
+    return {
+        f"blocks.{n}.{ours}": tuple(one.format(n=n) for one in theirs)
+        for n in range(n_layers)
+        for ours, theirs in block.items()
+    }
+
+
+def _plain_name(name: str, family: Family) -> str:
+    """Without the encoder's prefix, and as spelled today: old checkpoints call a norm's weights gamma and beta."""
+    name = name.removeprefix(family.prefix)
+    for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
+        if name.endswith(old):
+            return name.removesuffix(old) + new
+    return name
+
+
+def _tensor(by_name: Mapping[str, Tensor], name: str, where: str) -> Tensor:
+    if name not in by_name:
+        raise GlassformerError(f"{where}: the tensor {name} is missing from the weights; the checkpoint is not whole")
+    tensor = by_name[name]
+    if tensor.dtype not in _DTYPES:
+        raise UsageError(f"{where}: weights are quantised ({name} is of {tensor.dtype}); such models cannot be read")
+    return tensor.to(torch.get_default_dtype())

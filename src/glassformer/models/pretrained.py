@@ -1,0 +1,182 @@
+"""The encoders that others have trained, out of our bricks: BERT, DistilBERT, RoBERTa, ModernBERT.
+
+One diagram serves all of them; the config says which part stands in which slot. How their files are read is in
+`families.py`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal, NamedTuple, Self
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from glassformer.layers.attention import MultiHeadAttention
+from glassformer.layers.block import Block
+from glassformer.layers.dropout import Dropout
+from glassformer.layers.embeddings import TokenEmbedding
+from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward
+from glassformer.layers.heads import DenseHead
+from glassformer.layers.masks import FullPattern, LocalPattern
+from glassformer.layers.norms import LayerNorm, NoNorm
+from glassformer.layers.pooling import FirstPooling, MeanPooling
+from glassformer.layers.positions import LearnedPositions, Rotary
+from glassformer.models.config import DesignConfig
+
+ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh"]
+_ACTIVATIONS: dict[ActivationName, Activation] = {
+    "gelu": F.gelu,
+    "gelu-tanh": partial(F.gelu, approximate="tanh"),
+    "relu": F.relu,
+    "silu": F.silu,
+    "tanh": F.tanh,
+}
+
+
+class PretrainedConfig(DesignConfig):
+    """The shape of a pre-trained encoder. The defaults are the smallest BERT of Turc et al. 2019."""
+
+    design: Literal["pretrained"] = "pretrained"
+    d_model: int = Field(default=128, ge=1)
+    n_layers: int = Field(default=2, ge=1)
+    n_heads: int = Field(default=2, ge=1)
+    d_ff: int = Field(default=512, ge=1)
+    max_seq_len: int = Field(default=512, ge=2)
+    residual: Literal["pre-norm", "post-norm"] = "post-norm"
+    """Pre-norm leaves the norm before the first attention out: the embeddings have just been through one."""
+    norm_eps: float = Field(default=1e-12, gt=0)
+    norm_bias: bool = True
+    attention_bias: bool = True
+    feed_forward: Literal["plain", "gated"] = "plain"
+    feed_forward_bias: bool = True
+    activation: ActivationName = "gelu"
+    positions: Literal["learned", "rotary"] = "learned"
+    rotary_base: float = Field(default=10_000.0, gt=0)
+    """For rotary positions, in the blocks that look at the whole text."""
+    local_blocks: tuple[int, ...] = ()
+    """The blocks, counted from 0, that look at their neighbourhood alone."""
+    local_reach: int = Field(default=64, ge=0)
+    """How far they look to either side, in tokens."""
+    local_rotary_base: float = Field(default=10_000.0, gt=0)
+    pooling: Literal["first", "mean"] = "first"
+    head_activation: ActivationName = "tanh"
+    head_norm: Literal["layer", "none"] = "none"
+    head_bias: bool = True
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share dropped after the embedding, each attention and each feed-forward, and before the last matrix."""
+    attention_dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of attention weights dropped."""
+
+    @model_validator(mode="after")
+    def _fields_agree(self) -> Self:
+        sizes = f"got d_model={self.d_model}, n_heads={self.n_heads}"
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model must be a multiple of n_heads, {sizes}")
+        if self.positions == "rotary" and self.d_model // self.n_heads % 2:
+            raise ValueError(f"positions='rotary' turns pairs of features and needs heads of an even width, {sizes}")
+        if any(not 0 <= block < self.n_layers for block in self.local_blocks):
+            raise ValueError(
+                f"local_blocks must be numbers of blocks, got {self.local_blocks} with n_layers={self.n_layers}"
+            )
+        return self
+
+    def in_words(self) -> str:
+        blocks = "1 block" if self.n_layers == 1 else f"{self.n_layers} blocks"
+        local = f", {len(self.local_blocks)} of them local" if self.local_blocks else ""
+        return f"{blocks} of width {self.d_model}{local}, {self.n_heads} heads"
+
+
+class PretrainedEncoder(nn.Module):
+    """Token ids in, class logits out: embed → positions → norm → blocks → norm → pool → dense → activation → head.
+
+    Built with weights of its own drawing, as BERT's were (Devlin et al. 2019), except for the last matrix: it starts at
+    zero, so that a new head says of every class the same.
+    """
+
+    def __init__(self, config: PretrainedConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__()
+        learned = config.positions == "learned"
+        self.embedding = TokenEmbedding(vocab_size, config.d_model)
+        self.positions = LearnedPositions(config.max_seq_len, config.d_model) if learned else nn.Identity()
+        self.embedding_norm = _norm(config)
+        self.dropout = Dropout(config.dropout)
+        whole = _Attending(FullPattern(), _rotation(config, config.rotary_base))
+        local = _Attending(LocalPattern(config.local_reach), _rotation(config, config.local_rotary_base))
+        self.blocks = nn.ModuleList(
+            _block(config, local if number in config.local_blocks else whole, first=number == 0)
+            for number in range(config.n_layers)
+        )
+        self.norm = _norm(config) if config.residual == "pre-norm" else NoNorm()
+        self.pooling = FirstPooling() if config.pooling == "first" else MeanPooling()
+        self.head = DenseHead(
+            config.d_model,
+            n_classes,
+            _ACTIVATIONS[config.head_activation],
+            norm=nn.LayerNorm(config.d_model, eps=config.norm_eps, bias=config.norm_bias)
+            if config.head_norm == "layer"
+            else nn.Identity(),
+            dropout=config.dropout,
+            bias=config.head_bias,
+        )
+        self._initialise()
+
+    def forward(
+        self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch n_classes"]:
+        hidden = self.embedding_norm(self.positions(self.embedding(token_ids)), attention_mask)
+        hidden = self.dropout(hidden)
+        for block in self.blocks:
+            hidden = block(hidden, attention_mask)
+        hidden = self.norm(hidden, attention_mask)
+        return self.head(self.pooling(hidden, attention_mask))
+
+    def _initialise(self) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        nn.init.zeros_(self.head.out_projection.weight)
+
+
+class _Attending(NamedTuple):
+    """Who may look at whom, and how queries and keys are turned: the same parts in all blocks of a kind."""
+
+    pattern: nn.Module
+    rotation: nn.Module
+
+
+def _rotation(config: PretrainedConfig, base: float) -> nn.Module:
+    if config.positions == "learned":
+        return nn.Identity()
+    return Rotary(config.max_seq_len, config.d_model // config.n_heads, base=base)
+
+
+def _norm(config: PretrainedConfig) -> LayerNorm:
+    return LayerNorm(config.d_model, eps=config.norm_eps, bias=config.norm_bias)
+
+
+def _block(config: PretrainedConfig, attending: _Attending, *, first: bool) -> Block:
+    pre = config.residual == "pre-norm"
+    feed_forward = GatedFeedForward if config.feed_forward == "gated" else FeedForward
+    return Block(
+        attention=MultiHeadAttention(
+            config.d_model,
+            config.n_heads,
+            pattern=attending.pattern,
+            rotation=attending.rotation,
+            dropout=config.attention_dropout,
+            bias=config.attention_bias,
+        ),
+        feed_forward=feed_forward(
+            config.d_model, config.d_ff, _ACTIVATIONS[config.activation], bias=config.feed_forward_bias
+        ),
+        attention_pre_norm=_norm(config) if pre and not first else NoNorm(),
+        attention_post_norm=NoNorm() if pre else _norm(config),
+        feed_forward_pre_norm=_norm(config) if pre else NoNorm(),
+        feed_forward_post_norm=NoNorm() if pre else _norm(config),
+        dropout=config.dropout,
+    )

@@ -1,0 +1,221 @@
+"""The weights that training starts from: a model folder of ours, or a checkpoint of a known family (`hf:…`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from glassformer.data.labels import LabelSet
+from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.build import AnyModelConfig, build_model
+from glassformer.models.checkpoints import read_config, read_family, read_weights
+from glassformer.prediction.model_folder import load_model_folder
+
+HUB = "hf:"
+_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_DOWNLOADED = ["config.json", *TOKENIZER_FILES, _WEIGHTS, _INDEX, "model-*-of-*.safetensors"]
+_PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitialWeights:
+    """A model to start from.
+
+    Attributes:
+        name: where it came from, as the user named it.
+        weights: by the names of the model that `model` describes. Of a head there may be all, a part or nothing.
+        labels: what the rows of the last matrix stand for; none where that is not known.
+    """
+
+    name: str
+    model: AnyModelConfig
+    tokenizer_config: TokenizerConfig
+    tokenizer: TextTokenizer
+    weights: Mapping[str, Tensor]
+    labels: tuple[str, ...] | None
+    multilabel: bool
+
+    def record(self) -> dict[str, str]:
+        """What the model folder keeps: the name, and SHA-256 over the weights in the order of their names."""
+        digest = hashlib.sha256()
+        for name in sorted(self.weights):
+            digest.update(name.encode())
+            digest.update(self.weights[name].contiguous().view(torch.uint8).numpy().tobytes())
+        return {"from": self.name, "fingerprint": digest.hexdigest()}
+
+
+def read_initial_weights(name: str) -> InitialWeights:
+    """Read the model folder `name`, or for `hf:…` a checkpoint in a folder of that path or on the hub of that name.
+
+    Raises:
+        UsageError: there is none, or it is of a kind that cannot be read.
+        GlassformerError: it is damaged, or cannot be downloaded.
+    """
+    if name.startswith(HUB):
+        return _checkpoint(_folder(name), name)
+    folder = Path(name)
+    if not folder.is_dir():
+        raise UsageError(f"--init {name}: no such model folder (a checkpoint of another library is named {HUB}{name})")
+    trained = load_model_folder(folder)
+    return InitialWeights(
+        name=name,
+        model=trained.config.model,
+        tokenizer_config=trained.config.tokenizer,
+        tokenizer=trained.tokenizer,
+        weights=trained.model.state_dict(),
+        labels=trained.label_set.names,
+        multilabel=trained.config.multilabel,
+    )
+
+
+def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> bool:
+    """Copy the weights into `model`, which has the shape of `initial.model` or a shorter window.
+
+    The last matrix, whose size is that of the labels, is copied where the labels are the same.
+
+    Returns:
+        Whether it was.
+
+    Raises:
+        GlassformerError: the weights do not fit the model.
+    """
+    own = model.state_dict()
+    last = _sized_by_labels(config, initial.tokenizer.vocab_size)
+    rows = _rows_of_labels(initial, labels)
+    taken: dict[str, Tensor] = {}
+    for name in own:
+        tensor = initial.weights.get(name)
+        if name in last:
+            tensor = None if tensor is None or rows is None else _reordered(tensor, rows)
+        if tensor is None:
+            continue
+        if name == "positions.weight":
+            tensor = tensor[: config.max_seq_len]
+        if tensor.shape == own[name].shape:
+            taken[name] = tensor
+    if absent := [name for name in own if name not in taken and name not in last and not name.startswith("head.")]:
+        raise GlassformerError(f"--init {initial.name}: {absent[0]} does not fit the model that its settings describe")
+    model.load_state_dict(own | taken)
+    return last <= taken.keys()
+
+
+def _reordered(tensor: Tensor, rows: list[int]) -> Tensor:
+    return tensor if rows == list(range(len(rows))) else tensor[rows]
+
+
+def _sized_by_labels(config: AnyModelConfig, vocab_size: int) -> set[str]:
+    """Names of the weights whose shape follows from the number of classes."""
+    with torch.device("meta"):
+        two, three = (build_model(config, vocab_size, n_classes).state_dict() for n_classes in (2, 3))
+    return {name for name in two if two[name].shape != three[name].shape}
+
+
+def _rows_of_labels(initial: InitialWeights, labels: LabelSet) -> list[int] | None:
+    """For each of our labels the row of the last matrix; none where the labels are others, but for their case.
+
+    The placeholders of a checkpoint without names, LABEL_0, LABEL_1 …, stand for as many labels in their order.
+    """
+    theirs, ours = initial.labels, labels.names
+    if theirs is None or len(theirs) != len(ours) or initial.multilabel != labels.multilabel:
+        return None
+    if theirs == tuple(f"LABEL_{number}" for number in range(len(ours))):
+        return list(range(len(ours)))
+    for spelled in (str, str.casefold):
+        places = {spelled(label): row for row, label in enumerate(theirs)}
+        if {spelled(label) for label in ours} == places.keys() and len(places) == len(ours):
+            return [places[spelled(label)] for label in ours]
+    return None
+
+
+def _folder(name: str) -> Path:
+    """Where the files of `hf:…` are; a name that is no path on this machine is downloaded."""
+    place = name.removeprefix(HUB)
+    if not place:
+        raise UsageError(f"--init {name}: name a checkpoint, {HUB}path/to/folder or {HUB}owner/name")
+    if Path(place).is_dir():
+        return Path(place)
+    if place.startswith((".", "/", "~")) or place.count("/") > 1:
+        raise UsageError(f"--init {name}: no such folder")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise UsageError(
+            f"--init {name}: no such folder here, and downloading needs an extra: pip install 'glassformer[hf]'"
+        ) from error
+    try:
+        return Path(snapshot_download(place, allow_patterns=_DOWNLOADED))
+    except Exception as error:  # of the library, of its HTTP client, of the operating system: all mean the same here
+        cause = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise GlassformerError(f"--init {name}: neither a folder here nor to be downloaded ({cause})") from error
+
+
+def _checkpoint(folder: Path, name: str) -> InitialWeights:
+    where = f"--init {name}"
+    if not (folder / "config.json").is_file():
+        raise UsageError(f"{where}: {folder} holds no config.json, so it is not a checkpoint")
+    raw = _read_json(folder / "config.json", where)
+    config, family = read_config(raw, where), read_family(raw, where)
+    tensors = _tensors(folder, where)
+    tokenizer, order = read_pretrained_tokenizer(folder, family.special_tokens, where)
+    weights = read_weights(raw, tensors, order, where)
+    last = weights.get("head.out_projection.weight")
+    return InitialWeights(
+        name=name,
+        model=config,
+        tokenizer_config=TokenizerConfig(kind="pretrained"),
+        tokenizer=tokenizer,
+        weights=weights,
+        labels=None if last is None else _labels(raw, len(last)),
+        multilabel=raw.get("problem_type") == "multi_label_classification",
+    )
+
+
+def _labels(raw: Mapping[str, Any], count: int) -> tuple[str, ...]:
+    named = raw.get("id2label") or {}
+    return tuple(str(named.get(str(number), f"LABEL_{number}")) for number in range(count))
+
+
+def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
+    """All tensors of `model.safetensors`, or of the files that its index names."""
+    if (folder / _WEIGHTS).is_file():
+        files = [_WEIGHTS]
+    elif (folder / _INDEX).is_file():
+        named = _read_json(folder / _INDEX, where).get("weight_map")
+        files = sorted(set(named.values())) if isinstance(named, dict) else []
+        if not files or any(PurePosixPath(file).name != file for file in files):
+            raise GlassformerError(f"{where}: {_INDEX} does not name files beside it; it is damaged")
+    elif any((folder / file).is_file() for file in _PICKLES):
+        raise UsageError(
+            f"{where}: its weights are a pickle (pytorch_model.bin), which may run code when it is read; only "
+            "safetensors are read, so convert them first"
+        )
+    else:
+        raise UsageError(f"{where}: there is no {_WEIGHTS} in {folder}")
+    tensors: dict[str, Tensor] = {}
+    for file in files:
+        try:
+            tensors |= load_file(folder / file)
+        except (SafetensorError, OSError) as error:
+            raise GlassformerError(f"{where}: {file} is missing, cut short or damaged ({error})") from error
+    return tensors
+
+
+def _read_json(path: Path, where: str) -> dict[str, Any]:
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError included
+        raise GlassformerError(f"{where}: {path.name} is not readable JSON ({error})") from error
+    if not isinstance(read, dict):
+        raise GlassformerError(f"{where}: {path.name} does not hold settings by name; it is damaged")
+    return read

@@ -1,0 +1,112 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.checkpoints import read_config, read_weights
+from glassformer.models.families import FAMILIES
+from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
+from tests.checkpoints import build
+
+MODERN = {"model_type": "modernbert", "num_hidden_layers": 7}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_s_own_sizes_where_a_checkpoint_names_none(family: str) -> None:
+    config = read_config({"model_type": family, "pad_token_id": 1}, "x")
+    assert config.d_model == 768
+    assert config.max_seq_len == {"roberta": 510, "modernbert": 8192}.get(family, 512)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_table_has_every_module_of_the_encoder_and_no_other(family: str) -> None:
+    table, config = FAMILIES[family], read_config({"model_type": family}, "x")
+    with torch.device("meta"):
+        names = PretrainedEncoder(config, 9, 2).state_dict()
+    modules = {name.rpartition(".")[0] for name in names}
+    last = {f"blocks.{config.n_layers - 1}.{part}" for part in table.block}
+    assert last <= modules
+    assert modules - {one for one in modules if one.startswith("blocks.")} == {*table.parts, *table.head}
+
+
+def test_both_spellings_of_modernbert_s_settings() -> None:
+    old = MODERN | {"global_attn_every_n_layers": 2, "global_rope_theta": 9000.0, "local_rope_theta": 80.0}
+    new = MODERN | {
+        "layer_types": [("full_attention", "sliding_attention")[n % 2] for n in range(7)],
+        "rope_parameters": {
+            "full_attention": {"rope_type": "default", "rope_theta": 9000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 80.0},
+        },
+    }
+    assert read_config(old, "x") == read_config(new, "x")
+    assert read_config(old, "x").local_blocks == (1, 3, 5)
+    assert (read_config(old, "x").rotary_base, read_config(old, "x").local_rotary_base) == (9000.0, 80.0)
+    assert read_config(MODERN, "x").local_blocks == (1, 2, 4, 5)
+    assert read_config(MODERN, "x").local_reach == 64
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ({"model_type": "gpt2"}, ["'gpt2'", "bert, distilbert, roberta, modernbert"]),
+        ({}, ["no model_type"]),
+        ({"model_type": "bert", "quantization_config": {"bits": 4}}, ["quantised"]),
+        ({"model_type": "bert", "position_embedding_type": "relative_key"}, ["relative_key"]),
+        ({"model_type": "bert", "is_decoder": True}, ["is_decoder"]),
+        ({"model_type": "bert", "hidden_act": "mish"}, ["hidden_act", "'mish'"]),
+        ({"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3}, ["n_heads=3"]),
+        ({"model_type": "bert", "hidden_size": "wide"}, ["d_model"]),
+        ({"model_type": "roberta", "max_position_embeddings": "long"}, ["damaged"]),
+        (MODERN | {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, ["'yarn'"]),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_read_is_refused_in_words(raw: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_config(raw, "--init hf:x")
+    assert all(word in str(caught.value) for word in ["--init hf:x", *words])
+
+
+def bert() -> tuple[dict[str, Any], dict[str, Tensor], list[int]]:
+    model = build("bert")
+    return model.config.to_dict(), model.state_dict(), list(range(30))
+
+
+def test_a_missing_tensor_is_named() -> None:
+    raw, tensors, tokens = bert()
+    del tensors["bert.encoder.layer.3.attention.self.key.bias"]
+    with pytest.raises(GlassformerError, match=r"encoder\.layer\.3\.attention\.self\.key\.bias is missing"):
+        read_weights(raw, tensors, tokens, "x")
+
+
+@pytest.mark.parametrize(
+    "name", ["bert.encoder.layer.1.output.dense.weight", "bert.embeddings.position_embeddings.weight"]
+)
+def test_a_tensor_of_another_shape_is_named(name: str) -> None:
+    raw, tensors, tokens = bert()
+    tensors[name] = tensors[name][:-1]
+    with pytest.raises(GlassformerError, match=rf"{name.removeprefix('bert.').removesuffix('.weight')} is \("):
+        read_weights(raw, tensors, tokens, "x")
+
+
+def test_more_tokens_than_embeddings() -> None:
+    raw, tensors, _ = bert()
+    with pytest.raises(GlassformerError, match="numbers its tokens up to 5000"):
+        read_weights(raw, tensors, [0, 5000], "x")
+
+
+def test_whole_numbers_are_not_weights() -> None:
+    raw, tensors, tokens = bert()
+    name = "bert.encoder.layer.0.output.dense.weight"
+    tensors[name] = tensors[name].to(torch.int8)
+    with pytest.raises(UsageError, match="quantised"):
+        read_weights(raw, tensors, tokens, "x")
+
+
+def test_embeddings_are_put_in_the_order_of_our_ids() -> None:
+    raw, tensors, _ = bert()
+    weights = read_weights(raw, tensors, [7, 2, 5], "x")
+    assert torch.equal(weights["embedding.weight"], tensors["bert.embeddings.word_embeddings.weight"][[7, 2, 5]])
+    assert isinstance(read_config(raw, "x"), PretrainedConfig)
