@@ -133,10 +133,10 @@ class _Live:
 
     def on_done(self, run: DesignRun) -> None:
         self._done += 1
-        left = self._left(0.0)
+        left = f"; {duration(self._left(0.0) or 0.0)} left" if self._done < self._runs else ""
         self._console.print(
             f"{self._done}/{self._runs} {run.design}, seed {run.seed}: accuracy {run.accuracy:.4f}"
-            f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}; {duration(left or 0.0)} left"
+            f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}{left}"
         )
 
     def on_message(self, text: str) -> None:

@@ -1,6 +1,7 @@
 """The few drawings of the report, as inline SVG coloured by the page's style sheet."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -171,7 +172,7 @@ def _reliability_points(reliability: Reliability) -> list[tuple[float, float]]:
 
 
 def _svg(title: str, description: str, parts: Sequence[str], *, height: float = HEIGHT) -> str:
-    name = title.lower().replace(" ", "-")
+    name = re.sub(r"\W+", "-", title.lower())
     return (
         f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-labelledby="{name}-title {name}-description">'
         f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-description">{escape(description)}</desc>'

@@ -87,7 +87,7 @@ def compare_designs(
         for design in plan.designs
         for recipe in [_with_seed(design.recipe, seed)]
     ]
-    kept = [read_run(file) for *_, file in todo]
+    kept = [read_run(file, design) for design, _, _, file in todo]
     left = kept.count(None)
     seconds = _estimate(plan, cuts[plan.seeds[0]], left, device) if left else 0.0
     if watcher is not None:
@@ -253,6 +253,8 @@ def _notes(plan: Plan, runs: list[DesignRun], table: Table) -> tuple[str, ...]:
         notes.append(
             f"{seeds} seeds tell little apart: their intervals are wide for want of runs. {FEW_SEEDS} are usual."
         )
+    if not any(run.validation_rows for run in runs):
+        notes.append("Nothing was held out for validation, so every run keeps its last weights.")
     if diverged := sum(run.diverged for run in runs):
         notes.append(
             f"{diverged} of {len(runs)} runs diverged; each counts as if it always gave the most frequent answer."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, model_validator
 
 
 class TrainingConfig(BaseModel):
@@ -19,7 +19,7 @@ class TrainingConfig(BaseModel):
     max_steps: int | None = Field(default=None, ge=1)
     """Train for exactly this many steps, whatever `epochs` and `patience` say; the schedule is stretched over them."""
     max_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """The same by the clock, validation included. Such a run is not repeatable to the bit."""
+    """The same by the clock, validation included but for the last. Such a run is not repeatable to the bit."""
     min_steps_per_epoch: int = Field(default=50, ge=1)
     """A table that gives fewer steps than this is read several times per epoch."""
     patience: int = Field(default=2, ge=1)
@@ -35,6 +35,10 @@ class TrainingConfig(BaseModel):
     optimizer: Literal["adamw", "muon", "sgd"] = "muon"
     """`muon` updates the matrices inside blocks by Muon and everything else by AdamW; the others everything alike."""
     learning_rate: float = Field(default=5e-4, gt=0)
+    layer_decay: float = Field(default=1.0, gt=0, le=1)
+    """The learning rate of a block in shares of that of the block above; the head learns at full rate."""
+    freeze: NonNegativeInt | Literal["all"] = 0
+    """Blocks, counted from the embeddings up and with them, that stay as they are; `all`: only the head learns."""
     weight_decay: float = Field(default=0.01, ge=0)
     """Decoupled decay, on matrices only."""
     schedule: Literal["cosine", "linear", "constant", "cosine-by-epoch"] = "cosine"

@@ -53,7 +53,7 @@ class Judged:
     error: float
     freedom: float
 
-    def interval(self, *, low: float = -math.inf, high: float = math.inf) -> Estimate:
+    def interval(self, *, low: float, high: float) -> Estimate:
         """The 95% t interval, cut to what is possible."""
         reach = float(stats.t.ppf((1 + LEVEL) / 2, self.freedom)) * self.error
         return Estimate(value=self.value, low=max(low, self.value - reach), high=min(high, self.value + reach))
@@ -88,25 +88,20 @@ class Outcomes:
         With the same rows for all, seeds and rows are two crossed random factors: the variance of the mean is that over
         seeds plus that over rows, less the residual that both contain; its degrees of freedom by Satterthwaite (1946).
 
-        A few seeds may agree by chance: their spread is never taken for less than what the rows alone give rise to, nor
-        for less than one row.
+        Accuracies are steps of a row: seeds that agree to the row are never taken for closer than one row's worth.
         """
         seeds, rows = len(values), min(map(len, values))
         by_seed = np.array([one.mean() for one in values])
-        mean, between = float(by_seed.mean()), float(by_seed.var(ddof=1))
+        mean, between = float(by_seed.mean()), max(float(by_seed.var(ddof=1)), 1 / rows**2)
         if not self.same_rows:
-            within = float(np.mean([one.var(ddof=1) / len(one) for one in values]))
-            variance = max(between, within, 1 / rows**2) * (1 / seeds + self.overlap)
-            return Judged(value=mean, error=math.sqrt(variance), freedom=seeds - 1)
+            error = math.sqrt(between * (1 / seeds + self.overlap))
+            return Judged(value=mean, error=error, freedom=seeds - 1)
         table = np.stack(values)
         by_row = table.mean(axis=0)
         freedoms = (seeds - 1, rows - 1, (seeds - 1) * (rows - 1))
         residual = float(((table - by_seed[:, None] - by_row + mean) ** 2).sum()) / freedoms[2]
-        parts = (
-            max(between, residual / rows, 1 / rows**2) / seeds,
-            float(by_row.var(ddof=1)) / rows,
-            residual / table.size,
-        )
+        # The spread over seeds holds the residual's; two or three seeds may show less of it by chance.
+        parts = (max(between, residual / rows) / seeds, float(by_row.var(ddof=1)) / rows, residual / table.size)
         variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
         freedom = variance**2 / sum(part**2 / count for part, count in zip(parts, freedoms, strict=True))
         return Judged(value=mean, error=math.sqrt(variance), freedom=freedom)
@@ -147,7 +142,7 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
                     ValueEffect(
                         value=value,
                         accuracy=outcomes.judge([one[i] for one in marginal]).interval(low=0, high=1),
-                        effect=outcomes.judge([one[i] - one.mean(axis=0) for one in marginal]).interval(),
+                        effect=outcomes.judge([one[i] - one.mean(axis=0) for one in marginal]).interval(low=-1, high=1),
                     )
                     for i, value in enumerate(values)
                 ),
@@ -169,7 +164,14 @@ def differences(
         judged = outcomes.judge([one[i] - one[j] for one in answers])
         p = judged.p
         found.append(
-            Difference(better=names[i], worse=names[j], difference=judged.interval(), p=p, holm_p=p, beyond_noise=False)
+            Difference(
+                better=names[i],
+                worse=names[j],
+                difference=judged.interval(low=-1, high=1),
+                p=p,
+                holm_p=p,
+                beyond_noise=False,
+            )
         )
     return found
 

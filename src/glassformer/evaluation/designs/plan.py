@@ -140,9 +140,11 @@ def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None)
     rows, and no interval over seeds could say what other rows would have shown.
 
     Raises:
-        UsageError: a label would be left with too few rows to learn from.
+        UsageError: a label would be left with too few rows to learn from, or `test` cannot be measured on.
     """
     if test is not None:
+        if test.frame.height < 2:
+            raise UsageError(f"--test {test.source} has a single row; two at least are needed to measure on")
         LabelSet.from_table(sources.train).encode(test)
         return Cut(
             sources=Sources(train=sources.train, validation=sources.validation, test=test),

@@ -47,6 +47,7 @@ class DesignRun(Record):
     right: str
     rows: int
     training_rows: int
+    validation_rows: int
     parameters: int
     seconds: float
     tokens_per_second: float
@@ -88,12 +89,13 @@ class _Listener:
     def __init__(self, watcher: Watcher | None) -> None:
         self.watcher = watcher
         self.began = time.perf_counter()
-        self.parameters = self.training_rows = 0
+        self.parameters = self.training_rows = self.validation_rows = 0
         self.texts_per_second: list[float] = []
         self.times: list[float] = []
 
     def on_prepared(self, splits: Splits, parameters: int) -> None:
         self.training_rows, self.parameters = splits.train.frame.height, parameters
+        self.validation_rows = 0 if splits.validation is None else splits.validation.frame.height
 
     def on_step(self, report: StepReport) -> None:
         self.times.append(time.perf_counter())
@@ -123,8 +125,8 @@ def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
     return folder / f"{digest[:32]}.json"
 
 
-def read_run(file: Path) -> DesignRun | None:
-    """A run that is kept, or None.
+def read_run(file: Path, design: Design) -> DesignRun | None:
+    """A run that is kept, or None. Another comparison may have kept it, under another name of the same design.
 
     Raises:
         GlassformerError: the file is not a run.
@@ -132,9 +134,10 @@ def read_run(file: Path) -> DesignRun | None:
     if not file.is_file():
         return None
     try:
-        return DesignRun.model_validate_json(file.read_text(encoding="utf-8"))
+        run = DesignRun.model_validate_json(file.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         raise GlassformerError(f"{file} is damaged; remove it, and the same command trains that run anew") from error
+    return run.model_copy(update={"design": design.name})
 
 
 def run_design(
@@ -163,6 +166,7 @@ def run_design(
         right=np.packbits(right).tobytes().hex(),
         rows=len(right),
         training_rows=listener.training_rows,
+        validation_rows=listener.validation_rows,
         parameters=listener.parameters,
         seconds=trained.config.training_seconds if trained else round(time.perf_counter() - listener.began, 2),
         tokens_per_second=statistics.median(listener.texts_per_second or [0.0]) * tokens_per_text,
