@@ -68,7 +68,8 @@ def compare_designs(
             found = compare(plan, sources, out, test=measured, device=target, command=command_line(), watcher=view)
         except (InterruptedTraining, KeyboardInterrupt) as error:
             done = len(list((out / RUNS_FOLDER).glob("*.json")))
-            say(f"stopped; {human_count(done)} finished runs are kept in {out}. Go on with:\n  {command_line()}")
+            kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"
+            say(f"stopped; {kept} kept in {out}. Go on with:\n  {command_line()}")
             raise typer.Exit(1) from error
     if json:
         print_json(found.model_dump(mode="json"))
@@ -96,7 +97,7 @@ class _Live:
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._task = self._progress.add_task("", count="", doing="")
+        self._task = self._progress.add_task("", visible=False, count="", doing="")
         self._runs = self._done = self._before = 0
         self._began = 0.0
         self._doing = ""
@@ -125,6 +126,7 @@ class _Live:
         left = self._left(share)
         self._progress.update(
             self._task,
+            visible=True,
             total=self._runs,
             completed=self._done + share,
             count=f"{self._done}/{self._runs}",

@@ -9,8 +9,6 @@ the choice (see `designs.plan.cut_rows`).
 
 from __future__ import annotations
 
-import os
-import platform
 import statistics
 from datetime import UTC, datetime
 from pathlib import Path
@@ -177,12 +175,7 @@ def assemble(
         device=device,
         threads=torch.get_num_threads(),
         versions={"glassformer": glassformer.__version__, "torch": torch.__version__, "numpy": np.__version__},
-        machine=Machine(
-            architecture=platform.machine(),
-            system=platform.system(),
-            cores=os.cpu_count() or 1,
-            python=platform.python_version(),
-        ),
+        machine=Machine.here(),
         command="",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
