@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from glassformer.layers.dropout import Dropout
 from glassformer.layers.positions import sinusoidal_table
 from glassformer.models.config import DesignConfig
 from glassformer.models.published.fixed_length import fixed_length
@@ -59,7 +60,7 @@ class NotesDecoder(nn.Module):
         self.length = config.max_seq_len - 1
         self.embedding = nn.Embedding(vocab_size, config.emb_dim)
         self.register_buffer("positions", sinusoidal_table(self.length, config.emb_dim), persistent=False)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.blocks = nn.Sequential(*(_Block(config) for _ in range(config.n_layers)))
         self.final_layernorm = nn.LayerNorm(config.emb_dim)
         self.final_linear = nn.Linear(config.emb_dim, n_classes)
@@ -79,9 +80,9 @@ class _Block(nn.Module):
         super().__init__()
         wide, dropout = config.emb_dim, config.dropout
         self.heads = nn.ModuleList(_Head(config) for _ in range(config.num_heads))
-        self.projection = nn.Sequential(nn.Linear(wide, wide), nn.Dropout(dropout))
+        self.projection = nn.Sequential(nn.Linear(wide, wide), Dropout(dropout))
         self.feedforward = nn.Sequential(
-            nn.Linear(wide, 4 * wide), nn.ReLU(), nn.Linear(4 * wide, wide), nn.Dropout(dropout)
+            nn.Linear(wide, 4 * wide), nn.ReLU(), nn.Linear(4 * wide, wide), Dropout(dropout)
         )
         self.layernorm1, self.layernorm2 = nn.LayerNorm(wide), nn.LayerNorm(wide)
 
@@ -98,7 +99,7 @@ class _Head(nn.Module):
         super().__init__()
         size = config.emb_dim // config.num_heads
         self.key, self.query, self.value = (nn.Linear(config.emb_dim, size, bias=False) for _ in range(3))
-        self.dropout, self.is_decoder = nn.Dropout(config.dropout), config.is_decoder
+        self.dropout, self.is_decoder = Dropout(config.dropout), config.is_decoder
 
     def forward(self, hidden: Float[Tensor, "batch seq emb_dim"]) -> Float[Tensor, "batch seq head"]:
         key, query, value = self.key(hidden), self.query(hidden), self.value(hidden)

@@ -23,6 +23,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from glassformer.layers.attention import MultiHeadAttention
+from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
 from glassformer.layers.positions import Rotary
@@ -53,7 +54,7 @@ class Sentiment140(nn.Module):
         self.embedding = nn.Embedding(vocab_size, config.d_model)
         self.rotation = Rotary(config.max_seq_len, config.d_model)
         self.blocks = nn.ModuleList(_Block(config) for _ in range(config.n_layers))
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.classifier = nn.Linear(config.d_model, n_classes + config.unused_classes)
 
     def forward(
@@ -77,7 +78,7 @@ class _Block(nn.Module):
         )
         self.value, self.gate, self.out = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
