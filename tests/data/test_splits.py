@@ -1,11 +1,16 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from glassformer.data import splits
+from glassformer.data.known import find, resolve
 from glassformer.data.splits import Splits, ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import UsageError
@@ -90,6 +95,47 @@ def test_labels_rarer_than_the_folds_do_not_stop_a_group_split() -> None:
 def test_many_rare_classes_are_split_all_the_same(labels: list[str] | list[list[str]]) -> None:
     table = table_of([f"text {n}" for n in range(60)], labels)
     assert len(rows(make_splits(table, ValidationConfig(min_rows=7), seed=1).validation)) == 6
+
+
+WORDS = st.text(st.sampled_from("aZ\u00e9\u4e00\uffff\U0001f600"), max_size=3)
+
+
+@given(labels=st.lists(WORDS, min_size=1, max_size=30), fewest=st.integers(1, 4))
+def test_strata_are_numbered_by_code_point(labels: list[str], fewest: int) -> None:
+    """Published splits hang on these numbers."""
+    names, numbers, counts = np.unique(np.array(labels), return_inverse=True, return_counts=True)
+    rare = counts[numbers] < fewest
+    pool = counts.argmax() if rare.sum() < fewest else len(names)
+    assert splits._strata(pl.Series(labels), fewest=fewest).tolist() == np.where(rare, pool, numbers).tolist()
+
+
+@given(st.lists(st.lists(WORDS, max_size=3), min_size=1, max_size=9))
+def test_several_labels_are_one_key(labels: list[list[str]]) -> None:
+    table = replace(table_of(["x"] * len(labels), ["y"] * len(labels)), multilabel=True)
+    table = replace(table, frame=table.frame.with_columns(label=pl.Series(labels, dtype=pl.List(pl.String))))
+    assert splits._label_keys(table).to_list() == ["\0".join(sorted(several)) for several in labels]
+
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+
+
+@pytest.mark.parametrize("name", ["polarity", "zhou", "disaster-tweets", "imdb"])
+def test_published_results_are_of_these_rows(name: str) -> None:
+    """The data themselves are not ours to keep here; where they are at hand, they must be what was measured."""
+    if name != "polarity" and find(name, "test") is None:
+        pytest.skip(f"{name} is not on this machine")
+    file = "polarity-polarity" if name == "polarity" else name
+    run = json.loads((RESULTS / f"{file}.json").read_text())["runs"][0]
+    test = resolve(name, "test")
+    assert fingerprint(test) == run["data_sha256"]
+    kept = make_splits(resolve(name, "train"), ValidationConfig(), seed=run["seed"], test=test).train
+    assert kept.frame.height == run["training_rows"]
+
+
+def test_the_rows_held_out_of_polarity_stay_the_same() -> None:
+    made = make_splits(resolve("polarity", "train"), ValidationConfig(), seed=3, test=resolve("polarity", "test"))
+    assert made.validation is not None
+    assert (fingerprint(made.train)[:16], fingerprint(made.validation)[:16]) == ("e52985c954d3fe95", "957ddaa7fc5d83ea")
 
 
 def no_text_is_shared(splits: Splits) -> bool:

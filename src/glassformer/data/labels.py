@@ -90,8 +90,11 @@ def label_name(label: object) -> str:
 def conflicting_rows(table: Table) -> list[list[int]]:
     """The rows of each text (equal by `text_keys`) that occurs with different labels; such rows are kept."""
     label = pl.col("label").list.sort().list.join("\0") if table.multilabel else pl.col("label")
+    keys = text_keys(table.frame["text"])
     return (
-        table.frame.select("row", text_keys(table.frame["text"]), label)
+        table.frame.select("row", keys, "label")
+        .filter(keys.is_duplicated())  # most texts occur once; grouping all of them takes a list for each
+        .with_columns(label)
         .group_by("text", maintain_order=True)
         .agg(pl.col("row"), pl.col("label").n_unique().alias("n_labels"))
         .filter(pl.col("n_labels") > 1)["row"]

@@ -99,8 +99,7 @@ def make_splits(
 def fingerprint(table: Table) -> str:
     """SHA-256 (hex) of the texts and labels in their order: the same for the same rows in any file format."""
     digest = hashlib.sha256()
-    labels = _label_keys(table)
-    for text, label in zip(table.frame["text"], labels, strict=True):
+    for text, label in zip(table.frame["text"], _label_keys(table), strict=True):
         for part in (text.encode(), label.encode()):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
@@ -117,11 +116,12 @@ def _conflicts(table: Table) -> list[str]:
     ]
 
 
-def _label_keys(table: Table) -> list[str]:
+def _label_keys(table: Table) -> pl.Series:
+    """The label of each row, several of them sorted and joined, as one string."""
     if "label" not in table.frame.columns:
-        return [""] * table.frame.height
-    labels = table.frame["label"].to_list()
-    return ["\0".join(sorted(several)) for several in labels] if table.multilabel else labels
+        return pl.repeat("", table.frame.height, dtype=pl.String, eager=True)
+    labels = table.frame["label"]
+    return labels.list.sort().list.join("\0") if table.multilabel else labels
 
 
 def _without(table: Table, held_out: Table, reason: str) -> Table:
@@ -139,7 +139,7 @@ def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl
     strata = _strata(_label_keys(table), fewest=2)
     if group is not None:
         chosen = _whole_groups(table, group, fraction, seed)
-    elif len(set(strata)) <= min(n_held_out, n_rows - n_held_out):
+    elif len(np.unique(strata)) <= min(n_held_out, n_rows - n_held_out):
         splitter = StratifiedShuffleSplit(n_splits=1, test_size=n_held_out, random_state=seed)
         chosen = next(splitter.split(strata, strata))[1]
     else:  # more classes than held-out rows: there is no proportion to keep
@@ -149,19 +149,26 @@ def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl
     return pl.Series(mask)
 
 
-def _strata(labels: list[str], *, fewest: int) -> np.ndarray:
+def _strata(labels: pl.Series, *, fewest: int) -> np.ndarray:
     """Class numbers for stratifying; classes (or combinations of labels) with fewer rows are pooled into one."""
-    names, numbers, counts = np.unique(np.asarray(labels, dtype=np.str_), return_inverse=True, return_counts=True)
+    numbers = _numbers(labels)
+    counts = np.bincount(numbers)
     rare = counts[numbers] < fewest
-    pool = counts.argmax() if rare.sum() < fewest else len(names)  # a pool too small itself joins the largest class
+    pool = counts.argmax() if rare.sum() < fewest else len(counts)  # a pool too small itself joins the largest class
     return np.where(rare, pool, numbers)
+
+
+def _numbers(values: pl.Series) -> np.ndarray:
+    """Each value's place among the distinct ones in the order of code points: a few bytes where a string takes many."""
+    distinct = values.unique().sort()
+    return values.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
 
 
 def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.ndarray:
     """The rows of one fold out of round(1 / fraction): the one nearest to the fraction."""
-    groups = table.frame["group"].to_numpy()
+    groups = _numbers(table.frame["group"])
     n_folds = max(2, round(1 / fraction))
-    if (n_groups := len(set(groups))) < n_folds:
+    if (n_groups := int(groups.max()) + 1) < n_folds:
         raise UsageError(
             f"{table.source}: the group column {column!r} has {n_groups} values; holding out {fraction:g} of the rows "
             f"in whole groups needs {n_folds} of them. Raise validation.fraction, or name another column."

@@ -54,9 +54,9 @@ class TokenStore:
         lengths: list[int] = []
         with (folder / "tokens.bin").open("wb") as file:
             for batch in batched(texts, _TEXTS_PER_WRITE):
-                for ids in tokenizer.encode(batch):
-                    ids.astype(dtype).tofile(file)
-                    lengths.append(len(ids))
+                rows = tokenizer.encode(batch)
+                np.concatenate(rows).astype(dtype).tofile(file)  # every call is a write to the disk of its own
+                lengths += map(len, rows)
         np.save(folder / "offsets.npy", np.cumsum([0, *lengths], dtype=np.int64))
         # Written last: a store without it was cut short.
         with written_aside(folder / "store.json") as aside:
