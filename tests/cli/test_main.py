@@ -29,6 +29,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 def test_every_command_is_there() -> None:
     assert {name for name, _ in commands()} == {
+        "doctor",
         "train",
         "evaluate",
         "compare",

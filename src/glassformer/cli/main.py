@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from glassformer.cli import compare, compare_designs, data, evaluate, predict, recipes, train
+from glassformer.cli import compare, compare_designs, data, doctor, evaluate, predict, recipes, train
 from glassformer.cli.output import say
 from glassformer.errors import GlassformerError
 
@@ -35,6 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help answers in a fraction of the time
     pretty_exceptions_enable=False,
 )
+app.command("doctor")(doctor.doctor)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)

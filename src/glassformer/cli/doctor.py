@@ -1,0 +1,73 @@
+"""`glassformer doctor`: the checks to make before a long run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.evaluation.doctor.findings import Diagnosis
+
+
+def doctor(
+    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
+    preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
+    multilabel: Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    out: Annotated[Path | None, typer.Option(help="Folder for report.html and findings.json.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Check data and model before a long run: a minute or two, nothing is trained to the end."""
+    from glassformer.evaluation.doctor.examine import diagnose
+    from glassformer.evaluation.doctor.page import write_diagnosis
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.recipe import load_recipe, parse_overrides
+    from glassformer.training.sources import SourceConfig, read_sources
+
+    chosen = load_recipe(recipe, preset=preset, overrides=parse_overrides(set_ or []))
+    target = choose_device(device)
+    if out is not None and out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is a file; name a folder")
+    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
+    sources = read_sources(source, chosen.validation, data_dir)
+    diagnosis = diagnose(sources, chosen, device=target, on_check=lambda what: say(f"checking {what}"))
+    if out is not None:
+        write_diagnosis(out, diagnosis)
+    if json:
+        print_json(diagnosis.model_dump(mode="json"))
+    else:
+        _show(diagnosis)
+    if out is not None:
+        say(f"report: {out / 'report.html'}")
+
+
+def _show(diagnosis: Diagnosis) -> None:
+    from glassformer.evaluation.doctor.findings import LEVELS
+
+    print(
+        f"{diagnosis.source}: {human_count(diagnosis.rows)} rows to train on; {diagnosis.model}, "
+        f"{human_count(diagnosis.parameters)} parameters"
+    )
+    for level in LEVELS:
+        found = diagnosis.at(level)
+        print(f"\n{level}: {len(found) or 'none'}")
+        for one in found:
+            print(f"  {one.check}: {one.found}")
+            if one.advice:
+                print(f"    → {one.advice}")
+    for limit in diagnosis.limits:
+        say(f"to save time {limit}")
+    say(f"checked in {duration(diagnosis.seconds)}")

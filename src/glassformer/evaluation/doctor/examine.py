@@ -1,0 +1,199 @@
+"""All checks, one after another: a table and a recipe in, a diagnosis out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import torch
+from torch import nn
+
+import glassformer
+from glassformer.data.batches import padding_share
+from glassformer.data.labels import LabelSet
+from glassformer.data.splits import Splits, make_splits
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import UsageError
+from glassformer.evaluation.doctor import rate_range, signals
+from glassformer.evaluation.doctor.bench import Bench
+from glassformer.evaluation.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures
+from glassformer.evaluation.doctor.judge import check_initial_loss, check_signals
+from glassformer.evaluation.doctor.overfit import check_overfitting
+from glassformer.evaluation.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
+from glassformer.models.build import build_model
+from glassformer.training.loop import TrainingData
+from glassformer.training.memory import keep_large_buffers
+from glassformer.training.objectives import class_weights
+from glassformer.training.recipe import Recipe
+from glassformer.training.sources import Sources
+
+_MOST_ROWS = 30_000  # that are encoded
+_MOST_HELD_OUT = 10_000
+_SIGNAL_SECONDS, _OVERFIT_SECONDS, _RANGE_SECONDS = 30.0, 15.0, 35.0
+_FEWEST_RATES = 40
+_MOST_TOKENS = 4096  # in a batch
+
+Heard = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Material:
+    """What the checks of texts and model share."""
+
+    bench: Bench
+    labels: LabelSet
+    splits: Splits
+    tokenizer: TextTokenizer
+    limits: list[str]
+
+
+def diagnose(
+    sources: Sources,
+    recipe: Recipe,
+    *,
+    device: str = "cpu",
+    build: Callable[..., nn.Module] = build_model,
+    on_check: Heard = lambda _: None,
+) -> Diagnosis:
+    """Check data and model as `train` would use them. Nothing is written, and torch's random state is left as it was.
+
+    Args:
+        build: makes the model from its config, vocabulary size and number of classes.
+        on_check: hears what is being done.
+
+    Raises:
+        UsageError: the data cannot be learned from.
+    """
+    began = time.perf_counter()
+    keep_large_buffers()
+    devices = [torch.device(device)] if device.startswith("cuda") else []
+    with torch.random.fork_rng(devices=devices):
+        material = _prepared(sources, recipe, device, build, on_check)
+        bench, limits = material.bench, material.limits
+        on_check("labels, lengths, unknown words, duplicates")
+        text_findings, histogram = _check_texts(sources, material, recipe)
+        model_findings, figures = examine_model(bench, on_check, limits)
+    findings = [*model_findings, *text_findings]
+    return Diagnosis(
+        source=sources.train.source,
+        rows=material.splits.train.frame.height,
+        parameters=_size(bench.model),
+        model=recipe.model.in_words(),
+        window=recipe.model.max_seq_len,
+        learning_rate=recipe.training.learning_rate,
+        findings=tuple(sorted(findings, key=lambda one: LEVELS.index(one.level))),
+        lengths=histogram,
+        figures=figures,
+        limits=tuple(limits),
+        seconds=round(time.perf_counter() - began, 1),
+        version=glassformer.__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def examine_model(
+    bench: Bench, on_check: Heard = lambda _: None, limits: list[str] | None = None
+) -> tuple[list[Finding], ModelFigures]:
+    """Every check that runs the model; `limits` hears where steps were saved."""
+    limits = [] if limits is None else limits
+    on_check("the first loss, and one batch by heart")
+    first = check_initial_loss(bench)
+    by_heart, overfit = check_overfitting(bench, seconds=_OVERFIT_SECONDS)
+    on_check(f"activations and gradients over {signals.STEPS} steps")
+    seen = signals.measure_signals(bench, seconds=_SIGNAL_SECONDS)
+    if len(seen.losses) < signals.STEPS and np.isfinite(seen.losses[-1]):
+        limits.append(f"activations were looked at after {len(seen.losses)} steps instead of {signals.STEPS}")
+    rates = int(np.clip(_RANGE_SECONDS / seen.seconds_per_step, _FEWEST_RATES, rate_range.STEPS))
+    if rates < rate_range.STEPS:
+        limits.append(f"the range test tried {rates} rates instead of {rate_range.STEPS}")
+    if _FEWEST_RATES <= bench.steps_per_epoch < rates:
+        rates = bench.steps_per_epoch  # a text that comes again would make the last rates look good
+    on_check(f"learning rates: a range test of {rates} steps")
+    measured = rate_range.measure_rate_range(bench, steps=rates)
+    figures = ModelFigures(
+        steps=len(seen.losses),
+        at_start=seen.at_start,
+        after=seen.after,
+        gradients=seen.gradients,
+        losses=seen.losses,
+        overfit=overfit,
+        rate_range=measured,
+    )
+    rate = rate_range.judge_rate(bench.config.learning_rate, measured)
+    return [first, by_heart, *check_signals(seen), rate], figures
+
+
+def _prepared(
+    sources: Sources, recipe: Recipe, device: str, build: Callable[..., nn.Module], on_check: Heard
+) -> _Material:
+    """The splits, vocabulary and initial weights of the run itself; of very many rows a sample is encoded."""
+    on_check("the vocabulary of the training rows")
+    labels = LabelSet.from_table(sources.train)
+    seed, limits = recipe.training.seed, list[str]()
+    splits = make_splits(sources.train, recipe.validation, seed=seed, validation=sources.validation, test=sources.test)
+    tokenizer = TextTokenizer.train(splits.train.frame["text"], recipe.tokenizer)
+    torch.manual_seed(seed)
+    try:
+        model = build(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
+    except ValueError as error:
+        raise UsageError(f"recipe: model: {error}") from error
+    encoded = labels.encode(splits.train)
+    chosen = _some(splits.train.frame.height, _MOST_ROWS, seed)
+    if len(chosen) < splits.train.frame.height:
+        limits.append(f"lengths and all checks of the model used {len(chosen):,} of {len(encoded):,} training rows")
+    data = TrainingData(
+        train=TokenStore.in_memory(tokenizer.encode(splits.train.frame["text"][chosen].to_list())),
+        train_labels=encoded[chosen],
+        validation=None,
+        validation_labels=None,
+        class_weights=class_weights(recipe.training, labels.names, encoded, multilabel=labels.multilabel),
+        multilabel=labels.multilabel,
+    )
+    config = recipe.training
+    if (mean := data.train.lengths.clip(max=recipe.model.max_seq_len).mean()) * config.batch_size > _MOST_TOKENS:
+        config = config.model_copy(update={"batch_tokens": min(config.batch_tokens, _MOST_TOKENS)})
+        limits.append(f"a batch holds {config.batch_tokens:,} tokens, about {config.batch_tokens / mean:.0f} texts")
+    bench = Bench(model=model, data=data, config=config, max_seq_len=recipe.model.max_seq_len)
+    return _Material(bench=bench, labels=labels, splits=splits, tokenizer=tokenizer, limits=limits)
+
+
+def _check_texts(sources: Sources, material: _Material, recipe: Recipe) -> tuple[list[Finding], Histogram]:
+    bench, splits, tokenizer = material.bench, material.splits, material.tokenizer
+    store, held_out = bench.data.train, splits.validation
+    padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
+    length, histogram = check_lengths(store.lengths, bench.max_seq_len, padding)
+    read = np.zeros(0, dtype=np.int64)
+    if held_out is not None:
+        read = _some(held_out.frame.height, _MOST_HELD_OUT, recipe.training.seed)
+        if len(read) < held_out.frame.height:
+            material.limits.append(
+                f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts"
+            )
+    rows = splits.train.frame.height
+    return [
+        *check_labels(material.labels, material.labels.encode(splits.train), recipe.training),
+        length,
+        check_unknown(tokenizer, recipe.tokenizer, store, held_out, read),
+        *check_rows(sources.train, splits),
+        check_size(rows, int(store.lengths.mean() * rows), _size(bench.model), _embedding_size(bench, tokenizer)),
+    ], histogram
+
+
+def _some(count: int, most: int, seed: int) -> IntArray:
+    """All rows, or a sample of `most` in their order."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
+
+
+def _size(model: nn.Module) -> int:
+    return sum(one.numel() for one in model.parameters() if one.requires_grad)
+
+
+def _embedding_size(bench: Bench, tokenizer: TextTokenizer) -> int:
+    """Values in matrices with one row per token."""
+    return sum(one.numel() for one in bench.model.parameters() if one.ndim == 2 and len(one) == tokenizer.vocab_size)

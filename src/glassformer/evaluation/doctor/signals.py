@@ -1,0 +1,98 @@
+"""What flows through the model, forward and back: at the start, and after a few hundred steps."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from glassformer.data.batches import Batch
+from glassformer.evaluation.doctor.bench import Bench, without_dropout
+from glassformer.evaluation.doctor.findings import GradientFigures, LayerFigures
+from glassformer.evaluation.doctor.probe import watched
+from glassformer.training.schedules import learning_rate
+
+STEPS = 200
+SAMPLE = 4  # batches
+_WARMUP = 0.1  # share of these steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signals:
+    """The model before and after a short piece of training at the recipe's rate.
+
+    Attributes:
+        gradients: of each module, `after`; its weights may have been zero `at_start`.
+        losses: of each step.
+    """
+
+    at_start: tuple[LayerFigures, ...]
+    after: tuple[LayerFigures, ...]
+    gradients: tuple[GradientFigures, ...]
+    losses: tuple[float, ...]
+    seconds_per_step: float
+
+
+def measure_signals(bench: Bench, *, seconds: float) -> Signals:
+    """Look, train for a while as the recipe says, look again.
+
+    The gradients are those of some batches without dropout; the update is that of the last step.
+    """
+    sample = bench.sample(SAMPLE)
+    model = bench.copy_of_model(dropout=False)
+    at_start, before = watched(bench, model, sample), _gradient_norms(bench, model, sample)
+    model = bench.copy_of_model()
+    config = bench.config.model_copy(update={"schedule": "constant", "warmup": _WARMUP})
+    rates = [learning_rate(config, (number + 0.5) / STEPS) for number in range(STEPS)]
+    losses = list[float]()
+    earlier = latest = _weights(model)
+    began = time.perf_counter()
+    for loss in bench.steps(model, rates, bench.groups(), seconds=seconds):
+        losses.append(loss)
+        earlier, latest = latest, _weights(model)
+    seconds_per_step = (time.perf_counter() - began) / max(len(losses), 1)
+    without_dropout(model)
+    after, now = watched(bench, model, sample), _gradient_norms(bench, model, sample)
+    gradients = tuple(
+        GradientFigures(
+            name=name,
+            weight_norm=_norm([weight]),
+            gradient_at_start=before[name],
+            gradient=now[name],
+            update_ratio=_norm([weight - earlier[name]]) / (_norm([weight]) or math.inf),
+        )
+        for name, weight in latest.items()
+    )
+    return Signals(
+        at_start=at_start, after=after, gradients=gradients, losses=tuple(losses), seconds_per_step=seconds_per_step
+    )
+
+
+def _owners(model: nn.Module) -> dict[str, list[nn.Parameter]]:
+    """The modules that hold trained weights of their own."""
+    owned = {
+        name or "model": [one for one in module.parameters(recurse=False) if one.requires_grad]
+        for name, module in model.named_modules()
+    }
+    return {name: parameters for name, parameters in owned.items() if parameters}
+
+
+def _weights(model: nn.Module) -> dict[str, Tensor]:
+    """A copy of each module's weights, as one vector."""
+    return {name: torch.cat([one.detach().flatten() for one in own]) for name, own in _owners(model).items()}
+
+
+def _gradient_norms(bench: Bench, model: nn.Module, sample: Sequence[Batch]) -> dict[str, float]:
+    bench.gradients(model, sample)
+    norms = {name: _norm([one.grad for one in own if one.grad is not None]) for name, own in _owners(model).items()}
+    model.zero_grad(set_to_none=True)
+    return norms
+
+
+def _norm(tensors: Sequence[Tensor]) -> float:
+    return float(np.sqrt(sum(float(one.double().square().sum()) for one in tensors)))

@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import review_rows, write_csv
+from tests.cli.terminal import glassformer, misused
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer steps: enough to go through every check."""
+    monkeypatch.setattr("glassformer.evaluation.doctor.signals.STEPS", 21)
+    monkeypatch.setattr("glassformer.evaluation.doctor.rate_range.STEPS", 41)
+    monkeypatch.setattr("glassformer.evaluation.doctor.overfit._STEPS", 30)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "reviews.csv", review_rows(230))
+
+
+def test_findings_are_listed_by_level_and_nothing_is_written(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(table.parent)
+    said = glassformer("doctor", table, "--preset", "tiny")
+    assert said.code == 0
+    assert said.out.startswith(f"{table}: 207 rows to train on; 1 block of width 64")
+    places = [said.out.index(f"\n{level}: ") for level in ("problem", "worth knowing", "good")]
+    assert places == sorted(places)
+    assert "  one batch by heart: " in said.out
+    assert "checking the vocabulary" in said.err
+    assert list(table.parent.iterdir()) == [table]
+
+
+def test_problems_are_reported_with_exit_code_0(tmp_path: Path) -> None:
+    rows = [(f"text {number}", "rare" if number % 25 == 0 else "usual") for number in range(250)]
+    table = write_csv(tmp_path / "uneven.csv", rows)
+    out = tmp_path / "report"
+    said = glassformer("doctor", table, "--preset", "tiny", "--set", "model.max_seq_len=2", "--json", "--out", out)
+    assert said.code == 0
+    problems = {one["check"] for one in said.document["findings"] if one["level"] == "problem"}
+    assert {"label balance", "length of texts"} <= problems
+    assert {path.name for path in out.iterdir()} == {"report.html", "findings.json"}
+
+
+def test_columns_and_separators_are_those_of_train(tmp_path: Path) -> None:
+    rows = [("good film", "pos;film"), ("bad film", "neg;film"), ("good book", "pos"), ("nothing", "")] * 30
+    table = write_csv(tmp_path / "tags.csv", [(*row, "x") for row in rows], ("words", "tags", "else"))
+    said = glassformer(
+        "doctor", table, "--text", "words", "--label", "tags", "--multilabel", ";", "--preset", "tiny", "--json"
+    )
+    assert said.code == 0
+    assert any("3 labels, on" in one["found"] for one in said.document["findings"])
+
+
+def test_misuse(table: Path, tmp_path: Path) -> None:
+    misused(glassformer("doctor", tmp_path / "nowhere.csv"), "nowhere.csv")
+    misused(glassformer("doctor", table, "--recipe", "nonsense"), "nonsense")
+    misused(glassformer("doctor", table, "--out", table), "is a file; name a folder")
+    misused(glassformer("doctor", table, "--set", "model.d_model=65"), "d_model=65")
+    misused(glassformer("doctor", write_csv(tmp_path / "one.csv", [("a b", "x")] * 5)), "every row has the label")

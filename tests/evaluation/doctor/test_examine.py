@@ -1,0 +1,112 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from glassformer.data import polarity
+from glassformer.errors import UsageError
+from glassformer.evaluation.doctor import examine
+from glassformer.evaluation.doctor.examine import diagnose, examine_model
+from glassformer.models.build import build_model
+from glassformer.training.recipe import load_recipe
+from glassformer.training.sources import Sources
+from tests.evaluation.doctor.samples import bench, by_check, problems, scaled
+from tests.training.samples import opinions, recipe, table
+
+
+@pytest.mark.slow
+def test_a_healthy_run_has_no_problem() -> None:
+    chosen = load_recipe("polarity")
+    found = diagnose(Sources(train=polarity.generate("train"), test=polarity.generate("test")), chosen)
+    assert found.at("problem") == ()
+    assert found.rows == 3600
+    checks = by_check(list(found.findings))
+    assert checks["one batch by heart"].level == "good"
+    assert checks["unknown words"].level == "good"
+    assert checks["label balance"].level == "good"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer steps: enough to go through every check."""
+    monkeypatch.setattr("glassformer.evaluation.doctor.signals.STEPS", 21)
+    monkeypatch.setattr("glassformer.evaluation.doctor.rate_range.STEPS", 41)
+    monkeypatch.setattr("glassformer.evaluation.doctor.overfit._STEPS", 30)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_model_is_that_of_the_run_and_random_numbers_go_on_as_before() -> None:
+    built: list[dict[str, Any]] = []
+
+    def build(*arguments: Any) -> nn.Module:
+        model = build_model(*arguments)
+        built.append({name: weight.clone() for name, weight in model.state_dict().items()})
+        return model
+
+    before = torch.get_rng_state()
+    chosen = recipe(seed=17)
+    found = diagnose(Sources(train=opinions(60)), chosen, build=build)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(17)
+    vocab_size = built[0]["embedding.weight"].shape[0]
+    for name, weight in build_model(chosen.model, vocab_size, 2).state_dict().items():
+        assert torch.equal(weight, built[0][name])
+    assert found.rows == 48
+    assert found.parameters == sum(weight.numel() for weight in built[0].values())
+    assert found.findings[0].level != "good" or not found.at("problem")
+
+
+@pytest.mark.usefixtures("quick")
+def test_planted_faults_of_model_and_data_come_first() -> None:
+    rows = table([f"word{i} again" for i in range(100)], ["a"] * 95 + ["b"] * 5)
+    found = diagnose(Sources(train=rows), recipe(), build=lambda *sizes: scaled(build_model(*sizes), 12))
+    assert {"first loss", "label balance"} <= problems(list(found.findings))
+    levels = [one.level for one in found.findings]
+    assert levels == sorted(levels, key=["problem", "worth knowing", "good"].index)
+
+
+@pytest.mark.parametrize("rate", [1e-8, 0.7])
+def test_a_rate_that_is_far_off_is_named(rate: float) -> None:
+    findings, figures = examine_model(bench(learning_rate=rate))
+    assert "learning rate" in problems(findings)
+    assert figures.steps == 200
+
+
+@pytest.mark.usefixtures("quick")
+def test_work_is_capped_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("_MOST_ROWS", 30), ("_MOST_HELD_OUT", 7), ("_MOST_TOKENS", 50), ("_RANGE_SECONDS", 0.0)):
+        monkeypatch.setattr(examine, name, value)
+    said = "; ".join(diagnose(Sources(train=opinions(60)), recipe()).limits)
+    assert "30 of 48 training rows" in said
+    assert "7 of 12 held-out texts" in said
+    assert "a batch holds 50 tokens" in said
+    assert "40 rates instead of 41" in said
+
+
+@pytest.mark.usefixtures("quick")
+def test_several_labels_per_text_and_each_kind_of_check() -> None:
+    rows = table([f"word{i % 7} film" for i in range(60)], [["a"], ["b", "a"], []] * 20)
+    heard: list[str] = []
+    found = diagnose(Sources(train=rows), recipe(), on_check=heard.append)
+    assert len(heard) == 5
+    checks = set(by_check(list(found.findings)))
+    assert {"first loss", "one batch by heart", "learning rate", "label balance", "length of texts", "size"} <= checks
+
+
+def test_what_cannot_be_learned_from_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="every row has the label"):
+        diagnose(Sources(train=table(["one", "two"], ["a", "a"])), recipe())
+    assert not list(tmp_path.iterdir())
+
+
+def refuse(*_: Any) -> nn.Module:
+    raise ValueError("too few classes")
+
+
+def test_a_model_that_does_not_fit_is_refused() -> None:
+    build: Callable[..., nn.Module] = refuse
+    with pytest.raises(UsageError, match="recipe: model: too few classes"):
+        diagnose(Sources(train=opinions(20)), recipe(), build=build)

@@ -1,0 +1,118 @@
+import dataclasses
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from glassformer.evaluation.doctor.bench import Bench
+from glassformer.evaluation.doctor.findings import Finding
+from glassformer.evaluation.doctor.judge import check_initial_loss, check_signals
+from glassformer.evaluation.doctor.signals import measure_signals
+from glassformer.layers.feedforward import FeedForward
+from tests.evaluation.doctor.samples import MODEL, N_CLASSES, bench, by_check, easy_data, problems, scaled
+
+
+def signals_of(one: Bench) -> list[Finding]:
+    return check_signals(measure_signals(one, seconds=60))
+
+
+def test_the_first_loss_of_a_healthy_model() -> None:
+    finding = check_initial_loss(bench())
+    assert finding.level == "good"
+    assert f"{math.log(N_CLASSES):.3f}" in finding.found
+    assert f"ln({N_CLASSES})" in finding.found
+
+
+def test_a_saturated_start_is_named() -> None:
+    one = bench(model=scaled(bench().model, 8))
+    first = check_initial_loss(one)
+    assert first.level == "problem"
+    assert "confidently wrong" in first.advice
+    findings = by_check(signals_of(one))
+    assert findings["attention at the start"].level == "problem"
+    assert "blocks.0.attention (weights)" in findings["attention at the start"].found
+
+
+def test_class_weights_leave_the_reference_at_the_logarithm_of_the_classes() -> None:
+    finding = check_initial_loss(bench(data=easy_data(weights=[0.2, 3.0, 1.0])))
+    assert finding.level == "good"
+    assert "gives 1.099, knowing" in finding.found
+
+
+def test_several_labels_per_text_have_a_reference_of_their_own() -> None:
+    weights = [1.0, 4.0, 2.0]
+    one = bench(data=easy_data(multilabel=True, weights=weights))
+    labels = torch.cat([one.labels(batch) for batch in one.sample(4)]).float()
+    expected = float((labels * torch.tensor(weights) + 1 - labels).mean()) * math.log(2)
+    finding = check_initial_loss(one)
+    assert finding.level == "good"
+    assert f"gives {expected:.3f}" in finding.found
+
+
+def test_knowing_the_shares_is_the_entropy_of_the_labels() -> None:
+    data = easy_data()
+    labels = data.train_labels.copy()
+    labels[labels == 2] = 0
+    one = bench(data=dataclasses.replace(data, train_labels=labels))
+    shares = torch.cat([one.labels(batch) for batch in one.sample(4)]).bincount() / 60
+    entropy = -float((shares * shares.log()).sum())
+    assert f"shares {entropy:.3f}" in check_initial_loss(one).found
+
+
+def test_a_healthy_model_has_no_problem_and_its_zero_start_is_explained() -> None:
+    findings = signals_of(bench())
+    assert problems(findings) == set()
+    gradients = by_check(findings)["gradients after 200 steps"]
+    assert gradients.level == "good"
+    assert "start at zero by design" in gradients.found
+
+
+def with_feed_forward(bias: float) -> Bench:
+    one = bench(MODEL.model_copy(update={"feed_forward": "relu"}))
+    for block in one.model.get_submodule("blocks").children():
+        feed_forward = FeedForward(16, 24, F.relu, bias=True)
+        nn.init.constant_(feed_forward.in_projection.bias, bias)
+        block.feed_forward = feed_forward
+    return one
+
+
+def test_dead_units_are_named() -> None:
+    findings = signals_of(with_feed_forward(-40.0))
+    assert {"dead units at the start", "dead units after 200 steps"} <= problems(findings)
+    assert "feed_forward (relu)" in by_check(findings)["dead units after 200 steps"].found
+    assert "no gradient reaches blocks.0.feed_forward" in by_check(findings)["gradients after 200 steps"].found
+
+
+def test_units_with_an_ordinary_bias_are_alive() -> None:
+    assert problems(signals_of(with_feed_forward(0.0))) == set()
+
+
+def test_a_signal_that_explodes_with_depth_is_named() -> None:
+    one = bench(MODEL.model_copy(update={"norm": "none", "feed_forward": "relu", "n_layers": 3}))
+    scaled(one.model, 6)
+    assert "depth at the start" in problems(signals_of(one))
+
+
+def test_a_rate_at_which_nothing_moves_is_named() -> None:
+    step = by_check(signals_of(bench(learning_rate=1e-7)))["step size after 200 steps"]
+    assert step.level == "problem"
+    assert "raise" in step.advice
+
+
+@pytest.mark.parametrize(
+    ("ratio", "level"), [(0.5, "problem"), (0.1, "worth knowing"), (1e-3, "good"), (5e-5, "worth knowing")]
+)
+def test_steps_are_judged_by_their_share_of_the_weights(ratio: float, level: str) -> None:
+    signals = measure_signals(bench(), seconds=0)
+    moved = tuple(one.model_copy(update={"update_ratio": ratio}) for one in signals.gradients)
+    findings = by_check(check_signals(dataclasses.replace(signals, gradients=moved)))
+    assert findings["step size after 20 steps"].level == level
+
+
+def test_a_run_into_not_a_number_is_named() -> None:
+    one = bench()
+    one.model.get_parameter("head.bias").data[0] = math.inf
+    findings = signals_of(one)
+    assert "short training" in problems(findings)
