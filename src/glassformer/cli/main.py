@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from glassformer.cli import compare, compare_designs, data, doctor, evaluate, predict, recipes, train
+from glassformer.cli import compare, compare_designs, data, doctor, evaluate, predict, recipes, reproduce, train
 from glassformer.cli.output import say
 from glassformer.errors import GlassformerError
 
@@ -41,6 +41,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("compare-designs")(compare_designs.compare_designs)
 app.command("predict")(predict.predict)
+app.command("reproduce")(reproduce.reproduce)
 app.command("recipes")(recipes.recipes)
 app.add_typer(data.app, name="data")
 
