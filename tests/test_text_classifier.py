@@ -207,3 +207,14 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(GlassformerError, match=r"missing|another program"):
         TextClassifier.load(tmp_path)
+
+
+def test_it_starts_from_the_weights_of_a_folder(fitted: TextClassifier, tmp_path: Path) -> None:
+    folder = fitted.save(tmp_path / "model")
+    still = {"training.min_steps_per_epoch": 2, "training.weight_decay": 0}
+    begun = TextClassifier(init=str(folder), epochs=1, learning_rate=1e-30, settings=still)
+    assert clone(begun).get_params() == begun.get_params()
+    begun.fit(TEXTS, BINARY)
+    np.testing.assert_allclose(begun.predictor_.logits(TEXTS), fitted.predictor_.logits(TEXTS), rtol=1e-5, atol=1e-6)
+    with pytest.raises(UsageError, match="preset 'base' contradicts"):
+        TextClassifier("base", init=str(folder)).fit(TEXTS, BINARY)

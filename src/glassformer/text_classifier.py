@@ -20,6 +20,7 @@ from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import load_model_folder, save_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.card import model_card
+from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import DEFAULT_PRESET, load_recipe
 from glassformer.training.run import as_labels, train_classifier
@@ -27,7 +28,7 @@ from glassformer.training.sources import Sources
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """A transformer trained from scratch on texts and their labels.
+    """A transformer trained on texts and their labels, from scratch or from given weights.
 
         classifier = TextClassifier(preset="small").fit(texts, labels)
         classifier.predict_proba(texts)
@@ -39,6 +40,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     Args:
         preset: size of the model, `tiny`, `small` or `base`; None takes the recipe's.
         recipe: a recipe by name or file; None is the default.
+        init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`); the size is theirs then.
         epochs, learning_rate, seed: the recipe's values of those names, where not None.
         settings: any other values of the recipe by dotted name, `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
@@ -54,6 +56,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         preset: str | None = DEFAULT_PRESET,
         *,
         recipe: str | None = None,
+        init: str | None = None,
         epochs: int | None = None,
         learning_rate: float | None = None,
         seed: int | None = None,
@@ -63,6 +66,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     ) -> None:
         self.preset = preset
         self.recipe = recipe
+        self.init = init
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.seed = seed
@@ -79,15 +83,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
         Raises:
             UsageError: the sizes differ, a text is not a string, the labels are of several types, there is one class
-                only, or a setting is unknown.
+                only, a setting is unknown, or the weights to start from cannot be read.
         """
         settings = dict(self.settings or {})
         given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed}
         settings |= {f"training.{key}": value for key, value in given.items() if value is not None}
-        recipe = load_recipe(self.recipe, preset=self.preset, overrides=settings)
+        start = None if self.init is None else read_initial_weights(self.init)
+        preset = None if start and self.preset == DEFAULT_PRESET else self.preset
+        recipe = load_recipe(self.recipe, preset=preset, overrides=settings, init=start)
         table, by_name = _as_table(X, y)
         trained = train_classifier(
-            Sources(train=table), recipe, device=choose_device(self.device), observer=self.observer
+            Sources(train=table), recipe, device=choose_device(self.device), observer=self.observer, init=start
         )
         for dropped in trained.config.data["dropped"]:
             warnings.warn(f"{dropped['count']} of {len(X)} rows were left out: {dropped['reason']}", stacklevel=2)

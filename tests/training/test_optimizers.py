@@ -5,10 +5,14 @@ import pytest
 import torch
 from torch import nn
 
+from glassformer.errors import UsageError
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import ModelConfig
+from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from glassformer.training.config import TrainingConfig
-from glassformer.training.optimizers import build_optimizers
+from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
+from tests.training.samples import config as samples_config
+from tests.training.samples import trainer
 
 SMALL = ModelConfig(
     d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24, norm="layer", positions="learned", pooling="attention"
@@ -77,3 +81,73 @@ def test_steps_go_down(kind: str) -> None:
         for optimizer in optimizers:
             optimizer.step()
     assert all(after < before for now, then in pairwise(distances) for before, after in zip(now, then, strict=True))
+
+
+def rates(model: nn.Module, **values: Any) -> dict[str, float]:
+    """The learning rate of each parameter by name, when the full one is 1; those that are not trained are left out."""
+    training = config(**values)
+    freeze(model, training.freeze)
+    optimizers = build_optimizers(model, training)
+    set_learning_rate(optimizers, 1.0)
+    by_id = {id(p): group["lr"] for one in optimizers for group in one.param_groups for p in group["params"]}
+    return {name: by_id[id(p)] for name, p in model.named_parameters() if id(p) in by_id}
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon", "sgd"])
+def test_layer_decay_slows_what_is_deeper(kind: str) -> None:
+    found = rates(Classifier(SMALL, 29, 3), optimizer=kind, layer_decay=0.5)
+    expected = {"embedding": 0.125, "positions": 0.125, "blocks.0": 0.25, "blocks.1": 0.5, "norm": 1, "pooling": 1,
+                "head": 1}  # fmt: skip
+    assert {name.split(".weight")[0] for name in found} >= {"embedding", "positions", "head"}
+    for name, rate in found.items():
+        assert rate == next(share for part, share in expected.items() if name.startswith(part)), name
+
+
+def test_without_layer_decay_all_learn_alike() -> None:
+    assert set(rates(Classifier(SMALL, 29, 3), optimizer="adamw").values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("lowest", "trained"),
+    [
+        (1, {"blocks.1", "norm", "pooling", "head"}),
+        (2, {"norm", "pooling", "head"}),
+        ("all", {"head"}),
+    ],
+)
+def test_frozen_blocks_are_left_out(lowest: int | str, trained: set[str]) -> None:
+    found = rates(Classifier(SMALL, 29, 3), freeze=lowest)
+    parts = {".".join(name.split(".")[: 2 if name.startswith("blocks") else 1]) for name in found}
+    assert parts == trained
+
+
+def test_the_encoder_of_a_checkpoint_has_its_parts_in_order() -> None:
+    small = PretrainedConfig(d_model=12, n_layers=3, n_heads=2, d_ff=7, residual="pre-norm")
+    found = rates(PretrainedEncoder(small, 11, 2), optimizer="adamw", layer_decay=0.1)
+    for part, rate in (("embedding.", 1e-4), ("positions.", 1e-4), ("embedding_norm.", 1e-4), ("blocks.0.", 1e-3),
+                       ("blocks.2.", 0.1), ("norm.", 1.0), ("head.", 1.0)):  # fmt: skip
+        assert {round(value, 9) for name, value in found.items() if name.startswith(part)} == {rate}, part
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"freeze": 3}, ["freeze = 3", "2 blocks"]),
+        ({"freeze": 1}, ["freeze = 1", "not made of any"]),
+        ({"freeze": "all"}, ["freeze = 'all'", "head"]),
+        ({"layer_decay": 0.9}, ["layer_decay = 0.9", "not made of any"]),
+    ],
+)
+def test_what_a_model_has_not_cannot_be_frozen_or_slowed(values: dict[str, Any], words: list[str]) -> None:
+    model = Classifier(SMALL, 29, 3) if values == {"freeze": 3} else nn.Sequential(nn.Linear(2, 2))
+    with pytest.raises(UsageError) as caught:
+        rates(model, **values)
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_a_frozen_part_stays_as_it_is_in_training() -> None:
+    run = trainer(samples_config(epochs=1, freeze=1), randomised=True)
+    before = {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
+    run.run()
+    moved = {name for name, tensor in run.model.state_dict().items() if not torch.equal(tensor, before[name])}
+    assert moved == {"norm.weight", "head.weight", "head.bias"}

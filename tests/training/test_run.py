@@ -7,8 +7,8 @@ import torch
 
 from glassformer.data.splits import Splits, ValidationConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.classifier import Classifier
 from glassformer.models.build import parameter_count
+from glassformer.models.classifier import Classifier
 from glassformer.models.config import ModelConfig
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor

@@ -26,6 +26,10 @@ def train(
     test: Annotated[str | None, typer.Option(help="A table whose texts must not be trained on.")] = None,
     validation: Annotated[str | None, typer.Option(help="A table for early stopping, instead of a share.")] = None,
     group: Annotated[str | None, typer.Option(help="Column whose groups stay whole in validation.")] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint."),
+    ] = None,
     recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
     preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
     set_: Annotated[
@@ -39,9 +43,10 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Train a classifier from scratch."""
+    """Train a classifier, from scratch or from given weights."""
     from glassformer.cli.live import LiveView
     from glassformer.prediction.devices import choose_device
+    from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import load_recipe, parse_overrides
     from glassformer.training.run import CHECKPOINT_FOLDER, prepare_out, train_classifier
@@ -50,7 +55,8 @@ def train(
     overrides = parse_overrides(set_ or [])
     given = {"training.seed": seed, "validation.file": validation, "validation.group": group}
     overrides |= {key: value for key, value in given.items() if value is not None}
-    chosen = load_recipe(recipe, preset=preset, overrides=overrides)
+    start = None if init is None else read_initial_weights(init)
+    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel)
@@ -67,6 +73,7 @@ def train(
                 device=target,
                 observer=view,
                 on_prepared=lambda splits, parameters: _introduce(splits, chosen, parameters, target),
+                init=start,
             )
         except (InterruptedTraining, KeyboardInterrupt) as error:
             if not (out / CHECKPOINT_FOLDER).is_dir():

@@ -29,7 +29,6 @@ def _design_of(config: Any) -> str:
 
 AnyModelConfig = Annotated[
     Annotated[ModelConfig, Tag("classifier")]
-    | Annotated[PretrainedConfig, Tag("pretrained")]
     | Annotated[BuiDangRowsConfig, Tag("bui-dang-rows")]
     | Annotated[BuiDangColumnsConfig, Tag("bui-dang-columns")]
     | Annotated[VinhMLPConfig, Tag("vinh-mlp")]
@@ -37,14 +36,14 @@ AnyModelConfig = Annotated[
     | Annotated[VinhRecurrentConfig, Tag("vinh-recurrent")]
     | Annotated[VinhTransformerConfig, Tag("vinh-transformer")]
     | Annotated[Sentiment140Config, Tag("sentiment140")]
-    | Annotated[NotesDecoderConfig, Tag("notes-decoder")],
+    | Annotated[NotesDecoderConfig, Tag("notes-decoder")]
+    | Annotated[PretrainedConfig, Tag("pretrained")],
     Discriminator(_design_of),
 ]
 
 # Each is built as design(config, vocab_size, n_classes) and called as model(token_ids, attention_mask) → logits.
 _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     ModelConfig: Classifier,
-    PretrainedConfig: PretrainedEncoder,
     BuiDangRowsConfig: BuiDangRows,
     BuiDangColumnsConfig: BuiDangColumns,
     VinhMLPConfig: VinhMLP,
@@ -53,6 +52,7 @@ _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     VinhTransformerConfig: VinhTransformer,
     Sentiment140Config: Sentiment140,
     NotesDecoderConfig: NotesDecoder,
+    PretrainedConfig: PretrainedEncoder,
 }
 DESIGNS: dict[str, type[DesignConfig]] = {config.model_fields["design"].default: config for config in _MODULES}
 """Name → config of every design; the name is the config's field `design`."""

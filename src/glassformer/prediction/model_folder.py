@@ -50,6 +50,8 @@ class FolderConfig(BaseModel):
     temperature: PositiveFloat
     data: dict[str, Any]
     """Source, columns, rows, fingerprint: what the model learned from."""
+    init: dict[str, str] | None = None
+    """Weights that training started from: their name (`from`) and fingerprint; none where it started from nothing."""
     recipe: dict[str, Any]
     versions: dict[str, str]
     created: str

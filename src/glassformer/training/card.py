@@ -21,8 +21,9 @@ def model_card(trained: TrainedModel) -> str:
         "measures it."
     )
     parameters = parameter_count(config.model, config.vocab_size, len(config.labels))
+    origin = "Trained from scratch" if config.init is None else f"Fine-tuned from `{config.init['from']}`"
     facts = [
-        f"Trained from scratch on {data['rows']:,} rows of `{data['source']}` "
+        f"{origin} on {data['rows']:,} rows of `{data['source']}` "
         f"(text: `{data['text_column']}`, label: `{data['label_column']}`).",
         f"{parameters:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
         f"{config.vocab_size:,}.",

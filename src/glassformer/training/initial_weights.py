@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -46,6 +47,7 @@ class InitialWeights:
     labels: tuple[str, ...] | None
     multilabel: bool
 
+    @cached_property
     def record(self) -> dict[str, str]:
         """What the model folder keeps: the name, and SHA-256 over the weights in the order of their names."""
         digest = hashlib.sha256()
@@ -79,13 +81,13 @@ def read_initial_weights(name: str) -> InitialWeights:
     )
 
 
-def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> bool:
+def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> str:
     """Copy the weights into `model`, which has the shape of `initial.model` or a shorter window.
 
     The last matrix, whose size is that of the labels, is copied where the labels are the same.
 
     Returns:
-        Whether it was.
+        What was copied, in words.
 
     Raises:
         GlassformerError: the weights do not fit the model.
@@ -107,7 +109,9 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
     if absent := [name for name in own if name not in taken and name not in last and not name.startswith("head.")]:
         raise GlassformerError(f"--init {initial.name}: {absent[0]} does not fit the model that its settings describe")
     model.load_state_dict(own | taken)
-    return last <= taken.keys()
+    return f"weights: {initial.name}, " + (
+        "the head too" if last <= taken.keys() else "with a new head for these labels"
+    )
 
 
 def _reordered(tensor: Tensor, rows: list[int]) -> Tensor:

@@ -36,7 +36,7 @@ from glassformer.training.config import TrainingConfig
 from glassformer.training.memory import is_out_of_memory
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.objectives import objective
-from glassformer.training.optimizers import build_optimizers
+from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.schedules import learning_rate
 
 _CHECKPOINT_SECONDS = 30.0
@@ -119,6 +119,7 @@ class Trainer:
         self.device = next(model.parameters()).device
         self.objective = objective(config, multilabel=data.multilabel)
         self.class_weights = data.class_weights.to(self.device)
+        freeze(model, config.freeze)
         self.optimizers = build_optimizers(model, config)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
@@ -214,10 +215,8 @@ class Trainer:
         return (state.epoch + (state.batch + ahead) / steps_per_epoch) / config.epochs
 
     def _set_learning_rate(self, progress: float) -> None:
-        self.state.learning_rate = rate = learning_rate(self.config, progress)
-        for optimizer in self.optimizers:
-            for parameters in optimizer.param_groups:
-                parameters["lr"] = rate
+        self.state.learning_rate = learning_rate(self.config, progress)
+        set_learning_rate(self.optimizers, self.state.learning_rate)
 
     def _step(self, batches: list[Batch]) -> None:
         """One update from all batches together; out of memory, it is computed in twice as many parts instead."""

@@ -16,8 +16,11 @@ from glassformer.errors import UsageError
 from glassformer.models.build import DESIGNS, AnyModelConfig
 from glassformer.models.config import PRESETS
 from glassformer.training.config import TrainingConfig
+from glassformer.training.initial_weights import InitialWeights
 
 DEFAULT_PRESET = "small"
+_FINE_TUNING = "fine-tune"
+_NOT_OF_THE_SHAPE = {"dropout", "attention_dropout"}
 
 
 class Recipe(BaseModel):
@@ -45,13 +48,20 @@ def shipped_recipes() -> dict[str, Path]:
 
 
 def load_recipe(
-    name_or_path: str | None = None, *, preset: str | None = None, overrides: Mapping[str, Any] | None = None
+    name_or_path: str | None = None,
+    *,
+    preset: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    init: InitialWeights | None = None,
 ) -> Recipe:
     """Read a recipe by name or path (None: the defaults), choose a preset, then apply overrides by dotted name.
 
+    With `init` model and tokenizer are those that the weights belong to; dropout and a shorter window may be chosen.
+    Where the weights are a checkpoint's, the recipe `fine-tune` says what the recipe at hand leaves open.
+
     Raises:
         UsageError: no such recipe or preset, TOML that cannot be read, an unknown key (the nearest known one is named),
-            or a value that does not fit.
+            or a value that does not fit, alone or with `init`.
     """
     source, raw = "recipe", {}
     if name_or_path is not None:
@@ -62,11 +72,37 @@ def load_recipe(
         _section(raw, "model", source)["preset"] = preset
     for dotted, value in (overrides or {}).items():
         _override(raw, dotted, value)
+    if init is not None:
+        raw = _for_weights(raw, init, source)
     _check_keys(raw, source)
     try:
         return Recipe.model_validate(raw | {"model": _model_section(raw, source)})
     except ValidationError as error:
         raise UsageError(f"{source}: {_in_words(error)}") from error
+
+
+def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict[str, Any]:
+    """The recipe with the sections `[model]` and `[tokenizer]` that the weights need."""
+    if (preset := _section(raw, "model", source).get("preset")) is not None:
+        raise UsageError(
+            f"{source}: preset {preset!r} contradicts --init {init.name}, which is of {init.model.in_words()}; leave "
+            "one of them out"
+        )
+    if init.model.design == "pretrained":
+        gentle = _read(shipped_recipes()[_FINE_TUNING])
+        sections = {name: gentle[name] | _section(raw, name, source) for name in ("model", "training")}
+        raw = raw | sections
+    for name, theirs in (("model", init.model), ("tokenizer", init.tokenizer_config)):
+        own, given = theirs.model_dump(), _section(raw, name, source)
+        for key, value in given.items():
+            shorter = key == "max_seq_len" and isinstance(value, int) and value <= own.get(key, 0)
+            if key in own and key not in _NOT_OF_THE_SHAPE and value != own[key] and not shorter:
+                raise UsageError(
+                    f"{source}: {name}.{key} = {value!r} contradicts --init {init.name}, where it is {own[key]!r}; "
+                    "leave one of them out"
+                )
+        raw[name] = own | given
+    return raw
 
 
 def _model_section(raw: dict[str, Any], source: str) -> dict[str, Any]:
@@ -179,8 +215,9 @@ def _in_words(error: ValidationError) -> str:
     """pydantic's findings, one clause each: `training.epochs = 'many': input should be a valid integer`."""
     clauses = []
     for found in error.errors():
-        # "dict[…" and "literal[…" are pydantic's names for the branches of a union, not keys.
-        where = ".".join(str(part) for part in found["loc"] if not str(part).startswith(("dict[", "literal[")))
+        # "dict[…", "literal[…", "constrained-int" and designs name the branches of a union, not keys.
+        branches = ("dict[", "literal[", "constrained-int", *DESIGNS)
+        where = ".".join(str(part) for part in found["loc"] if not str(part).startswith(branches))
         message = found["msg"].removeprefix("Value error, ")
         value = found["input"]
         shown = f" = {value!r}" if where and not isinstance(value, (dict, BaseModel)) else ""

@@ -27,6 +27,7 @@ from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel, is_model_folder, save_model_folder
 from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
+from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer, TrainingData
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
@@ -70,6 +71,7 @@ def train_classifier(
     device: str = "cpu",
     observer: Observer | None = None,
     on_prepared: Callable[[Splits, int], None] | None = None,
+    init: InitialWeights | None = None,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train, calibrate; with `out`, leave a model folder there.
 
@@ -78,6 +80,7 @@ def train_classifier(
         resume: continue the unfinished run in `out`; data and recipe must be what they were.
         device: a torch device.
         on_prepared: hears of the splits and the number of parameters before training begins.
+        init: weights to start from, those that `recipe` was loaded with; their tokenizer is used as it is.
 
     Raises:
         UsageError: the data cannot be learned from, or `out` is taken.
@@ -98,28 +101,27 @@ def train_classifier(
     if out is not None:
         prepare_out(out, resume=resume, overwrite=overwrite)
         work = out / CHECKPOINT_FOLDER
-        _open_work(work, _identity(splits, recipe, labels), resume=resume)
+        _open_work(work, _identity(splits, recipe, labels, init), resume=resume)
     try:
-        tokenizer = _tokenizer(splits.train, recipe, work)
+        tokenizer = _tokenizer(splits.train, recipe, work) if init is None else init.tokenizer
         trainer = _trainer(splits, labels, tokenizer, recipe, work, device, observer)
-    except UsageError:
+        begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
+        origin = "" if init is None or begun else start_from(trainer.model, recipe.model, init, labels)
+    except GlassformerError:
         if work is not None and not resume:
             shutil.rmtree(work)  # nothing was begun that could be resumed
         raise
     if on_prepared:
         on_prepared(splits, parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names)))
-    unknown = float((trainer.data.train.tokens == UNKNOWN_ID).mean())
-    if unknown > _MANY_UNKNOWN:
-        observer.on_message(
-            f"warning: {unknown:.0%} of the training tokens occur too seldom to be in the vocabulary and are read as "
-            "unknown; try --set tokenizer.min_frequency=1, or --set tokenizer.kind=character for names and codes"
-        )
-    if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
+    if origin:
+        observer.on_message(origin)
+    _warn_of_unknown(trainer.data.train, observer, learned=init is None)
+    if begun:
         trainer.resume()
         observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
 
     def finish() -> TrainedModel:
-        trained = _finished(trainer, tokenizer, labels, splits, recipe, source)
+        trained = _finished(trainer, tokenizer, labels, splits, recipe, source, init)
         if out is not None:
             save_model_folder(out, trained, card=model_card(trained))
             shutil.rmtree(out / CHECKPOINT_FOLDER)
@@ -135,6 +137,22 @@ def train_classifier(
         kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
         raise NotANumberError(f"{error} {kept}") from error
     return finish()
+
+
+def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) -> None:
+    unknown = float((train.tokens == UNKNOWN_ID).mean())
+    if unknown <= _MANY_UNKNOWN:
+        return
+    if learned:
+        observer.on_message(
+            f"warning: {unknown:.0%} of the training tokens occur too seldom to be in the vocabulary and are read as "
+            "unknown; try --set tokenizer.min_frequency=1, or --set tokenizer.kind=character for names and codes"
+        )
+    else:
+        observer.on_message(
+            f"warning: {unknown:.0%} of the training tokens are not in the vocabulary that the weights came with and "
+            "are read as unknown; other weights, or none, may suit these texts better"
+        )
 
 
 def _trainer(
@@ -172,13 +190,14 @@ def _trainer(
     )
 
 
-def _identity(splits: Splits, recipe: Recipe, labels: LabelSet) -> dict[str, Any]:
+def _identity(splits: Splits, recipe: Recipe, labels: LabelSet, init: InitialWeights | None) -> dict[str, Any]:
     """What must not change between a run and its continuation."""
     return {
         "train": fingerprint(splits.train),
         "validation": None if splits.validation is None else fingerprint(splits.validation),
         "labels": list(labels.names),
         "recipe": recipe.model_dump(mode="json"),
+        "init": None if init is None else init.record,
     }
 
 
@@ -242,6 +261,7 @@ def _finished(
     splits: Splits,
     recipe: Recipe,
     source: SourceConfig | None,
+    init: InitialWeights | None,
 ) -> TrainedModel:
     """Calibrate on validation and put together what the model folder will hold."""
     data, state = trainer.data, trainer.state
@@ -259,6 +279,7 @@ def _finished(
         multilabel=labels.multilabel,
         temperature=temperature,
         data=_data_record(splits, source),
+        init=None if init is None else init.record,
         recipe=recipe.model_dump(mode="json"),
         versions={
             "glassformer": glassformer.__version__,
