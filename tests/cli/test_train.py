@@ -33,7 +33,7 @@ def test_it_says_what_it_took_and_leaves_a_model_folder(reviews: Trained) -> Non
         "epoch 1: loss",
     ):
         assert words in said.err
-    assert re.search(r"model: [\d,]+ parameters \(1 block, width 64", said.err)
+    assert re.search(r"model: [\d,]+ parameters \(1 block of width 64", said.err)
     assert "next: glassformer predict model" in said.err
     assert names_in(reviews.folder) >= FILES
 

@@ -80,6 +80,16 @@ def test_special_tokens_by_the_names_of_the_settings(tmp_path: Path, spec: dict[
     assert PIECES[order[tokenizer.encode([""])[0][0]]] == "film"
 
 
+def test_an_old_file_that_does_not_name_its_kind(tmp_path: Path, spec: dict[str, Any]) -> None:
+    expected = read(tmp_path, spec)[0].vocabulary()
+    del spec["model"]["type"]
+    assert read(tmp_path, spec)[0].vocabulary() == expected
+    byte_pairs = {"vocab": {**{piece: n for n, piece in enumerate(PIECES)}, "g": 10, "o": 11, "go": 12}}
+    spec["model"] = byte_pairs | {"dropout": None, "unk_token": None, "fuse_unk": False, "merges": ["g o"]}
+    tokenizer, order = read(tmp_path, spec)
+    assert [order[id_] for id_ in tokenizer.encode(["go"])[0]] == [12, 4]
+
+
 def test_what_is_missing_is_named(tmp_path: Path, spec: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"no tokenizer\.json"):
         read_pretrained_tokenizer(tmp_path, BERT, "x")
@@ -99,7 +109,7 @@ def test_a_kind_that_numbers_its_pieces_by_place_is_refused(tmp_path: Path, spec
 
 def test_damaged_files(tmp_path: Path, spec: dict[str, Any]) -> None:
     (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(GlassformerError, match="not readable JSON"):
+    with pytest.raises(GlassformerError, match="damaged or cut short"):
         read_pretrained_tokenizer(tmp_path, BERT, "x")
     with pytest.raises(GlassformerError, match="damaged"):
         read(tmp_path, {"model": {}})

@@ -38,19 +38,15 @@ def read_pretrained_tokenizer(
     settings = _settings(folder)
     pad, unknown, start, end = (settings.get(role, name) for role, name in zip(_ROLES, special_tokens, strict=True))
     if (folder / "tokenizer.json").is_file():
-        spec = _read_json(folder / "tokenizer.json")
+        spec = _as_written_today(folder / "tokenizer.json", where)
     elif (folder / "vocab.txt").is_file():
         spec = _bert_tokenizer(folder / "vocab.txt", settings, unknown)
     else:
         raise UsageError(f"{where}: there is no tokenizer.json (nor a BERT's vocab.txt) beside the weights")
-    try:
-        kind, vocabulary = spec["model"]["type"], spec["model"]["vocab"]
-        added = {token["content"]: token["id"] for token in spec.get("added_tokens") or ()}
-    except (KeyError, TypeError) as error:
-        raise GlassformerError(f"{where}: tokenizer.json is damaged ({error!r} is missing)") from error
+    kind = spec["model"]["type"]
     if kind not in ("WordPiece", "BPE", "WordLevel"):
         raise UsageError(f"{where}: tokenizer.json is of the kind {kind!r}; WordPiece, BPE and WordLevel can be read")
-    numbers: dict[str, int] = vocabulary | added
+    numbers: dict[str, int] = spec["model"]["vocab"] | {token["content"]: token["id"] for token in spec["added_tokens"]}
     for role, token in zip(_ROLES, (pad, unknown, start, end), strict=True):
         if token not in numbers:
             raise UsageError(f"{where}: the tokenizer has no {role} ({token!r}), which every text or batch needs")
@@ -70,7 +66,7 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, wher
         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
         "special_tokens": {end: {"id": end, "ids": [numbers[end]], "tokens": [end]}},
     }
-    added = [token | {"id": numbers[token["content"]]} for token in spec.get("added_tokens") or ()]
+    added = [token | {"id": numbers[token["content"]]} for token in spec["added_tokens"]]
     # All tokens go into the model's own vocabulary: the library would number those outside of it anew, at the end.
     changed = {
         "model": spec["model"] | {"vocab": dict(numbers)},
@@ -86,6 +82,14 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, wher
     if tokenizer.vocabulary() != numbers:
         raise UsageError(f"{where}: the tokens of tokenizer.json cannot be renumbered")
     return tokenizer
+
+
+def _as_written_today(path: Path, where: str) -> dict[str, Any]:
+    """The file as the library writes it now: old ones leave out the kind of their model, and join merges by a space."""
+    try:
+        return dict(json.loads(Tokenizer.from_file(str(path)).to_str()))
+    except Exception as error:  # the library raises bare Exceptions
+        raise GlassformerError(f"{where}: tokenizer.json is damaged or cut short ({error})") from error
 
 
 def _bert_tokenizer(path: Path, settings: Mapping[str, Any], unknown: str) -> dict[str, Any]:
