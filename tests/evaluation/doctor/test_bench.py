@@ -44,6 +44,17 @@ def test_an_epoch_holds_every_row_once_and_a_step_as_many_batches_as_the_recipe_
     assert sorted(row for group in first for batch in group for row in batch.rows) == list(range(90))
 
 
+def test_what_the_recipe_freezes_stays_as_it_is() -> None:
+    one = bench(freeze=1)
+    model = one.copy_of_model()
+    assert len(list(one.steps(model, [1e-2] * 3, one.groups()))) == 3
+    before, after = one.model.state_dict(), model.state_dict()
+    changed = {name.split(".out")[0] for name in after if not torch.equal(before[name], after[name])}
+    assert "head.weight" in changed
+    assert not any(name.startswith(("embedding", "blocks.0")) for name in changed)
+    assert any(name.startswith("blocks.1") for name in changed)
+
+
 def test_rows_as_given_stay_in_order() -> None:
     first = next(bench(order="as-given").groups())
     assert [list(batch.rows) for batch in first] == [list(range(15))]

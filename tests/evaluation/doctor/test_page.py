@@ -43,6 +43,10 @@ def test_the_page_is_alone_and_escapes_what_came_from_outside() -> None:
     assert not re.search(r'(src|href)="(?!#)', page)
 
 
+def test_long_names_of_modules_may_be_broken() -> None:
+    assert '<th scope="row">blocks.<wbr>0 (relu)</th>' in render(sample())
+
+
 def test_the_worst_stands_first_and_is_counted() -> None:
     page = render(sample())
     assert "1 problem, 0 worth knowing, 1 good." in page

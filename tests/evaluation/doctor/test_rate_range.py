@@ -33,8 +33,9 @@ def test_the_marks_of_a_known_curve() -> None:
         (0.2, "problem", "too high"),
         (0.02, "worth knowing", "high side"),
         (1e-3, "good", "begins to fall"),
-        (3e-5, "worth knowing", "low side"),
-        (1e-6, "problem", "too low"),
+        (1e-5, "good", "begins to fall"),
+        (3e-6, "worth knowing", "low side"),
+        (4e-7, "problem", "too low"),
     ],
 )
 def test_a_rate_is_judged_by_the_curve(rate: float, level: str, word: str) -> None:

@@ -17,7 +17,7 @@ from glassformer.data.store import IntArray
 from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import TrainingData
 from glassformer.training.objectives import objective
-from glassformer.training.optimizers import build_optimizers
+from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 
 _FEWEST_STEPS = 20  # even where time is up: fewer say nothing
 
@@ -43,6 +43,7 @@ class Bench:
     def copy_of_model(self, *, dropout: bool = True) -> nn.Module:
         """The model once more, in training mode; without dropout its loss depends on weights and texts alone."""
         model = copy.deepcopy(self.model).train()
+        freeze(model, self.config.freeze)
         return model if dropout else without_dropout(model)
 
     def groups(self, *, first_epoch: int = 0) -> Iterator[list[Batch]]:
@@ -127,9 +128,7 @@ class Bench:
         for number, (rate, group) in enumerate(zip(rates, groups, strict=False)):
             if number >= _FEWEST_STEPS and time.perf_counter() - began > seconds:
                 return
-            for optimizer in optimizers:
-                for parameters in optimizer.param_groups:
-                    parameters["lr"] = rate * parameters.get("scale", 1.0)
+            set_learning_rate(optimizers, rate)
             loss = self.gradients(model, group)
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), self.config.clip)
             if not (math.isfinite(loss) and math.isfinite(float(norm))):

@@ -35,7 +35,7 @@ def rate_chart(found: RateRange, rate: float) -> str:
     parts = [
         _frame(x, y, [f"1e{tick:g}" if tick else "1" for tick in x.ticks]),
         f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>',
-        f'<text class="{side}" x="{at + offset:.1f}" y="{HEIGHT - BOTTOM - 7}">this recipe {rate:g}</text>',
+        f'<text class="{side}" x="{at + offset:.1f}" y="{TOP + 12}">this recipe {rate:g}</text>',
         f'<g opacity=".45">{line(found.losses, "second")}</g>',
         line(found.smoothed, "first"),
         _legend([("first", "smoothed loss"), ("second", "each step")]),

@@ -22,7 +22,7 @@ _STYLE = """
 .findings .worth .level { color: var(--first); }
 .findings p { margin: 0; }
 .findings .advice { color: var(--soft); }
-#layers th:first-child, #gradients th:first-child { overflow-wrap: anywhere; min-width: 9rem; }
+#layers th:first-child, #gradients th:first-child { min-width: 9rem; }
 """
 
 
@@ -103,7 +103,7 @@ def _layers(diagnosis: Diagnosis) -> str:
             (one.zeros, then.zeros), (one.dead, then.dead), (one.saturated, then.saturated), (one.uniform, then.uniform)
         ):  # fmt: skip
             cells.append("" if start is None or end is None else f"{percent(start)}<small>{percent(end)}</small>")
-        rows.append((escape(one.name), cells))
+        rows.append((_name(one.name), cells))
     head = ("output of", "mean", "spread", "zeros", "dead units", "saturated", "even rows")
     caption = (
         f"At the start, and small after {figures.steps} steps; padding left out. Saturated: gates near their ends, "
@@ -116,7 +116,7 @@ def _layers(diagnosis: Diagnosis) -> str:
 def _gradients(diagnosis: Diagnosis) -> str:
     rows = [
         (
-            escape(one.name),
+            _name(one.name),
             [
                 f"{one.weight_norm:.3g}",
                 f"{one.gradient_at_start:.2g}",
@@ -132,6 +132,11 @@ def _gradients(diagnosis: Diagnosis) -> str:
         "norm (about 1e-3 is usual; a module that started at zero moves further)."
     )
     return _table(caption, ("weights of", "norm", "gradient, start", "gradient, after", "step / norm"), rows)
+
+
+def _name(name: str) -> str:
+    """The name of a module, which may be broken where its parts meet."""
+    return escape(name).replace(".", ".<wbr>").replace("_", "_<wbr>")
 
 
 def _lengths(diagnosis: Diagnosis) -> str:

@@ -12,6 +12,8 @@ from glassformer.evaluation.doctor.findings import Finding, RateRange
 LOWEST, HIGHEST, STEPS = 1e-5, 1.0, 100
 _WIDTH = 9  # steps that are averaged: centred, so that no rate is blamed for its neighbours
 _NOTICEABLE = 0.02  # of the loss at the start
+# A run has far more steps than this test, and gets along with rates at which it sees nothing happen.
+_BELOW, _FAR_BELOW = 20, 100
 
 
 def measure_rate_range(bench: Bench, *, steps: int) -> RateRange:
@@ -71,9 +73,9 @@ def judge_rate(rate: float, found: RateRange) -> Finding:
         f"{found.lowest:.1g}{broken}; the recipe's rate is {rate:g}"
     )
     advice = f"try --set training.learning_rate={_suggestion(found):.0e}"
-    if rate < found.begins / 10:
+    if rate < found.begins / _FAR_BELOW:
         return Finding(check=check, level="problem", found=f"{where}, too low to get anywhere", advice=advice)
-    if rate < found.begins / 2:
+    if rate < found.begins / _BELOW:
         return Finding(check=check, level="worth knowing", found=f"{where}, on the low side", advice=advice)
     if rate > found.lowest:
         return Finding(check=check, level="worth knowing", found=f"{where}, on the high side", advice=advice)
@@ -81,13 +83,8 @@ def judge_rate(rate: float, found: RateRange) -> Finding:
 
 
 def _suggestion(found: RateRange) -> float:
-    """Half-way, in powers of ten, from where the loss begins to fall to where it falls fastest.
-
-    The steepest rate itself is too much for a long run: a short test ends before high rates do harm.
-    """
-    if found.begins is not None and found.steepest is not None:
-        return math.sqrt(found.begins * found.steepest)
-    return (found.breaks or HIGHEST) / 30
+    """Where the loss begins to fall: a short test ends before higher rates do harm."""
+    return found.begins if found.begins is not None else (found.breaks or HIGHEST) / 30
 
 
 def _smoothed(losses: np.ndarray) -> np.ndarray:

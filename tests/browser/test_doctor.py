@@ -1,0 +1,32 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from glassformer.evaluation.doctor.page import write_diagnosis
+from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST, open_quietly
+from tests.evaluation.doctor.test_page import sample
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1000)])
+def test_the_page_loads_in_silence_fits_and_can_be_read(
+    browser: Browser, tmp_path: Path, scheme: str, width: int
+) -> None:
+    write_diagnosis(tmp_path, sample())
+    page = browser.new_page(
+        color_scheme="dark" if scheme == "dark" else "light", viewport={"width": width, "height": 844}
+    )
+    assert open_quietly(page, tmp_path / "report.html") == ([], [])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in (".problem b", ".problem .level", ".advice", ".soft", "figcaption", "caption", "nav a"):
+        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+    page.close()
