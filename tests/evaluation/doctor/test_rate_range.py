@@ -54,6 +54,11 @@ def test_a_flat_curve_says_nothing_but_where_it_breaks() -> None:
     assert judge_rate(0.5, flat).level == "problem"
 
 
+def test_noise_is_no_break_down() -> None:
+    rising = read_rate_range(RATES, np.linspace(0.69, 0.74, len(RATES)))
+    assert rising.breaks is None
+
+
 def test_not_a_number_is_where_it_breaks() -> None:
     losses = valley()
     losses = np.append(losses[:65], math.inf)

@@ -12,6 +12,7 @@ from glassformer.evaluation.doctor.findings import Finding, RateRange
 LOWEST, HIGHEST, STEPS = 1e-5, 1.0, 100
 _WIDTH = 9  # steps that are averaged: centred, so that no rate is blamed for its neighbours
 _NOTICEABLE = 0.02  # of the loss at the start
+_RISEN = 1.1  # of the loss at the start, where it never fell: noise alone goes higher than the above
 # A run has far more steps than this test, and gets along with rates at which it sees nothing happen.
 _BELOW, _FAR_BELOW = 20, 100
 
@@ -30,7 +31,7 @@ def read_rate_range(rates: np.ndarray, losses: np.ndarray) -> RateRange:
     low = int(np.argmin(smoothed))
     fell = start - float(smoothed[low])
     begins = steepest = lowest = None
-    height = start * (1 + _NOTICEABLE)
+    height = start * _RISEN
     if fell > _NOTICEABLE * start and low > 0:
         noticed = np.flatnonzero(smoothed[: low + 1] < start - _NOTICEABLE * start)
         slopes = np.gradient(smoothed[: low + 1], np.log10(rates[: low + 1]))
