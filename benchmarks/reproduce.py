@@ -51,11 +51,17 @@ def _write(found: Reproduction) -> None:
 
 
 def _compact(line: Line) -> Line:
-    """With the last epoch alone of runs of more than thirty: 201 epochs of 25 seeds fill megabytes and say little."""
+    """With the last epoch alone of runs of more than thirty, and the recipe once for all seeds."""
     cells = []
     for cell in line.cells:
         runs = [
-            run if len(run.history) <= 30 else run.model_copy(update={"history": run.history[-1:]}) for run in cell.runs
+            run.model_copy(
+                update={
+                    "history": run.history if len(run.history) <= 30 else run.history[-1:],
+                    "recipe": run.recipe if number == 0 else {},
+                }
+            )
+            for number, run in enumerate(cell.runs)
         ]
         cells.append(cell.model_copy(update={"runs": tuple(runs)}))
     return line.model_copy(update={"cells": tuple(cells)})

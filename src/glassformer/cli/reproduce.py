@@ -26,6 +26,9 @@ def reproduce(
         bool, typer.Option("--quick", help="A first look: few seeds, few steps, without imdb. It proves little.")
     ] = False,
     data: Annotated[str | None, typer.Option(help="Only on this data set.")] = None,
+    init: Annotated[
+        str | None, typer.Option(help="Weights for vinh-transfer: hf:… or a model folder (see `train --init`).")
+    ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
     data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
@@ -34,9 +37,11 @@ def reproduce(
     from glassformer.evaluation.reproduce.reproduce import RESULTS_FILE, TABLE_FILE, choose
     from glassformer.evaluation.reproduce.reproduce import reproduce as run
     from glassformer.prediction.devices import choose_device
+    from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.loop import InterruptedTraining
 
     entries = choose(systems or [], data, first_look=quick)
+    start = None if init is None else read_initial_weights(init)
     target = choose_device(device)
     with LiveTable() as view:
         try:
@@ -45,6 +50,7 @@ def reproduce(
                 out,
                 first_look=quick,
                 watcher=view,
+                init=start,
                 data_dir=data_dir,
                 device=target,
                 command=command_line(),

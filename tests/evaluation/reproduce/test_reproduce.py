@@ -11,6 +11,7 @@ from glassformer.evaluation.reproduce.reproduce import choose, reproduce
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, Entry, Variant, VariantName, quick
 from glassformer.evaluation.reproduce.table import Reproduction, epoch_table, markdown
+from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import InterruptedTraining, StepReport
 from glassformer.training.recipe import load_recipe
 
@@ -126,6 +127,29 @@ def test_without_data_nothing_is_run(tmp_path: Path) -> None:
     zhou = choose(["bui-dang-rows"], None, first_look=False)
     with pytest.raises(UsageError, match="zhou is not on this machine: glassformer data get zhou"):
         reproduce(zhou, tmp_path, first_look=False, watcher=Watching(), data_dir=tmp_path)
+
+
+def test_what_starts_from_weights_is_left_out_without_any_and_runs_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transfer = Entry(
+        system="vinh-transfer",
+        data="polarity",
+        reported="nothing",
+        variants={
+            "literal": Variant(recipe="fine-tune", seeds=1, overrides={"training.max_steps": 2}, from_weights=True)
+        },
+    )
+    both = (TOY, transfer)
+    monkeypatch.setattr(systems, "ENTRIES", both)
+    found = reproduce(both, tmp_path / "table", first_look=False, watcher=Watching())
+    assert [line.system for line in found.lines] == ["notes-decoder"]
+    assert "vinh-transfer starts from pre-trained weights" in found.left_out[0]
+
+    folder = next(path for path in (tmp_path / "table" / "runs").iterdir() if path.name.startswith("quick"))
+    weights = read_initial_weights(str(folder))
+    found = reproduce([transfer], tmp_path / "table", first_look=False, watcher=Watching(), init=weights)
+    assert found.lines[0].cells[0].runs[0].init == weights.record
 
 
 def test_what_lacks_data_is_left_out_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from glassformer.evaluation.reproduce.runs import SystemRun, kept_run, run_folde
 from glassformer.evaluation.reproduce.systems import Entry, Variant, VariantName, quick
 from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, markdown
 from glassformer.evaluation.result import Machine
+from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import load_recipe
 
@@ -63,6 +64,7 @@ def reproduce(
     *,
     first_look: bool,
     watcher: Watcher,
+    init: InitialWeights | None = None,
     data_dir: Path | None = None,
     device: str = "cpu",
     command: str = "",
@@ -71,23 +73,28 @@ def reproduce(
     """Run what is not kept in `out` from before; write `results.json` and `table.md` there after each line.
 
     Args:
+        init: the weights for systems that start from some; without them these are left out.
         stamp: what each new run notes among its versions, say the commit of a checkout.
 
     Raises:
-        UsageError: none of the data sets is on this machine.
+        UsageError: nothing is left to run, as no data set is on this machine, or no weights are named.
         InterruptedTraining: on Ctrl-C; the same call goes on.
     """
-    there = [one for one in entries if not KNOWN[one.data].files or find(one.data, "train", data_dir)]
-    missing = sorted({one.data for one in entries} - {one.data for one in there})
-    left_out = tuple(f"{data} is not on this machine: glassformer data get {data}" for data in missing)
-    if not there:
+    reasons = [_reason_to_leave_out(entry, init, data_dir) for entry in entries]
+    left_out = tuple(dict.fromkeys(reason for reason in reasons if reason))
+    if all(reasons):
         raise UsageError("; ".join(left_out))
     train = partial(run_system, data_dir=data_dir, device=device, stamp=stamp or {})
     lines: list[Line] = []
-    for entry in there:
+    for entry in (entry for entry, reason in zip(entries, reasons, strict=True) if reason is None):
         watcher.on_line(f"{entry.system} · {entry.data}", sum(variant.seeds for variant in entry.variants.values()))
         cells = [
-            Cell(variant=name, runs=tuple(_runs(name, variant, entry.data, out, train, watcher)))
+            Cell(
+                variant=name,
+                runs=tuple(
+                    _runs(name, variant, entry.data, out, init if variant.from_weights else None, train, watcher)
+                ),
+            )
             for name, variant in entry.variants.items()
         ]
         lines.append(Line(system=entry.system, data=entry.data, reported=entry.reported, cells=tuple(cells)))
@@ -103,16 +110,30 @@ def reproduce(
     return found
 
 
+def _reason_to_leave_out(entry: Entry, init: InitialWeights | None, data_dir: Path | None) -> str | None:
+    if KNOWN[entry.data].files and find(entry.data, "train", data_dir) is None:
+        return f"{entry.data} is not on this machine: glassformer data get {entry.data}"
+    if init is None and any(variant.from_weights for variant in entry.variants.values()):
+        return f"{entry.system} starts from pre-trained weights, which do not come along: name some with --init hf:NAME"
+    return None
+
+
 def _runs(
-    name: VariantName, variant: Variant, data: str, out: Path, train: Callable[..., SystemRun], watcher: Watcher
+    name: VariantName,
+    variant: Variant,
+    data: str,
+    out: Path,
+    init: InitialWeights | None,
+    train: Callable[..., SystemRun],
+    watcher: Watcher,
 ) -> Iterator[SystemRun]:
     """One run per seed, those kept from before as they are."""
     recipe_name = variant.recipe or "default"
     for seed in range(variant.seeds):
-        recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed})
-        folder = run_folder(out, recipe_name, data, recipe)
+        recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed}, init=init)
+        folder = run_folder(out, recipe_name, data, recipe, init)
         observer = watcher.on_run(name, seed)
-        run = kept_run(folder) or train(recipe_name, data, recipe, folder, observer=observer)
+        run = kept_run(folder) or train(recipe_name, data, recipe, folder, init=init, observer=observer)
         watcher.on_done(run)
         yield run
 

@@ -22,6 +22,7 @@ from glassformer.models.build import parameter_count
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import CHECKPOINT_FOLDER, train_classifier
@@ -57,12 +58,14 @@ class SystemRun(Record):
     threads: int
     versions: dict[str, str]
     created: str
+    init: dict[str, str] | None = None
+    """The weights that it started from, by name and fingerprint; none: from scratch."""
 
 
-def run_folder(out: Path, recipe_name: str, data: str, recipe: Recipe) -> Path:
-    """Where a run lives: readable, and with a digest of the recipe, so that another recipe is another run."""
-    settings = json.dumps(recipe.model_dump(mode="json", exclude={"description"}), sort_keys=True)
-    digest = hashlib.sha256(settings.encode()).hexdigest()[:10]
+def run_folder(out: Path, recipe_name: str, data: str, recipe: Recipe, init: InitialWeights | None) -> Path:
+    """Where a run lives: readable, and with a digest of recipe and weights, so that others are another run."""
+    settings = recipe.model_dump(mode="json", exclude={"description"}) | ({} if init is None else init.record)
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
     return out / "runs" / f"{recipe_name}-{data}-{recipe.training.seed}-{digest}"
 
 
@@ -87,6 +90,7 @@ def run_system(
     recipe: Recipe,
     folder: Path,
     *,
+    init: InitialWeights | None,
     data_dir: Path | None,
     device: str,
     observer: Observer,
@@ -106,6 +110,7 @@ def run_system(
         sources,
         recipe,
         source=source,
+        init=init,
         out=folder,
         resume=(folder / CHECKPOINT_FOLDER).is_dir(),
         overwrite=True,
@@ -149,6 +154,7 @@ def _measured(
         evaluation_seconds=round(seconds, 3),
         evaluation_texts_per_second=round(test.frame.height / seconds, 1),
         recipe=config.recipe,
+        init=config.init,
         threads=torch.get_num_threads(),
         versions=config.versions,
         created=config.created,

@@ -23,6 +23,8 @@ class Variant:
     recipe: str | None
     seeds: int
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    from_weights: bool = False
+    """Whether it starts from weights that the user names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +117,15 @@ def _vinh_family(data: str) -> list[Entry]:
     ]
 
 
+def _vinh_transfer(data: str, reported: str) -> Entry:
+    return Entry(
+        system="vinh-transfer",
+        data=data,
+        reported=reported,
+        variants={"literal": Variant(recipe="fine-tune", seeds=3, from_weights=True)},
+    )
+
+
 ENTRIES: tuple[Entry, ...] = (
     _bui_dang("bui-dang-rows", "test .90, training .931, one run"),
     _bui_dang("bui-dang-columns", "test .95, training .862, one run"),
@@ -140,5 +151,7 @@ ENTRIES: tuple[Entry, ...] = (
         },
     ),
     *_vinh_family("imdb"),
+    _vinh_transfer("disaster-tweets", ".8200 (.8305 at best)"),
+    _vinh_transfer("imdb", ".9292 (.9308 at best)"),
 )
 SYSTEMS = tuple(dict.fromkeys(entry.system.split()[0] for entry in ENTRIES))
