@@ -1,0 +1,188 @@
+"""The result tables of docs/systems, written from the files that `benchmarks/reproduce.py` leaves.
+
+    python benchmarks/tables.py            # writes every table anew
+    python benchmarks/tables.py --check    # writes nothing; names the pages that are out of date, and exits with 1
+
+A table stands between `<!-- results: NAME -->` and `<!-- end -->`. NAME is that of a file in
+benchmarks/results/reproduce without its ending, or `all`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from glassformer.cli.output import duration
+from glassformer.data.files import written_aside
+from glassformer.evaluation.reproduce.runs import SystemRun
+from glassformer.evaluation.reproduce.systems import ENTRIES, VARIANTS, Entry
+from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, epoch_table, rows
+
+ROOT = Path(__file__).parent.parent
+PAGES, RESULTS = ROOT / "docs" / "systems", ROOT / "benchmarks" / "results" / "reproduce"
+NOT_YET = "not measured yet"
+
+_BLOCK = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_NAMES = {"literal": "literal", "corrected": "corrected", "default": "our default"}
+
+
+def main() -> None:
+    """Write the tables, or say which are not as they would be written."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    found = read_results(RESULTS)
+    stale = {page: text for page, text in filled_pages(PAGES, found) if text != page.read_text(encoding="utf-8")}
+    if options.check and stale:
+        sys.exit(f"out of date: {', '.join(page.name for page in stale)}; run python benchmarks/tables.py")
+    for page, text in stale.items():
+        with written_aside(page) as aside:
+            aside.write_text(text, encoding="utf-8")
+        print(f"wrote {page.relative_to(ROOT)}")
+
+
+def read_results(folder: Path) -> dict[str, Reproduction]:
+    """What was measured, by the name of its file.
+
+    Raises:
+        ValueError: a file is of a first look, or is not named after the one line that it holds.
+    """
+    found = {}
+    for file in sorted(folder.glob("*.json")):
+        one = Reproduction.model_validate_json(file.read_text(encoding="utf-8"))
+        if one.quick:
+            raise ValueError(f"{file.name} is of a first look (--quick), which proves nothing")
+        if [name_of(line) for line in one.lines] != [file.stem]:
+            raise ValueError(f"{file.name} holds {', '.join(name_of(line) for line in one.lines) or 'no line'}")
+        found[file.stem] = one
+    return found
+
+
+def name_of(line: Entry | Line) -> str:
+    """A line's name, which is that of its file too."""
+    return f"{line.system} {line.data}".replace(" ", "-")
+
+
+def filled_pages(folder: Path, found: Mapping[str, Reproduction]) -> Iterator[tuple[Path, str]]:
+    """Each page with the text that it should have."""
+    for page in sorted(folder.glob("*.md")):
+        yield page, fill(page.read_text(encoding="utf-8"), found)
+
+
+def fill(text: str, found: Mapping[str, Reproduction]) -> str:
+    """The page with every table written anew.
+
+    Raises:
+        ValueError: a table has a name that no line of `glassformer reproduce` has.
+    """
+    return _BLOCK.sub(lambda block: block[1] + _written(block[2], found) + "\n" + block[3], text)
+
+
+def _written(name: str, found: Mapping[str, Reproduction]) -> str:
+    if name == "all":
+        return _whole_table(found)
+    if name not in map(name_of, ENTRIES):
+        raise ValueError(f"no line is named {name!r}")
+    if name not in found:
+        return f"This line is {NOT_YET}."
+    one = found[name]
+    (line,) = one.lines
+    parts = [_table([row[2:] for row in rows([line])]), "\n".join(_facts(one, line))]
+    parts += [_epochs(cell) for cell in line.cells if cell.variant != "default" and _validated(cell.runs[0])]
+    return "\n\n".join(parts)
+
+
+def _whole_table(found: Mapping[str, Reproduction]) -> str:
+    headings, body = next(rows([])), []
+    for entry in ENTRIES:
+        if name_of(entry) in found:
+            _, row = rows(found[name_of(entry)].lines)
+        else:
+            cells = (NOT_YET if variant in entry.variants else "–" for variant in VARIANTS)
+            row = (entry.system, entry.data, entry.reported, *cells)
+        body.append((f"[{row[0]}]({row[0].split()[0]}.md)", *row[1:]))
+    return _table([headings, *body])
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    headings, *body = lines
+    return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ("---",) * len(headings), *body])
+
+
+def _facts(one: Reproduction, line: Line) -> Iterator[str]:
+    """Seeds, sizes, rows, machine, versions, command: what the figures stand on."""
+    runs = [run for cell in line.cells for run in cell.runs]
+    for cell in line.cells:
+        yield f"- {_NAMES[cell.variant]}: {_of_the_runs(cell)}"
+    yield f"- measured on {_all(f'{run.test_rows:,}' for run in runs)} test rows of `{line.data}`"
+    processors = _all(run.versions.get("processor", "") for run in runs)
+    machine = f"{one.machine.system}, {one.machine.architecture}, {one.machine.cores} cores"
+    machine += f" ({processors})" if processors else ""
+    yield f"- {machine}, threads used: {_all(str(run.threads) for run in runs)}"
+    versions = f"torch {_all(run.versions['torch'] for run in runs)}, Python {one.machine.python}"
+    commits = _all(run.versions.get("commit", "")[:10] for run in runs)
+    yield f"- {versions}, commit {commits or 'unknown'}, `{one.command}`"
+
+
+def _of_the_runs(cell: Cell) -> str:
+    runs, first = cell.runs, cell.runs[0]
+    accuracies = cell.accuracies()
+    parts = [f"recipe `{first.recipe_name}`", _span([run.seed for run in runs])]
+    if first.init is not None:
+        parts.append(f"from the weights `{first.init['from']}`")
+    if len(runs) > 1:
+        parts.append(f"accuracies from {_short(min(accuracies))} to {_short(max(accuracies))}")
+    parts.append(f"weighted F1 {_short(statistics.mean(run.weighted_f1 for run in runs))}")
+    training = [run.training_accuracy for run in runs if run.training_accuracy is not None]
+    if training:
+        parts.append(f"training accuracy {_short(statistics.mean(training))}")
+    parts.append(f"{_all(f'{run.parameters:,}' for run in runs)} parameters")
+    parts.append(f"{first.training_rows:,} training and {first.validation_rows:,} validation rows")
+    parts.append(f"trained in {duration(statistics.mean(run.training_seconds for run in runs))}")
+    return ", ".join(parts)
+
+
+def _epochs(cell: Cell) -> str:
+    """The first seed's epochs, then its evaluation, as the documents print them."""
+    run = cell.runs[0]
+    return "\n".join(
+        [
+            f"<details><summary>{_NAMES[cell.variant]}, seed {run.seed}, epoch by epoch "
+            f"(accuracy on {run.validation_rows:,} validation rows)</summary>",
+            "",
+            epoch_table(run),
+            "",
+            f"Epoch {run.best_epoch} was kept. Evaluation on {run.test_rows:,} test rows: accuracy "
+            f"{run.accuracy.value:.6f}, runtime {run.evaluation_seconds:.3f} s, "
+            f"{run.evaluation_texts_per_second:,.1f} samples per second.",
+            "",
+            "</details>",
+        ]
+    )
+
+
+def _validated(run: SystemRun) -> bool:
+    """Whether there is something to print by epoch: runs on `zhou` hold nothing out."""
+    return "validation_loss" in run.history[-1]
+
+
+def _all(values: Iterable[str]) -> str:
+    """The different ones, in the order that they come."""
+    return ", ".join(value for value in dict.fromkeys(values) if value)
+
+
+def _span(seeds: Sequence[int]) -> str:
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
+
+
+def _short(value: float) -> str:
+    """Three decimals without the leading zero, as in the table."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The pages on the published systems: their tables are those of the committed results, and what they name exists."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from benchmarks.tables import NOT_YET, PAGES, RESULTS, fill, filled_pages, name_of, read_results
+from glassformer.evaluation.reproduce.runs import SystemRun
+from glassformer.evaluation.reproduce.systems import ENTRIES, SYSTEMS, VariantName
+from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction
+from glassformer.evaluation.result import Estimate, Machine
+from glassformer.training.recipe import shipped_recipes
+
+ROOT = Path(__file__).parent.parent
+TEXTS = {page.name: page.read_text(encoding="utf-8") for page in sorted(PAGES.glob("*.md"))}
+SHOWN = [name for text in TEXTS.values() for name in re.findall(r"<!-- results: (\S+) -->", text)]
+BLOCK = "# A page\n\n<!-- results: {} -->\nold\n<!-- end -->\n\nmore\n"
+
+
+def a_run(seed: int, accuracy: float, epochs: Sequence[dict[str, float]], **changes: object) -> SystemRun:
+    fields = {
+        "recipe_name": "vinh-mlp",
+        "data": "imdb",
+        "seed": seed,
+        "accuracy": Estimate(value=accuracy, low=accuracy - 0.02, high=accuracy + 0.03),
+        "macro_f1": 0.5,
+        "weighted_f1": 0.61,
+        "training_accuracy": None,
+        "parameters": 652_802,
+        "training_rows": 22_500,
+        "validation_rows": 2_500,
+        "test_rows": 25_000,
+        "test_sha256": "a",
+        "training_sha256": "b",
+        "best_epoch": 1,
+        "history": tuple(epochs),
+        "training_seconds": 75.2,
+        "evaluation_seconds": 2.5,
+        "evaluation_texts_per_second": 10_000.0,
+        "recipe": {},
+        "threads": 3,
+        "versions": {"torch": "2.13.0", "commit": "0123456789abcdef", "processor": "Abacus 7"},
+        "created": "2026-01-01",
+    }
+    return SystemRun.model_validate(fields | changes)
+
+
+def a_result(system: str, data: str, runs: dict[VariantName, list[SystemRun]], **changes: object) -> Reproduction:
+    cells = tuple(Cell(variant=variant, runs=tuple(of_it)) for variant, of_it in runs.items())
+    fields = {
+        "quick": False,
+        "lines": (Line(system=system, data=data, reported=".99, one run", cells=cells),),
+        "left_out": (),
+        "machine": Machine(architecture="abc", system="Linux", cores=5, python="3.12.4"),
+        "command": "python benchmarks/reproduce.py vinh-mlp",
+        "created": "2026-01-02",
+    }
+    return Reproduction.model_validate(fields | changes)
+
+
+EPOCHS = (
+    {"epoch": 1.0, "train_loss": 0.5, "validation_loss": 0.4, "validation_accuracy": 0.75},
+    {"epoch": 2.0, "train_loss": 0.3, "validation_loss": 0.6, "validation_accuracy": 0.7},
+)
+MLP = a_result(
+    "vinh-mlp",
+    "imdb",
+    {"literal": [a_run(0, 0.8, EPOCHS), a_run(1, 0.9, EPOCHS)], "default": [a_run(0, 0.7, EPOCHS)]},
+)
+
+
+def test_pages_are_what_the_script_writes() -> None:
+    stale = [page.name for page, text in filled_pages(PAGES, read_results(RESULTS)) if text != TEXTS[page.name]]
+    assert not stale, "run python benchmarks/tables.py"
+
+
+def test_every_line_and_every_result_is_shown_on_one_page() -> None:
+    lines = [name_of(entry) for entry in ENTRIES]
+    assert sorted(SHOWN) == sorted(["all", *lines])
+    assert {file.stem for file in RESULTS.glob("*.json")} <= set(lines)
+    for entry in ENTRIES:
+        assert f"<!-- results: {name_of(entry)} -->" in TEXTS[f"{entry.system.split()[0]}.md"]
+
+
+def test_every_page_is_linked_from_the_index_and_links_lead_somewhere() -> None:
+    assert {f"{system}.md" for system in SYSTEMS} < set(TEXTS)
+    for name in TEXTS:
+        assert name == "README.md" or f"]({name})" in TEXTS["README.md"], name
+    for name, text in TEXTS.items():
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text):
+            assert (PAGES / target).exists(), f"{name} links to {target}"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_a_page_names_exists(name: str) -> None:
+    tests = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+    for test in re.findall(r"`(test_\w+)`", TEXTS[name]):
+        assert re.search(rf"def {test}\(", tests), test
+    for path in re.findall(r"`((?:tests|src|recipes|benchmarks)/[\w/-]+\.\w+)`", TEXTS[name]):
+        assert (ROOT / path).exists(), path
+    for recipe in re.findall(r"--recipe ([\w-]+)", TEXTS[name]):
+        assert recipe in shipped_recipes(), recipe
+    for asked in re.findall(r"^    glassformer reproduce((?: [a-z][\w-]*)+)", TEXTS[name], re.MULTILINE):
+        assert set(asked.split()) <= set(SYSTEMS), asked
+
+
+def test_a_line_is_written_with_what_it_stands_on() -> None:
+    text = fill(BLOCK.format("vinh-mlp-imdb"), {"vinh-mlp-imdb": MLP})
+    assert text.startswith(
+        "# A page\n\n<!-- results: vinh-mlp-imdb -->\n| reported | literal | corrected | our default |\n"
+    )
+    assert "| .99, one run | .850 ± .071 (2 seeds) | – | .700 [.680, .730] |" in text
+    assert "- literal: recipe `vinh-mlp`, seeds 0–1, accuracies from .800 to .900, weighted F1 .610, 652,802 " in text
+    assert "- our default: recipe `vinh-mlp`, seed 0, weighted F1" in text
+    assert "25,000 test rows of `imdb`" in text
+    assert "- Linux, abc, 5 cores (Abacus 7), threads used: 3\n" in text
+    assert "- torch 2.13.0, Python 3.12.4, commit 0123456789, `python benchmarks/reproduce.py vinh-mlp`" in text
+    assert text.endswith("\n<!-- end -->\n\nmore\n")
+    assert fill(text, {"vinh-mlp-imdb": MLP}) == text
+
+
+def test_weights_to_start_from_are_named() -> None:
+    tuned = a_run(0, 0.9, EPOCHS, init={"from": "hf:owner/name", "fingerprint": "c"})
+    found = {"vinh-transfer-imdb": a_result("vinh-transfer", "imdb", {"literal": [tuned]})}
+    assert "seed 0, from the weights `hf:owner/name`, weighted F1" in fill(BLOCK.format("vinh-transfer-imdb"), found)
+
+
+def test_epochs_are_those_of_the_first_seed_of_what_was_printed_or_corrected() -> None:
+    text = fill(BLOCK.format("vinh-mlp-imdb"), {"vinh-mlp-imdb": MLP})
+    assert text.count("<details>") == 1
+    assert "literal, seed 0, epoch by epoch (accuracy on 2,500 validation rows)" in text
+    assert "| 2 | 0.300000 | 0.600000 | 0.700000 |" in text
+    assert "accuracy 0.800000, runtime 2.500 s, 10,000.0 samples per second." in text
+    unvalidated = a_run(0, 0.9, [{"epoch": 201.0, "train_loss": 0.2}], training_accuracy=0.93, data="zhou")
+    zhou = a_result("bui-dang-rows", "zhou", {"literal": [unvalidated]})
+    text = fill(BLOCK.format("bui-dang-rows-zhou"), {"bui-dang-rows-zhou": zhou})
+    assert "<details>" not in text
+    assert "training accuracy .930" in text
+
+
+def test_what_is_missing_is_said() -> None:
+    assert f"-->\nThis line is {NOT_YET}.\n<!-- end -->" in fill(BLOCK.format("vinh-mlp-imdb"), {})
+    whole = fill(BLOCK.format("all"), {"vinh-mlp-imdb": MLP})
+    assert "| [vinh-mlp](vinh-mlp.md) | imdb | .99, one run | .850 ± .071 (2 seeds) | – | .700 [" in whole
+    assert f"| [vinh-mlp](vinh-mlp.md) | disaster-tweets | none | {NOT_YET} | – | {NOT_YET} |" in whole
+    with pytest.raises(ValueError, match="no line is named 'vinh-mpl-imdb'"):
+        fill(BLOCK.format("vinh-mpl-imdb"), {})
+
+
+def test_first_looks_and_misnamed_files_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "vinh-mlp-imdb.json"
+    file.write_text(MLP.model_dump_json(), encoding="utf-8")
+    assert read_results(tmp_path) == {"vinh-mlp-imdb": MLP}
+    file.write_text(MLP.model_copy(update={"quick": True}).model_dump_json(), encoding="utf-8")
+    with pytest.raises(ValueError, match="of a first look"):
+        read_results(tmp_path)
+    file.unlink()
+    (tmp_path / "vinh-mlp.json").write_text(MLP.model_dump_json(), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"vinh-mlp\.json holds vinh-mlp-imdb"):
+        read_results(tmp_path)
