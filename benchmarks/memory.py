@@ -34,8 +34,7 @@ RESULTS = Path(__file__).parent / "results"
 ROWS_PER_PART = 50_000
 N_WORDS, N_HANDLES = 250_000, 150_000
 SMILES = ["\U0001f600", "\U0001f62d", "\u2764\ufe0f", "\U0001f44d\U0001f3fd", ":-/", "<3"]
-TRAINING = ("--preset", "tiny", "--set", "training.max_steps=1000")
-SECONDS_OF_STEPS = 5
+TRAINING = ("--preset", "tiny", "--set", "training.max_steps=2500")
 
 
 def main() -> None:
@@ -152,10 +151,10 @@ def run_phases(path: Path) -> list[dict[str, Any]]:
 
 
 def run_command(table: Path, out: Path) -> dict[str, Any]:
-    """`glassformer train`, stopped by Ctrl-C after its first steps, then resumed to its end."""
+    """`glassformer train`, stopped by Ctrl-C when it was saved for the first time, then resumed to its end."""
     command = [sys.executable, "-m", "glassformer", "train", str(table), "--out", str(out), *TRAINING]
     shown = ["glassformer", "train", table.name, "--out", out.name, *TRAINING]
-    stopped, _ = _watched(command, stop_when=out / "checkpoint" / "validation" / "store.json")
+    stopped, _ = _watched(command, stop_when=out / "checkpoint" / "state.safetensors")
     resumed, said = _watched([*command, "--resume"])
     shutil.rmtree(out)
     step = re.search(r"resumed at step (\d+)", said)
@@ -169,23 +168,23 @@ def run_command(table: Path, out: Path) -> dict[str, Any]:
 
 
 def _watched(command: list[str], stop_when: Path | None = None) -> tuple[dict[str, Any], str]:
-    """Runs a command, and returns its peak and what it said; Ctrl-C some seconds after `stop_when` appears."""
+    """Runs a command, and returns its peak and what it said; presses Ctrl-C when `stop_when` appears."""
     began = time.perf_counter()
+    # Not from getrusage: there a process begins with the peak of the one that started it.
+    peak = 0
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
-        # Popen's own ways to ask for the process throw its peak away.
-        while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
+        while process.poll() is None:
+            peak = max(peak, _resident(process.pid)["peak_mib"])
             if stop_when is not None and stop_when.is_file():
-                time.sleep(SECONDS_OF_STEPS)
-                os.kill(process.pid, signal.SIGINT)
+                process.send_signal(signal.SIGINT)
                 stop_when = None
-            time.sleep(0.1)
-        process.returncode = os.waitstatus_to_exitcode(ended[1])
+            time.sleep(0.05)
         said.seek(0)
         words = said.read().decode()
     _say(words)
     seconds = round(time.perf_counter() - began, 1)
-    return {"peak_mib": ended[2].ru_maxrss // 1024, "seconds": seconds, "exit_status": process.returncode}, words
+    return {"peak_mib": peak, "seconds": seconds, "exit_status": process.returncode}, words
 
 
 def _summary(texts: pl.Series) -> dict[str, Any]:
@@ -198,11 +197,11 @@ def _summary(texts: pl.Series) -> dict[str, Any]:
     }
 
 
-def _resident() -> dict[str, int]:
-    """Peak since the mark was set back, and what is resident now, in MiB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def _resident(process: int | str = "self") -> dict[str, int]:
+    """Peak since the mark was set back, and what is resident now, in MiB; zeros for a process that has just ended."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     kib = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith(("VmHWM", "VmRSS"))}
-    return {"peak_mib": kib["VmHWM"] // 1024, "after_mib": kib["VmRSS"] // 1024}
+    return {"peak_mib": kib.get("VmHWM", 0) // 1024, "after_mib": kib.get("VmRSS", 0) // 1024}
 
 
 def _names(rng: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
