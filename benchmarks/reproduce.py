@@ -29,8 +29,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/reproduce"))
     options = parser.parse_args()
     stamp = {"commit": commit(), "processor": processor()}
-    command = " ".join(["python", "benchmarks/reproduce.py", *sys.argv[1:]])
     for entry in choose(options.systems, options.data, first_look=False):
+        command = f"python benchmarks/reproduce.py {entry.system.split()[0]} --data {entry.data}"
         with LiveTable() as view:
             try:
                 found = reproduce([entry], options.out, first_look=False, watcher=view, command=command, stamp=stamp)

@@ -77,7 +77,7 @@ def test_an_unknown_word_is_named_and_the_rest_is_answered(predictor: Predictor)
 
 
 def test_capitals_are_the_same_words(predictor: Predictor) -> None:
-    """The sentence "I am bad" is refused by the document's program, as it knows only "i"."""
+    """The document shows an answer to "I am bad"; its program as printed would refuse it, as it knows only "i"."""
     found = answers(predictor, ["I am bad", "i am bad"])
     assert not found.unknown
     assert found.probs[0].tolist() == pytest.approx(found.probs[1].tolist(), abs=1e-6)

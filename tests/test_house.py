@@ -88,7 +88,18 @@ def test_every_recipe_loads_says_what_it_is_for_and_is_shipped(recipe: Path) -> 
 
 def test_readme_shows_every_command_and_only_flags_that_exist() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for command in ("doctor", "train", "evaluate", "predict", "recipes", "data list", "data get"):
+    for command in (
+        "doctor",
+        "train",
+        "evaluate",
+        "compare",
+        "compare-designs",
+        "predict",
+        "reproduce",
+        "recipes",
+        "data list",
+        "data get",
+    ):
         assert f"glassformer {command}" in readme, command
     files = [*(SOURCE / "cli").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in files)

@@ -33,6 +33,8 @@ def test_every_command_is_there() -> None:
         "train",
         "evaluate",
         "compare",
+        "compare-designs",
+        "reproduce",
         "predict",
         "recipes",
         "data list",
