@@ -172,6 +172,17 @@ def test_loss_before_training_is_that_of_a_blind_guess(preset: str, n_classes: i
     assert abs(loss.item() - math.log(n_classes)) < 1e-6
 
 
+@pytest.mark.parametrize(("embedding", "words"), [("learned", 0.02), ("one-hot", 1.0)])
+def test_sinusoidal_positions_do_not_drown_the_words(embedding: str, words: float) -> None:
+    """The paper multiplies embeddings to a variance of 1; ours are smaller, and so are the waves beside them."""
+    settings = {"d_model": 512, "n_heads": 2, "positions": "sinusoidal", "embedding": embedding}
+    model = Classifier(ModelConfig.model_validate(settings), vocab_size=300, n_classes=2)
+    position = model.positions(torch.zeros(1, 9, 512)).square().mean().sqrt().item()
+    assert position == pytest.approx(words / 2**0.5, rel=1e-3)
+    if embedding == "learned":
+        assert model.embedding.get_parameter("weight").std().item() == pytest.approx(words, rel=0.05)
+
+
 def test_blocks_start_as_nothing_and_projections_into_them_at_unit_variance() -> None:
     config = ModelConfig(d_model=96, n_layers=2, n_heads=3, d_ff=80, positions="none", dropout=0)
     model = Classifier(config, VOCAB_SIZE, N_CLASSES)

@@ -24,13 +24,18 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10_000.0) -> Float
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds fixed waves of falling frequency (Vaswani et al. 2017, §3.5). P(t+k) is P(t) rotated by k·ω."""
+    """Adds fixed waves of falling frequency (Vaswani et al. 2017, §3.5). P(t+k) is P(t) rotated by k·ω.
+
+    Args:
+        scale: amplitude of the waves. The paper has 1 beside embeddings that it multiplies by √d_model, to a variance of
+            about 1 (§3.4); beside smaller embeddings the waves must be smaller too, or they drown the words.
+    """
 
     table: Tensor
 
-    def __init__(self, max_seq_len: int, d_model: int, *, base: float = 10_000.0) -> None:
+    def __init__(self, max_seq_len: int, d_model: int, *, base: float = 10_000.0, scale: float = 1.0) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoidal_table(max_seq_len, d_model, base), persistent=False)
+        self.register_buffer("table", scale * sinusoidal_table(max_seq_len, d_model, base), persistent=False)
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
         return hidden + self.table[: hidden.shape[1]]

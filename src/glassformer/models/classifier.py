@@ -24,6 +24,8 @@ from glassformer.layers.pooling import (
 from glassformer.layers.positions import LearnedPositions, Rotary, SinusoidalPositions
 from glassformer.models.config import ModelConfig
 
+_EMBEDDING_STD = 0.02
+
 
 class Classifier(nn.Module):
     """Token ids in, class logits out: embed → positions → blocks → norm → pool → head.
@@ -72,12 +74,13 @@ class Classifier(nn.Module):
 def _embedding(config: ModelConfig, vocab_size: int) -> nn.Module:
     if config.embedding == "one-hot":
         return OneHotEmbedding(vocab_size, config.d_model)
-    return TokenEmbedding(vocab_size, config.d_model)
+    return TokenEmbedding(vocab_size, config.d_model, std=_EMBEDDING_STD)
 
 
 def _positions(config: ModelConfig) -> nn.Module:
     if config.positions == "sinusoidal":
-        return SinusoidalPositions(config.max_seq_len, config.d_model)
+        scale = 1.0 if config.embedding == "one-hot" else _EMBEDDING_STD  # as large as the words beside them
+        return SinusoidalPositions(config.max_seq_len, config.d_model, scale=scale)
     if config.positions == "learned":
         return LearnedPositions(config.max_seq_len, config.d_model)
     if config.positions == "rotary-on-embeddings":
