@@ -147,8 +147,13 @@ def _row(run: Evaluation) -> dict[str, Any]:
 
 
 def commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    """The commit that runs, and whether its code or recipes are changed in this checkout."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=False).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "src", "recipes")
+    return git("rev-parse", "HEAD") + (" with uncommitted changes" if changed else "")
 
 
 def processor() -> str:

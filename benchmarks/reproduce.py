@@ -1,4 +1,4 @@
-"""The table of the published systems, written down: every run with its seed, epochs, versions, machine and commit.
+"""The table of the published systems, written down: every run with its seed, versions, machine and commit.
 
     python benchmarks/reproduce.py                          # all of it: many hours
     python benchmarks/reproduce.py bui-dang-rows --data zhou
@@ -16,8 +16,10 @@ from pathlib import Path
 from accuracy import RESULTS, commit, processor
 
 from glassformer.cli.reproduce import LiveTable
+from glassformer.errors import UsageError
 from glassformer.evaluation.reproduce.reproduce import choose, reproduce
 from glassformer.evaluation.reproduce.table import Line, Reproduction, rows
+from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import InterruptedTraining
 
 
@@ -26,16 +28,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("systems", nargs="*")
     parser.add_argument("--data")
+    parser.add_argument("--init", help="weights for vinh-transfer, as in `glassformer train --init`")
     parser.add_argument("--out", type=Path, default=Path("runs/reproduce"))
     options = parser.parse_args()
+    init = None if options.init is None else read_initial_weights(options.init)
     stamp = {"commit": commit(), "processor": processor()}
     for entry in choose(options.systems, options.data, first_look=False):
         command = f"python benchmarks/reproduce.py {entry.system.split()[0]} --data {entry.data}"
-        with LiveTable() as view:
-            try:
-                found = reproduce([entry], options.out, first_look=False, watcher=view, command=command, stamp=stamp)
-            except InterruptedTraining:
-                sys.exit(f"stopped; what is done is kept in {options.out}")
+        command += f" --init {options.init}" if any(one.from_weights for one in entry.variants.values()) else ""
+        try:
+            with LiveTable() as view:
+                found = reproduce(
+                    [entry], options.out, first_look=False, watcher=view, init=init, command=command, stamp=stamp
+                )
+        except UsageError as error:  # its data or weights are not at hand; the other lines are
+            print(f"{entry.system} on {entry.data} left out: {error}", file=sys.stderr)
+            continue
+        except (InterruptedTraining, KeyboardInterrupt):
+            sys.exit(f"stopped; what is done is kept in {options.out}")
         _write(found)
         for row in rows(found.lines):
             print(" · ".join(row))

@@ -20,7 +20,7 @@ from glassformer.cli.output import duration
 from glassformer.data.files import written_aside
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, VARIANTS, Entry
-from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, epoch_table, rows
+from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, markdown, rows, short
 
 ROOT = Path(__file__).parent.parent
 PAGES, RESULTS = ROOT / "docs" / "systems", ROOT / "benchmarks" / "results" / "reproduce"
@@ -91,7 +91,7 @@ def _written(name: str, found: Mapping[str, Reproduction]) -> str:
         return f"This line is {NOT_YET}."
     one = found[name]
     (line,) = one.lines
-    parts = [_table([row[2:] for row in rows([line])]), "\n".join(_facts(one, line))]
+    parts = [markdown([row[2:] for row in rows([line])]), "\n".join(_facts(one, line))]
     parts += [_epochs(cell) for cell in line.cells if cell.variant != "default" and _validated(cell.runs[0])]
     return "\n\n".join(parts)
 
@@ -105,12 +105,7 @@ def _whole_table(found: Mapping[str, Reproduction]) -> str:
             cells = (NOT_YET if variant in entry.variants else "–" for variant in VARIANTS)
             row = (entry.system, entry.data, entry.reported, *cells)
         body.append((f"[{row[0]}]({row[0].split()[0]}.md)", *row[1:]))
-    return _table([headings, *body])
-
-
-def _table(lines: Sequence[Sequence[str]]) -> str:
-    headings, *body = lines
-    return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ("---",) * len(headings), *body])
+    return markdown([headings, *body])
 
 
 def _facts(one: Reproduction, line: Line) -> Iterator[str]:
@@ -135,12 +130,14 @@ def _of_the_runs(cell: Cell) -> str:
     if first.init is not None:
         parts.append(f"from the weights `{first.init['from']}`")
     if len(runs) > 1:
-        parts.append(f"accuracies from {_short(min(accuracies))} to {_short(max(accuracies))}")
-    parts.append(f"weighted F1 {_short(statistics.mean(run.weighted_f1 for run in runs))}")
+        parts.append(f"accuracies from {short(min(accuracies))} to {short(max(accuracies))}")
+    parts.append(f"weighted F1 {short(statistics.mean(run.weighted_f1 for run in runs))}")
     training = [run.training_accuracy for run in runs if run.training_accuracy is not None]
     if training:
-        parts.append(f"training accuracy {_short(statistics.mean(training))}")
-    parts.append(f"{_all(f'{run.parameters:,}' for run in runs)} parameters")
+        parts.append(f"training accuracy {short(statistics.mean(training))}")
+    fewest, most = min(run.parameters for run in runs), max(run.parameters for run in runs)
+    span = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"  # the vocabulary follows the rows
+    parts.append(f"{span} parameters")
     parts.append(f"{first.training_rows:,} training and {first.validation_rows:,} validation rows")
     parts.append(f"trained in {duration(statistics.mean(run.training_seconds for run in runs))}")
     return ", ".join(parts)
@@ -179,9 +176,13 @@ def _span(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
 
 
-def _short(value: float) -> str:
-    """Three decimals without the leading zero, as in the table."""
-    return f"{value:.3f}".removeprefix("0")
+def epoch_table(run: SystemRun) -> str:
+    """A run's epochs as the documents print them: training loss, validation loss and accuracy."""
+    lines: list[tuple[str, ...]] = [("epoch", "training loss", "validation loss", "accuracy")]
+    for row in run.history:
+        figures = (row["train_loss"], row["validation_loss"], row["validation_accuracy"])
+        lines.append((f"{row['epoch']:.0f}", *(f"{figure:.6f}" for figure in figures)))
+    return markdown(lines)
 
 
 if __name__ == "__main__":

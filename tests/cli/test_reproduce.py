@@ -51,6 +51,6 @@ def test_a_first_look_says_that_it_proves_little(tmp_path: Path) -> None:
 def test_misuse(tmp_path: Path) -> None:
     vague = glassformer("reproduce", "vinh", "--out", tmp_path)
     misused(vague, "no system 'vinh' (did you mean 'vinh-mlp'?)")
-    elsewhere = glassformer("reproduce", "vinh-mlp", "--data", "imdb", "--out", tmp_path)
-    misused(elsewhere, "--data imdb: vinh-mlp does not run on it")
+    elsewhere = glassformer("reproduce", "vinh-mlp", "--data", "zhou", "--out", tmp_path)
+    misused(elsewhere, "--data zhou: vinh-mlp does not run on it")
     misused(glassformer("reproduce", "bui-dang-rows", "--out", tmp_path), "zhou is not on this machine")

@@ -14,7 +14,7 @@ from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
 from glassformer.training.loop import NotANumberError
-from glassformer.training.recipe import Recipe
+from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import as_labels, prepare_out, train_classifier
 from glassformer.training.sources import SourceConfig, Sources
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
@@ -177,6 +177,13 @@ def test_balanced_weights_answer_for_the_rare_class() -> None:
 def test_a_table_of_weights_must_have_the_labels() -> None:
     with pytest.raises(UsageError, match=r"class_weights names the labels \['bad', 'god'\]"):
         train_classifier(Sources(train=opinions()), recipe(class_weights={"bad": 1.0, "god": 2.0}))
+
+
+def test_a_design_for_one_label_refuses_several() -> None:
+    several = table(["a film", "a play", "a song"] * 4, [["good"], ["good", "long"], []] * 4)
+    one_label = load_recipe("sentiment140", overrides={"model.n_layers": 1, "validation.fraction": 0.0})
+    with pytest.raises(UsageError, match=r"'sentiment140' answers with one label per text"):
+        train_classifier(Sources(train=several), one_label)
 
 
 def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:

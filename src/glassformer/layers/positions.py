@@ -27,8 +27,8 @@ class SinusoidalPositions(nn.Module):
     """Adds fixed waves of falling frequency (Vaswani et al. 2017, §3.5). P(t+k) is P(t) rotated by k·ω.
 
     Args:
-        scale: amplitude of the waves. The paper has 1 beside embeddings that it multiplies by √d_model, to a variance of
-            about 1 (§3.4); beside smaller embeddings the waves must be smaller too, or they drown the words.
+        scale: amplitude of the waves. The paper has 1 beside embeddings that it multiplies by √d_model, to a variance
+            of about 1 (§3.4); beside smaller embeddings the waves must be smaller too, or they drown the words.
     """
 
     table: Tensor

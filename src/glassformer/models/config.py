@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -11,6 +11,9 @@ class DesignConfig(BaseModel):
     """What every design has in common. Vocabulary and classes come from the data and are not settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    one_label_only: ClassVar[bool] = False
+    """Whether it cannot answer with several labels per text."""
 
     max_seq_len: int = Field(ge=2)
     """The window: tokens read at once, the start token included. Longer texts are read in overlapping windows."""

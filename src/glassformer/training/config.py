@@ -27,7 +27,7 @@ class TrainingConfig(BaseModel):
     batch_size: int = Field(default=64, ge=1)
     """The most texts in a batch."""
     batch_tokens: int = Field(default=8192, ge=1)
-    """The most tokens in a batch, padding included."""
+    """The most tokens in a batch of order `bucketed`, padding included; other orders go by `batch_size` alone."""
     accumulation: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one step."""
     order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"

@@ -165,6 +165,8 @@ def _trainer(
     observer: Observer,
 ) -> Trainer:
     """A new model and its encoded data, ready to train."""
+    if labels.multilabel and recipe.model.one_label_only:
+        raise UsageError(f"model.design = {recipe.model.design!r} answers with one label per text, not with several")
     torch.manual_seed(recipe.training.seed)
     try:
         model = build_model(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)

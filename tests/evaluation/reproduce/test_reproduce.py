@@ -10,7 +10,7 @@ from glassformer.evaluation.reproduce import systems
 from glassformer.evaluation.reproduce.reproduce import choose, reproduce
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, Entry, Variant, VariantName, quick
-from glassformer.evaluation.reproduce.table import Reproduction, epoch_table, markdown
+from glassformer.evaluation.reproduce.table import Reproduction, markdown, rows
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import InterruptedTraining, StepReport
 from glassformer.training.recipe import load_recipe
@@ -84,7 +84,7 @@ def test_the_table_grows_and_what_is_done_is_not_run_again(tmp_path: Path, toy: 
     assert again.steps == 0
     assert second.lines == found.lines
     assert Reproduction.model_validate_json((tmp_path / "results.json").read_text()) == second
-    assert (tmp_path / "table.md").read_text() == markdown(second.lines) + "\n"
+    assert (tmp_path / "table.md").read_text() == markdown(rows(second.lines)) + "\n"
 
 
 def test_a_stopped_table_goes_on_where_it_was(tmp_path: Path, toy: list[Entry]) -> None:
@@ -168,6 +168,8 @@ def test_choosing() -> None:
     assert all(one.data != "imdb" for one in choose([], None, first_look=True))
     with pytest.raises(UsageError, match=r"no system 'vinh-mpl' \(did you mean 'vinh-mlp'\?\)"):
         choose(["vinh-mpl"], None, first_look=False)
+    with pytest.raises(UsageError, match="--data imbd: no system runs on it; there are zhou"):
+        choose([], "imbd", first_look=False)
     with pytest.raises(UsageError, match="--data imdb: bui-dang-rows does not run on it"):
         choose(["bui-dang-rows"], "imdb", first_look=False)
 
@@ -188,12 +190,3 @@ def test_a_first_look_is_short() -> None:
         for variant in entry.variants.values():
             assert variant.seeds <= 3
             assert entry.quick_in_full or variant.overrides["training.max_steps"] <= 400
-
-
-def test_an_epoch_table_reads_as_the_documents_print_it(tmp_path: Path, toy: list[Entry]) -> None:
-    found = reproduce(toy, tmp_path, first_look=False, watcher=Watching())
-    run = found.lines[0].cells[0].runs[0]
-    lines = epoch_table(run).splitlines()
-    assert lines[0] == "| epoch | training loss | validation loss | accuracy |"
-    assert lines[2].startswith(f"| 1 | {run.history[0]['train_loss']:.6f} | ")
-    assert len(lines) == 2 + len(run.history)

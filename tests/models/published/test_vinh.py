@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from pydantic import ValidationError
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.build import build_model, parameter_count
@@ -141,6 +142,11 @@ def test_one_direction_is_torchs_last_state() -> None:
     token_ids, mask = batch([3, 4, 5, 6])
     states, _ = model.cell(model.embedding(token_ids))
     torch.testing.assert_close(model(token_ids, mask), model.fc(states[:, -1]))
+
+
+def test_heads_must_fit() -> None:
+    with pytest.raises(ValidationError, match="embed_dim=32, num_heads=5"):
+        VinhTransformerConfig(num_heads=5)
 
 
 def test_sizes_by_hand() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -13,9 +14,9 @@ from glassformer.data.files import written_aside
 from glassformer.data.known import KNOWN, find
 from glassformer.errors import UsageError
 from glassformer.evaluation.reproduce import systems
-from glassformer.evaluation.reproduce.runs import SystemRun, kept_run, run_folder, run_system
+from glassformer.evaluation.reproduce.runs import Rows, SystemRun, kept_run, run_folder, run_system
 from glassformer.evaluation.reproduce.systems import Entry, Variant, VariantName, quick
-from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, markdown
+from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, markdown, rows
 from glassformer.evaluation.result import Machine
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
@@ -48,13 +49,15 @@ def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[
             near = difflib.get_close_matches(name, systems.SYSTEMS, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise UsageError(f"no system {name!r}{hint}; there are {', '.join(systems.SYSTEMS)}")
+    if data is not None and data not in (known := dict.fromkeys(one.data for one in systems.ENTRIES)):
+        raise UsageError(f"--data {data}: no system runs on it; there are {', '.join(known)}")
     chosen = [one for one in systems.ENTRIES if not names or one.system.split()[0] in names]
     if data is not None:
         chosen = [one for one in chosen if one.data == data]
     elif first_look:
         chosen = [one for one in chosen if one.data != "imdb"]
     if not chosen:
-        raise UsageError(f"--data {data}: {', '.join(names) or 'no system'} does not run on it")
+        raise UsageError(f"--data {data}: {', '.join(names)} does not run on it")
     return [quick(one) for one in chosen] if first_look else chosen
 
 
@@ -84,17 +87,13 @@ def reproduce(
     left_out = tuple(dict.fromkeys(reason for reason in reasons if reason))
     if all(reasons):
         raise UsageError("; ".join(left_out))
-    train = partial(run_system, data_dir=data_dir, device=device, stamp=stamp or {})
+    read = cache(partial(Rows.read, data_dir=data_dir))
+    run = _Runner(out=out, device=device, init=init, stamp=stamp or {}, watcher=watcher, read=read)
     lines: list[Line] = []
     for entry in (entry for entry, reason in zip(entries, reasons, strict=True) if reason is None):
         watcher.on_line(f"{entry.system} · {entry.data}", sum(variant.seeds for variant in entry.variants.values()))
         cells = [
-            Cell(
-                variant=name,
-                runs=tuple(
-                    _runs(name, variant, entry.data, out, init if variant.from_weights else None, train, watcher)
-                ),
-            )
+            Cell(variant=name, runs=tuple(run.seeds_of(name, variant, entry.data)))
             for name, variant in entry.variants.items()
         ]
         lines.append(Line(system=entry.system, data=entry.data, reported=entry.reported, cells=tuple(cells)))
@@ -118,28 +117,33 @@ def _reason_to_leave_out(entry: Entry, init: InitialWeights | None, data_dir: Pa
     return None
 
 
-def _runs(
-    name: VariantName,
-    variant: Variant,
-    data: str,
-    out: Path,
-    init: InitialWeights | None,
-    train: Callable[..., SystemRun],
-    watcher: Watcher,
-) -> Iterator[SystemRun]:
-    """One run per seed, those kept from before as they are."""
-    recipe_name = variant.recipe or "default"
-    for seed in range(variant.seeds):
-        recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed}, init=init)
-        folder = run_folder(out, recipe_name, data, recipe, init)
-        observer = watcher.on_run(name, seed)
-        run = kept_run(folder) or train(recipe_name, data, recipe, folder, init=init, observer=observer)
-        watcher.on_done(run)
-        yield run
+@dataclass(frozen=True, kw_only=True)
+class _Runner:
+    """Runs a variant of a system seed by seed, those kept from before as they are."""
+
+    out: Path
+    device: str
+    init: InitialWeights | None
+    stamp: Mapping[str, str]
+    watcher: Watcher
+    read: Callable[[str], Rows]
+
+    def seeds_of(self, name: VariantName, variant: Variant, data: str) -> Iterator[SystemRun]:
+        recipe_name, rows = variant.recipe or "default", self.read(data)
+        init = self.init if variant.from_weights else None
+        for seed in range(variant.seeds):
+            recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed}, init=init)
+            folder = run_folder(self.out, recipe_name, recipe, rows, init, self.device)
+            observer = self.watcher.on_run(name, seed)
+            run = kept_run(folder) or run_system(
+                recipe_name, rows, recipe, folder, init=init, device=self.device, observer=observer, stamp=self.stamp
+            )
+            self.watcher.on_done(run)
+            yield run
 
 
 def _write(out: Path, found: Reproduction) -> None:
     with written_aside(out / RESULTS_FILE) as aside:
         aside.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
     with written_aside(out / TABLE_FILE) as aside:
-        aside.write_text(markdown(found.lines) + "\n", encoding="utf-8")
+        aside.write_text(markdown(rows(found.lines)) + "\n", encoding="utf-8")

@@ -6,14 +6,16 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import torch
 from pydantic import ValidationError
 
 from glassformer.data.files import written_aside
 from glassformer.data.known import resolve
-from glassformer.data.splits import fingerprint
+from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError
 from glassformer.evaluation.metrics import measure
@@ -26,7 +28,7 @@ from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import CHECKPOINT_FOLDER, train_classifier
-from glassformer.training.sources import SourceConfig, read_sources
+from glassformer.training.sources import SourceConfig, Sources, read_sources
 
 RUN_FILE = "run.json"
 _SMALL = 1_000  # training rows that are scored again at the end
@@ -62,11 +64,35 @@ class SystemRun(Record):
     """The weights that it started from, by name and fingerprint; none: from scratch."""
 
 
-def run_folder(out: Path, recipe_name: str, data: str, recipe: Recipe, init: InitialWeights | None) -> Path:
-    """Where a run lives: readable, and with a digest of recipe and weights, so that others are another run."""
-    settings = recipe.model_dump(mode="json", exclude={"description"}) | ({} if init is None else init.record)
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A known data set as it is on this machine; `digest` stands for all of its rows."""
+
+    source: SourceConfig
+    sources: Sources
+    test: Table
+    digest: str
+
+    @classmethod
+    def read(cls, data: str, data_dir: Path | None) -> Self:
+        """Both splits (raises `UsageError` where they are not on this machine)."""
+        source, test = SourceConfig(train=data), resolve(data, "test", data_dir)
+        sources = read_sources(source, ValidationConfig(), data_dir)
+        return cls(source=source, sources=sources, test=test, digest=fingerprint(sources.train) + fingerprint(test))
+
+
+def run_folder(
+    out: Path, recipe_name: str, recipe: Recipe, rows: Rows, init: InitialWeights | None, device: str
+) -> Path:
+    """Where a run lives: readable, and with a digest of all that decides it, so that anything else is another run."""
+    settings = {
+        "recipe": recipe.model_dump(mode="json", exclude={"description"}),
+        "rows": rows.digest,
+        "init": None if init is None else init.record,
+        "device": device,
+    }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
-    return out / "runs" / f"{recipe_name}-{data}-{recipe.training.seed}-{digest}"
+    return out / "runs" / f"{recipe_name}-{rows.source.train}-{recipe.training.seed}-{digest}"
 
 
 def kept_run(folder: Path) -> SystemRun | None:
@@ -86,30 +112,26 @@ def kept_run(folder: Path) -> SystemRun | None:
 
 def run_system(
     recipe_name: str,
-    data: str,
+    rows: Rows,
     recipe: Recipe,
     folder: Path,
     *,
     init: InitialWeights | None,
-    data_dir: Path | None,
     device: str,
     observer: Observer,
     stamp: Mapping[str, str],
 ) -> SystemRun:
-    """Train one recipe on a known data set, measure it on the test rows, and keep both in `folder`.
+    """Train one recipe on the training rows, measure it on the test rows, and keep both in `folder`.
 
     A run that was cut short goes on where it was. `stamp` is added to the versions.
 
     Raises:
         InterruptedTraining: on Ctrl-C; the same call goes on later.
-        UsageError: the data set is not on this machine.
     """
-    source = SourceConfig(train=data)
-    sources = read_sources(source, recipe.validation, data_dir)
     trained = train_classifier(
-        sources,
+        rows.sources,
         recipe,
-        source=source,
+        source=rows.source,
         init=init,
         out=folder,
         resume=(folder / CHECKPOINT_FOLDER).is_dir(),
@@ -117,17 +139,15 @@ def run_system(
         device=device,
         observer=observer,
     )
-    run = _measured(trained, recipe_name, data, recipe, resolve(data, "test", data_dir), sources.train, device)
+    run = _measured(trained, recipe_name, rows, recipe, device)
     run = run.model_copy(update={"versions": {**run.versions, **stamp}})
     with written_aside(folder / RUN_FILE) as aside:
         aside.write_text(run.model_dump_json(indent=2) + "\n", encoding="utf-8")
     return run
 
 
-def _measured(
-    trained: TrainedModel, recipe_name: str, data: str, recipe: Recipe, test: Table, train: Table, device: str
-) -> SystemRun:
-    config = trained.config
+def _measured(trained: TrainedModel, recipe_name: str, rows: Rows, recipe: Recipe, device: str) -> SystemRun:
+    config, train, test = trained.config, rows.sources.train, rows.test
     predictor = Predictor(trained, device=device)
     began = time.perf_counter()
     logits = predictor.logits(test.frame["text"].to_list())
@@ -136,7 +156,7 @@ def _measured(
     found = measure(probs, trained.label_set.encode(test), trained.label_set.names, multilabel=False)
     return SystemRun(
         recipe_name=recipe_name,
-        data=data,
+        data=rows.source.train,
         seed=recipe.training.seed,
         accuracy=found.accuracy,
         macro_f1=found.macro_f1.value,

@@ -101,7 +101,7 @@ def _vinh_family(data: str) -> list[Entry]:
             f"vinh-recurrent {cell}{' both ways' if directions == 'both' else ''}",
             data,
             recipe="vinh-recurrent",
-            changes={"model.cell": cell, "model.directions": directions, "training.patience": 2},
+            changes={"model.cell": cell, "model.directions": directions},
             imdb_seeds=1,
         )
         for cell in ("rnn", "gru", "lstm")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import VARIANTS, VariantName
@@ -26,8 +26,8 @@ class Cell(Record):
         values = self.accuracies()
         if len(values) == 1:
             one = self.runs[0].accuracy
-            return f"{_short(one.value)} [{_short(one.low)}, {_short(one.high)}]"
-        return f"{_short(statistics.mean(values))} ± {_short(statistics.stdev(values))} ({len(values)} seeds)"
+            return f"{short(one.value)} [{short(one.low)}, {short(one.high)}]"
+        return f"{short(statistics.mean(values))} ± {short(statistics.stdev(values))} ({len(values)} seeds)"
 
 
 class Line(Record):
@@ -63,23 +63,12 @@ def rows(lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
         yield line.system, line.data, line.reported, *("–" if cell is None else cell.in_words() for cell in cells)
 
 
-def markdown(lines: Sequence[Line]) -> str:
-    """The table for a document."""
-    headings, *body = rows(lines)
+def markdown(lines: Iterable[Sequence[str]]) -> str:
+    """A table for a document; its first line holds the headings."""
+    headings, *body = lines
     return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ("---",) * len(headings), *body])
 
 
-def epoch_table(run: SystemRun) -> str:
-    """A run's epochs as the documents print them: training loss, validation loss and accuracy."""
-    lines = ["| epoch | training loss | validation loss | accuracy |", "| --- | --- | --- | --- |"]
-    for row in run.history:
-        validated = (
-            f"{row['validation_loss']:.6f} | {row['validation_accuracy']:.6f}" if "validation_loss" in row else "– | –"
-        )
-        lines.append(f"| {row['epoch']:.0f} | {row['train_loss']:.6f} | {validated} |")
-    return "\n".join(lines)
-
-
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Three decimals without the leading zero."""
     return f"{value:.3f}".removeprefix("0")

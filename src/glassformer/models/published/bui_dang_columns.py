@@ -5,9 +5,10 @@ One-hot words + sinusoidal positions → attention over *features* → residual 
 a feed-forward of one matrix with a residual of another → z-score, Γ₂ → two classes.
 
 Unusual, and kept: Q Kᵀ is (heads·hidden)², so that features attend to features, "causally" by their index; the mask
-is added before the division and softmax runs over columns; all weights start between 0 and .001, so that attention
-starts without any effect; z-score has no ε (a constant row is 0/0; training is chaotic); the loss is binary cross
-entropy with logits, given probabilities (`training.loss = "bce-on-probabilities"`).
+is added before the division and softmax runs over columns; all matrices start between 0 and .001, so that attention
+starts without any preference, and one bias, for no reason given, between 0 and 1; z-score has no ε (a constant row
+is 0/0; training is chaotic); the loss is binary cross entropy with logits, given probabilities (`training.loss =
+"bce-on-probabilities"`).
 
 Mended so that it trains: one update per sentence. The printed loop has one per epoch, by a slip of indentation, and
 ends at the majority class. Changed without a change of meaning: sentences in batches (they may hold one) and logits

@@ -1,7 +1,7 @@
 """`bui-dang-rows`: Phuoc Bui and Thuong Dang, "Transformers from Scratch with Pytorch" (2023), the version by rows.
 
 One-hot words + sinusoidal positions → two causal heads → softmax of [attention ; input] Γ₁ as "normalisation" → a
-feed-forward over *positions* → its two rows below the others, Γ₂, softmax again → one weight per row → two classes.
+feed-forward over *positions* → its two rows above the others, Γ₂, softmax again → one weight per row → two classes.
 
 Unusual, and kept: softmax where a norm is meant (so β₁, β₂ and b_l cannot matter and get no gradient), scores over
 √T and not √d (the text says √d), no padding mask.

@@ -12,7 +12,7 @@ averaged over all positions. Nothing had to be mended at the fixed length.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -38,7 +38,7 @@ class NotesDecoderConfig(DesignConfig):
     """In all three places: positions, attention weights, feed-forward."""
 
     @model_validator(mode="after")
-    def _heads_fit(self) -> NotesDecoderConfig:
+    def _heads_fit(self) -> Self:
         if self.emb_dim % self.num_heads:
             raise ValueError(
                 f"emb_dim must be a multiple of num_heads, got emb_dim={self.emb_dim}, num_heads={self.num_heads}"

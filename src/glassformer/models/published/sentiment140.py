@@ -15,7 +15,7 @@ features, which random weights do not see. The start token takes the place of th
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -31,6 +31,8 @@ from glassformer.models.config import DesignConfig
 
 
 class Sentiment140Config(DesignConfig):
+    one_label_only: ClassVar[bool] = True  # in training there is a logit for a class that no label stands for
+
     design: Literal["sentiment140"] = "sentiment140"
     max_seq_len: int = Field(default=64, ge=2)
     d_model: int = Field(default=256, ge=2, multiple_of=2)

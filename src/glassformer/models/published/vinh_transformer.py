@@ -14,11 +14,11 @@ ours.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from glassformer.models.config import DesignConfig
@@ -31,6 +31,14 @@ class VinhTransformerConfig(DesignConfig):
     """The fixed length and the start token, which is dropped."""
     embed_dim: int = Field(default=32, ge=1)
     num_heads: int = Field(default=4, ge=1)
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> Self:
+        if self.embed_dim % self.num_heads:
+            raise ValueError(
+                f"embed_dim must be a multiple of num_heads, got embed_dim={self.embed_dim}, num_heads={self.num_heads}"
+            )
+        return self
 
     def in_words(self) -> str:
         length, width = self.max_seq_len - 1, self.embed_dim
