@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
 from glassformer.training.sources import Sources
 from tests.checkpoints import write_checkpoint
-from tests.training.samples import Memory, opinions, recipe, table
+from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
 QUICK = {"training.epochs": 1, "training.min_steps_per_epoch": 2, "training.precision": "float32",
          "validation.min_rows": 0}  # fmt: skip
@@ -260,3 +261,17 @@ def test_the_fingerprint_is_of_the_weights(checkpoint: Path, tmp_path: Path) -> 
     assert first == again
     write_checkpoint(tmp_path, "bert", labels=("GOOD", "BAD"), num_hidden_layers=4)
     assert read_initial_weights(f"hf:{tmp_path}").record["fingerprint"] != first["fingerprint"]
+
+
+def test_weights_without_a_dimension_have_a_fingerprint_too(tmp_path: Path) -> None:
+    model = SMALL.model_copy(update={"norm": "batch"})
+    chosen = recipe(epochs=1).model_copy(update={"model": model})
+    train_classifier(Sources(train=opinions()), chosen, out=tmp_path / "m")
+    init = read_initial_weights(str(tmp_path / "m"))
+    assert () in {tensor.shape for tensor in init.weights.values()}
+    before = init.record["fingerprint"]
+    counted = next(name for name, tensor in init.weights.items() if tensor.shape == ())
+    changed = dataclasses.replace(init, weights={**init.weights, counted: init.weights[counted] + 1})
+    assert changed.record["fingerprint"] != before
+    half = {name: tensor.bfloat16() for name, tensor in init.weights.items()}
+    assert dataclasses.replace(init, weights=half).record["fingerprint"] != before

@@ -133,6 +133,8 @@ def test_a_mistake_in_a_file_is_named_with_the_file(tmp_path: Path, text: str, w
         ({"modle.d_model": 3}, r"unknown section \[modle\] \(did you mean \[model\]\?\)"),
         ({"training.epochs": "x"}, r"training\.epochs = 'x'"),
         ({"description.x": 1}, "description must be a section"),
+        ({"model.design": [1]}, r"no design \[1\]; there are classifier"),
+        ({"model.preset": [1]}, r"no preset \[1\]; there are tiny"),
     ],
 )
 def test_a_mistake_in_an_override(overrides: dict[str, Any], words: str) -> None:

@@ -52,8 +52,9 @@ class InitialWeights:
         """What the model folder keeps: the name, and SHA-256 over the weights in the order of their names."""
         digest = hashlib.sha256()
         for name in sorted(self.weights):
+            tensor = self.weights[name]
             digest.update(name.encode())
-            digest.update(self.weights[name].contiguous().view(torch.uint8).numpy().tobytes())
+            digest.update((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy().tobytes())
         return {"from": self.name, "fingerprint": digest.hexdigest()}
 
 

@@ -116,7 +116,7 @@ def _model_section(raw: dict[str, Any], source: str) -> dict[str, Any]:
             )
         return model
     chosen = model.pop("preset", DEFAULT_PRESET)
-    if chosen not in PRESETS:
+    if not isinstance(chosen, str) or chosen not in PRESETS:
         raise UsageError(f"{source}: no preset {chosen!r}; there are {', '.join(PRESETS)}")
     return PRESETS[chosen].model_dump() | model
 
@@ -194,7 +194,7 @@ def _nearest(key: str, design: str = "classifier") -> str:
 
 def _check_keys(raw: dict[str, Any], source: str) -> None:
     design = _section(raw, "model", source).get("design", "classifier")
-    if design not in DESIGNS:
+    if not isinstance(design, str) or design not in DESIGNS:
         raise UsageError(f"{source}: no design {design!r}; there are {', '.join(DESIGNS)}")
     known = _known_keys(design)
     for section, values in raw.items():
