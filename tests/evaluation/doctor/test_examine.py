@@ -1,19 +1,21 @@
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from pydantic import TypeAdapter
 from torch import nn
 
 from glassformer.data import polarity
 from glassformer.errors import UsageError
 from glassformer.evaluation.doctor import examine
 from glassformer.evaluation.doctor.examine import diagnose, examine_model
-from glassformer.models.build import build_model
+from glassformer.models.build import DESIGNS, AnyModelConfig, build_model
 from glassformer.training.recipe import load_recipe
 from glassformer.training.sources import Sources
-from tests.evaluation.doctor.samples import bench, by_check, problems, scaled
+from tests.evaluation.doctor.samples import N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
 from tests.training.samples import opinions, recipe, table
 
 
@@ -73,6 +75,23 @@ def test_a_rate_that_is_far_off_is_named(rate: float) -> None:
     findings, figures = examine_model(bench(learning_rate=rate))
     assert "learning rate" in problems(findings)
     assert figures.steps == 200
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_design_can_be_examined_and_none_starts_confidently_wrong(
+    monkeypatch: pytest.MonkeyPatch, design: str
+) -> None:
+    monkeypatch.setattr("glassformer.evaluation.doctor.signals.STEPS", 3)
+    monkeypatch.setattr("glassformer.evaluation.doctor.rate_range.STEPS", 4)
+    monkeypatch.setattr("glassformer.evaluation.doctor.overfit._STEPS", 2)
+    smaller = {"n_layers": 2} if "n_layers" in DESIGNS[design].model_fields else {}
+    config = TypeAdapter[AnyModelConfig](AnyModelConfig).validate_python({"design": design} | smaller)
+    found, figures = examine_model(bench(model=build_model(config, VOCAB_SIZE, N_CLASSES)))
+    checks = by_check(found)
+    assert checks["first loss"].level != "problem"
+    assert {"one batch by heart", "gradients after 3 steps", "step size after 3 steps", "learning rate"} <= set(checks)
+    assert len(figures.rate_range.rates) == 4
+    assert all(math.isfinite(loss) for loss in figures.overfit)
 
 
 @pytest.mark.usefixtures("quick")

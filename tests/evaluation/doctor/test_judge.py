@@ -11,7 +11,9 @@ from glassformer.evaluation.doctor.findings import Finding
 from glassformer.evaluation.doctor.judge import check_initial_loss, check_signals
 from glassformer.evaluation.doctor.signals import measure_signals
 from glassformer.layers.feedforward import FeedForward
-from tests.evaluation.doctor.samples import MODEL, N_CLASSES, bench, by_check, easy_data, problems, scaled
+from glassformer.models.build import build_model
+from glassformer.models.published.sentiment140 import Sentiment140Config
+from tests.evaluation.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, easy_data, problems, scaled
 
 
 def signals_of(one: Bench) -> list[Finding]:
@@ -33,6 +35,19 @@ def test_a_saturated_start_is_named() -> None:
     findings = by_check(signals_of(one))
     assert findings["attention at the start"].level == "problem"
     assert "blocks.0.attention (weights)" in findings["attention at the start"].found
+
+
+def test_a_logit_that_no_label_has_counts_as_a_chance() -> None:
+    model = build_model(Sentiment140Config(d_model=8, n_layers=1, n_heads=2, d_ff=12), VOCAB_SIZE, N_CLASSES)
+    nn.init.zeros_(model.get_submodule("classifier").get_parameter("weight"))
+    nn.init.zeros_(model.get_submodule("classifier").get_parameter("bias"))
+    one = bench(model=model)
+    finding = check_initial_loss(one)
+    labels = torch.cat([one.labels(batch) for batch in one.sample(4)])
+    shares = labels.bincount() / len(labels)
+    assert finding.level == "good"
+    assert "the first loss is 1.386; equal chances, ln(4), gives 1.386" in finding.found
+    assert f"shares {-float((shares * shares.log()).sum()):.3f}" in finding.found
 
 
 def test_class_weights_leave_the_reference_at_the_logarithm_of_the_classes() -> None:

@@ -95,6 +95,16 @@ class Bench:
         total = loss(logits, labels, class_weights=weights, label_smoothing=0.0).sum()
         return total, float(len(labels)) if self.data.multilabel else float(weights[labels].sum())
 
+    def loss_of_one_answer(self, answer: Tensor, labels: Tensor) -> float:
+        """The mean loss of the same logits for every text."""
+        total, weight = self.losses(answer.expand(len(labels), -1), labels)
+        return float(total) / weight
+
+    def blind_answer(self) -> Tensor:
+        """Logits of zero, as many as the model gives in training: some designs have more than there are labels."""
+        with torch.no_grad():
+            return torch.zeros_like(self.logits(self.copy_of_model(dropout=False), self.sample(1)[0])[0])
+
     def mean_loss(self, model: nn.Module, batches: Iterable[Batch]) -> float:
         """The mean loss over all texts of the batches."""
         total, weight = 0.0, 0.0

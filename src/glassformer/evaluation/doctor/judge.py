@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from glassformer.evaluation.doctor.bench import Bench
 from glassformer.evaluation.doctor.findings import Finding, GradientFigures, LayerFigures, Level, percent
@@ -21,17 +22,18 @@ _NAMED = 3
 
 
 def check_initial_loss(bench: Bench) -> Finding:
-    """The loss before the first step, against that of equal chances: ln(classes) with one label per text.
+    """The loss before the first step, against that of equal chances: ln(logits) with one label per text.
 
     With class weights or several labels per text the reference is what the very loss gives for logits of zero.
     """
     sample = bench.sample(SAMPLE)
     loss = bench.mean_loss(bench.copy_of_model(dropout=False), sample)
     labels = torch.cat([bench.labels(batch) for batch in sample])
-    equal, known = _constant_loss(bench, labels, known=False), _constant_loss(bench, labels, known=True)
-    classes = len(bench.data.class_weights)
+    blind = bench.blind_answer()
+    equal = bench.loss_of_one_answer(blind, labels)
+    known = bench.loss_of_one_answer(_best_answer(bench, labels, len(blind)), labels)
     plain = bench.config.loss == "cross-entropy" and not bench.data.multilabel
-    name = f"equal chances, ln({classes})," if plain else "equal chances for every label"
+    name = f"equal chances, ln({len(blind)})," if plain else "equal chances for every label"
     found = f"the first loss is {loss:.3f}; {name} gives {equal:.3f}, knowing the labels' shares {known:.3f}"
     if not math.isfinite(loss) or loss > _FAR * equal:
         advice = (
@@ -64,21 +66,14 @@ def check_signals(signals: Signals) -> list[Finding]:
     ]
 
 
-def _constant_loss(bench: Bench, labels: torch.Tensor, *, known: bool) -> float:
-    """The mean loss of the same answer for every text: logits of zero, or with `known` the best logits there are.
-
-    Those are the logarithms of the classes' weighted shares, or of each label's weighted odds.
-    """
+def _best_answer(bench: Bench, labels: Tensor, n_logits: int) -> Tensor:
+    """The best logits for all texts alike: logarithms of the classes' weighted shares, or of each label's odds."""
     weights = bench.data.class_weights.to(labels.device)
-    logits = torch.zeros_like(weights)
-    if known and bench.data.multilabel:
-        present = labels.double().mean(dim=0) * weights
-        logits = (present / (1 - labels.double().mean(dim=0))).log().clamp(-20, 20).float()
-    elif known:
-        counts = torch.bincount(labels, minlength=len(weights)) * weights
-        logits = (counts / counts.sum()).clamp(min=1e-9).log()
-    total, weight = bench.losses(logits.expand(len(labels), -1), labels)
-    return float(total) / weight
+    if bench.data.multilabel:
+        shares = labels.double().mean(dim=0)
+        return (shares * weights / (1 - shares)).log().clamp(-20, 20).float()
+    counts = torch.bincount(labels, weights[labels], minlength=n_logits)
+    return (counts / counts.sum()).clamp(min=1e-9).log().float()
 
 
 def _flow(layers: Sequence[LayerFigures], when: str, *, at_start: bool) -> list[Finding]:

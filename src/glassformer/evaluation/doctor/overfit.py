@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import repeat
 
 import numpy as np
-import torch
 
 from glassformer.data.batches import Batch, assemble, random_windows
 from glassformer.data.store import IntArray
@@ -23,9 +22,7 @@ _BY_HEART, _HALF_WAY, _ENOUGH = 0.1, 0.5, 0.02  # of the loss of a model that kn
 def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[float, ...]]:
     """Train on the same few texts, dropout off, until they are known by heart; the losses of the better attempt."""
     batch = _few_texts(bench)
-    labels = bench.labels(batch)
-    total, weight = bench.losses(torch.zeros(len(labels), len(bench.data.class_weights)).to(bench.device), labels)
-    reference = float(total) / weight
+    reference = bench.loss_of_one_answer(bench.blind_answer(), bench.labels(batch))
     best: list[float] = []
     for rate in _RATES:
         losses = _attempt(bench, batch, rate, reference, seconds / len(_RATES))
