@@ -131,6 +131,13 @@ def test_odd_designs_are_watched_too() -> None:
     ]
 
 
+@pytest.mark.parametrize("design", ["classifier", "notes-decoder", "sentiment140", "pretrained"])
+def test_blocks_are_what_a_design_repeats_and_nothing_smaller(design: str) -> None:
+    config = TypeAdapter[AnyModelConfig](AnyModelConfig).validate_python({"design": design, "n_layers": 3})
+    found = figures(model=build_model(config, VOCAB_SIZE, N_CLASSES))
+    assert [one.name for one in found.values() if one.kind == "block"] == ["blocks.0", "blocks.1", "blocks.2"]
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 def test_every_design_can_be_watched(design: str) -> None:
     config = TypeAdapter[AnyModelConfig](AnyModelConfig).validate_python({"design": design})

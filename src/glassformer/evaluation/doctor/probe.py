@@ -149,11 +149,11 @@ class _Watch(TorchFunctionMode):
 
 def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[LayerFigures, ...]:
     """Statistics of every place in the model over some batches, in the order in which the first text meets them."""
-    watch = _Watch()
+    watch, blocks = _Watch(), _blocks(model)
     with ExitStack() as stack, torch.no_grad():
         for name, module in model.named_modules():
             stack.callback(module.register_forward_pre_hook(_enter(watch, name or "model")).remove)
-            stack.callback(module.register_forward_hook(_leave(watch, _kind(model, name, module))).remove)
+            stack.callback(module.register_forward_hook(_leave(watch, _kind(name, module, blocks))).remove)
         for batch in batches:
             watch.kept = batch.attention_mask.to(bench.device)
             token_ids = batch.token_ids.to(bench.device)
@@ -162,17 +162,16 @@ def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[L
     return tuple(sums.figures(name) for name, sums in watch.sums.items())
 
 
-def blocks(model: nn.Module) -> dict[str, list[str]]:
-    """The names of the modules of each list of at least two: what a model repeats."""
-    return {
-        name: [f"{name}.{number}" for number in range(len(module))]
-        for name, module in model.named_modules()
-        if isinstance(module, nn.ModuleList) and len(module) > 1
-    }
+def _blocks(model: nn.Module) -> set[str]:
+    """The names of what a model repeats: the members of its `blocks`."""
+    blocks = getattr(model, "blocks", None)
+    if not isinstance(blocks, nn.ModuleList | nn.Sequential):
+        return set()
+    return {f"blocks.{name}" for name, _ in blocks.named_children()}
 
 
-def _kind(model: nn.Module, name: str, module: nn.Module) -> str | None:
-    if any(name in names for names in blocks(model).values()):
+def _kind(name: str, module: nn.Module, blocks: set[str]) -> str | None:
+    if name in blocks:
         return "block"
     return "layer" if name and next(module.parameters(recurse=False), None) is not None else None
 
