@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.output import duration, human_count, say
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def doctor(
     if out is not None:
         write_diagnosis(out, diagnosis)
     if json:
-        print_json(diagnosis.model_dump(mode="json"))
+        print(diagnosis.model_dump_json(indent=2))
     else:
         _show(diagnosis)
     if out is not None:

@@ -95,6 +95,15 @@ def test_every_design_can_be_examined_and_none_starts_confidently_wrong(
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_model_that_gives_not_a_number_is_examined_to_the_end() -> None:
+    one = bench()
+    one.model.get_parameter("head.bias").data[1] = math.nan
+    findings, figures = examine_model(one)
+    assert {"first loss", "one batch by heart", "short training", "learning rate"} <= problems(findings)
+    assert figures.rate_range.losses == (math.inf,)
+
+
+@pytest.mark.usefixtures("quick")
 def test_work_is_capped_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("_MOST_ROWS", 30), ("_MOST_HELD_OUT", 7), ("_MOST_TOKENS", 50), ("_RANGE_SECONDS", 0.0)):
         monkeypatch.setattr(examine, name, value)

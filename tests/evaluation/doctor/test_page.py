@@ -80,3 +80,18 @@ def test_both_files_are_written(tmp_path: Path) -> None:
     read = json.loads((written / "findings.json").read_text(encoding="utf-8"))
     assert read["findings"][0]["level"] == "problem"
     assert len(read["figures"]["rate_range"]["rates"]) == len(RATES)
+
+
+def test_what_is_no_number_is_null_in_the_file_and_leaves_no_curve(tmp_path: Path) -> None:
+    never = read_rate_range(RATES[:1], valley()[:1] * float("inf"))
+    figures = sample().figures.model_copy(update={"rate_range": never, "overfit": (float("nan"),)})
+    write_diagnosis(tmp_path, sample(figures=figures))
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    read = json.loads((tmp_path / "findings.json").read_text(encoding="utf-8"), parse_constant=refuse)
+    assert read["figures"]["rate_range"]["losses"] == read["figures"]["overfit"] == [None]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "There is no curve" in page
+    assert "Learning rate range" not in page

@@ -79,3 +79,12 @@ def test_a_measured_range_finds_planted_rates_out() -> None:
     assert judge_rate(3e-3, found).level == "good"
     assert judge_rate(1e-7, found).level == "problem"
     assert judge_rate(0.9, found).level == "problem"
+
+
+def test_a_test_that_cannot_begin_is_a_problem_at_any_rate() -> None:
+    never = read_rate_range(RATES[:1], np.array([math.inf]))
+    for rate in (1e-9, 0.5):
+        finding = judge_rate(rate, never)
+        assert finding.level == "problem"
+        assert "could not begin" in finding.found
+        assert "--set" not in finding.advice

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from glassformer.evaluation.result import Record
 
 Level = Literal["problem", "worth knowing", "good"]
 LEVELS: tuple[Level, ...] = ("problem", "worth knowing", "good")
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Finding(_Record):
+class Finding(Record):
     """One check's result: a plain sentence with its number, and what to do where something can be done."""
 
     check: str
@@ -23,7 +19,7 @@ class Finding(_Record):
     advice: str = ""
 
 
-class LayerFigures(_Record):
+class LayerFigures(Record):
     """The output of one layer over the texts of a sample, padding left out.
 
     Attributes:
@@ -45,7 +41,7 @@ class LayerFigures(_Record):
     uniform: float | None = None
 
 
-class GradientFigures(_Record):
+class GradientFigures(Record):
     """The gradient of one module's own weights, and how far one step moves them: ‖ΔW‖ / ‖W‖."""
 
     name: str
@@ -55,7 +51,7 @@ class GradientFigures(_Record):
     update_ratio: float
 
 
-class RateRange(_Record):
+class RateRange(Record):
     """A learning-rate range test (Smith 2017, §3.3): one step per rate, rates rising geometrically.
 
     Attributes:
@@ -74,14 +70,14 @@ class RateRange(_Record):
     breaks: float | None
 
 
-class Histogram(_Record):
+class Histogram(Record):
     """Rows by length: `counts[i]` from `edges[i]` up to `edges[i + 1]`; the last bar holds all longer ones too."""
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
 
 
-class ModelFigures(_Record):
+class ModelFigures(Record):
     """What the checks of the model measured.
 
     Attributes:
@@ -99,7 +95,7 @@ class ModelFigures(_Record):
     rate_range: RateRange
 
 
-class Diagnosis(_Record):
+class Diagnosis(Record):
     """The findings, the worst first, and the figures behind them.
 
     Attributes:

@@ -35,7 +35,10 @@ def check_initial_loss(bench: Bench) -> Finding:
     plain = bench.config.loss == "cross-entropy" and not bench.data.multilabel
     name = f"equal chances, ln({len(blind)})," if plain else "equal chances for every label"
     found = f"the first loss is {loss:.3f}; {name} gives {equal:.3f}, knowing the labels' shares {known:.3f}"
-    if not math.isfinite(loss) or loss > _FAR * equal:
+    if not math.isfinite(loss):
+        advice = "a weight or a layer gives not-a-number before any training: see the activations at the start"
+        return Finding(check="first loss", level="problem", found=found, advice=advice)
+    if loss > _FAR * equal:
         advice = (
             "the untrained model is confidently wrong and spends its first steps on unlearning that: start the head's "
             "weights at or near zero, and its bias at zero"
@@ -144,7 +147,7 @@ def _depth(layers: Sequence[LayerFigures], when: str, *, at_start: bool) -> list
     found = f"the spread of what passes from block to block goes from {spreads[0]:.3g} to {spreads[-1]:.3g}"
     if 1 / _DEPTH < ratio < _DEPTH:
         return [Finding(check=check, level="good", found=found)]
-    what = "explodes" if ratio >= _DEPTH else "vanishes"
+    what = "vanishes" if ratio <= 1 / _DEPTH else "explodes"  # what is no number has exploded
     advice = "put a norm before each branch, or start the weights out of it smaller or larger"
     level: Level = "problem" if at_start else "worth knowing"
     return [Finding(check=check, level=level, found=f"the signal {what} with depth: {found}", advice=advice)]

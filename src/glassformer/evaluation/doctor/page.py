@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -29,8 +29,8 @@ _STYLE = """
 def write_diagnosis(folder: Path, diagnosis: Diagnosis) -> None:
     """Write `findings.json` and `report.html` into `folder`, each aside and renamed."""
     folder.mkdir(parents=True, exist_ok=True)
-    document = json.dumps(diagnosis.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    for name, text in (("findings.json", document + "\n"), ("report.html", render(diagnosis))):
+    document = diagnosis.model_dump_json(indent=2) + "\n"
+    for name, text in (("findings.json", document), ("report.html", render(diagnosis))):
         with written_aside(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
 
@@ -82,9 +82,11 @@ def _finding(one: Finding) -> str:
 
 
 def _rates(diagnosis: Diagnosis) -> str:
-    figures = diagnosis.figures
+    found = diagnosis.figures.rate_range
+    if not math.isfinite(found.losses[0]):
+        return "<p>There is no curve: the loss was not a finite number before the first step.</p>"
     return (
-        f'<figure class="single">{rate_chart(figures.rate_range, diagnosis.learning_rate)}<figcaption>One step per '
+        f'<figure class="single">{rate_chart(found, diagnosis.learning_rate)}<figcaption>One step per '
         "rate, the rates rising geometrically, from a new copy of the model (Smith 2017). What lies above the picture "
         "is drawn at its edge. A short test flatters high rates: stay well below the lowest point."
         "</figcaption></figure>"

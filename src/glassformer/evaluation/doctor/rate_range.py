@@ -52,6 +52,13 @@ def read_rate_range(rates: np.ndarray, losses: np.ndarray) -> RateRange:
 def judge_rate(rate: float, found: RateRange) -> Finding:
     """Whether the recipe's rate lies where the test saw training work."""
     check, steps = "learning rate", len(found.rates)
+    if not math.isfinite(found.losses[0]):
+        return Finding(
+            check=check,
+            level="problem",
+            found="the range test could not begin: before any step the loss or its gradient is not a finite number",
+            advice="no learning rate mends that; look for the weight or the layer that gives not-a-number",
+        )
     broken = "" if found.breaks is None else f", and from {found.breaks:.1g} on training breaks down"
     if found.breaks is not None and rate >= found.breaks:
         return Finding(
@@ -92,5 +99,7 @@ def _smoothed(losses: np.ndarray) -> np.ndarray:
     """A centred moving average; an infinite loss stays one."""
     finite = np.where(np.isfinite(losses), losses, np.nan)
     half = _WIDTH // 2
-    means = [float(np.nanmean(finite[max(0, i - half) : i + half + 1])) for i in range(len(finite))]
-    return np.array([math.inf if math.isnan(loss) else mean for loss, mean in zip(finite, means, strict=True)])
+    return np.array([
+        math.inf if math.isnan(loss) else float(np.nanmean(finite[max(0, i - half) : i + half + 1]))
+        for i, loss in enumerate(finite)
+    ])  # fmt: skip
