@@ -56,13 +56,11 @@ def diagnose(
     recipe: Recipe,
     *,
     device: str = "cpu",
-    build: Callable[..., nn.Module] = build_model,
     on_check: Heard = lambda _: None,
 ) -> Diagnosis:
     """Check data and model as `train` would use them. Nothing is written, and torch's random state is left as it was.
 
     Args:
-        build: makes the model from its config, vocabulary size and number of classes.
         on_check: hears what is being done.
 
     Raises:
@@ -72,7 +70,7 @@ def diagnose(
     keep_large_buffers()
     devices = [torch.device(device)] if device.startswith("cuda") else []
     with torch.random.fork_rng(devices=devices):
-        material = _prepared(sources, recipe, device, build, on_check)
+        material = _prepared(sources, recipe, device, on_check)
         bench, limits = material.bench, material.limits
         on_check("labels, lengths, unknown words, duplicates")
         text_findings, histogram = _check_texts(sources, material, recipe)
@@ -95,11 +93,8 @@ def diagnose(
     )
 
 
-def examine_model(
-    bench: Bench, on_check: Heard = lambda _: None, limits: list[str] | None = None
-) -> tuple[list[Finding], ModelFigures]:
+def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[list[Finding], ModelFigures]:
     """Every check that runs the model; `limits` hears where steps were saved."""
-    limits = [] if limits is None else limits
     on_check("the first loss, and one batch by heart")
     first = check_initial_loss(bench)
     by_heart, overfit = check_overfitting(bench, seconds=_OVERFIT_SECONDS)
@@ -127,9 +122,7 @@ def examine_model(
     return [first, by_heart, *check_signals(seen), rate], figures
 
 
-def _prepared(
-    sources: Sources, recipe: Recipe, device: str, build: Callable[..., nn.Module], on_check: Heard
-) -> _Material:
+def _prepared(sources: Sources, recipe: Recipe, device: str, on_check: Heard) -> _Material:
     """The splits, vocabulary and initial weights of the run itself; of very many rows a sample is encoded."""
     on_check("the vocabulary of the training rows")
     labels = LabelSet.from_table(sources.train)
@@ -138,7 +131,7 @@ def _prepared(
     tokenizer = TextTokenizer.train(splits.train.frame["text"], recipe.tokenizer)
     torch.manual_seed(seed)
     try:
-        model = build(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
+        model = build_model(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
     except ValueError as error:
         raise UsageError(f"recipe: model: {error}") from error
     encoded = labels.encode(splits.train)
