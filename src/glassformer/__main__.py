@@ -1,5 +1,25 @@
-"""`python -m glassformer`."""
+"""The `glassformer` command, and `python -m glassformer`."""
 
-from glassformer.cli.main import main
+import signal
+import sys
+from types import FrameType
 
-main()
+
+class _Stopped(KeyboardInterrupt):
+    """Ctrl-C. Where a plain KeyboardInterrupt passes through `eval`, as in many imports, Python ends the process by the
+    signal at the end, even if it was caught; it does not do so for a class of our own."""
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise _Stopped
+
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _stop)
+try:
+    from glassformer.cli.main import main
+except KeyboardInterrupt:  # what answers for Ctrl-C is not there yet
+    sys.exit("stopped")
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,6 +87,26 @@ def test_ctrl_c_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setattr("glassformer.training.sources.read_sources", stop)
     outcome = glassformer("train", "polarity", "--out", tmp_path / "model")
     assert (outcome.code, outcome.out, outcome.err) == (1, "", "stopped\n")
+
+
+@pytest.mark.parametrize("module", ["typer", "torch"])
+def test_ctrl_c_while_the_libraries_load_is_a_failure_too(module: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"""
+import signal, sys
+class CtrlC:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            eval("signal.raise_signal(signal.SIGINT)")  # through eval, as in dataclasses and named tuples
+sys.meta_path.insert(0, CtrlC())
+""")
+    done = subprocess.run(
+        [*PYTHON, "train", "polarity", "--out", tmp_path / "m"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "stopped\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

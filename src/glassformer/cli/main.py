@@ -5,30 +5,17 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from glassformer.cli import compare, compare_designs, data, doctor, evaluate, predict, recipes, reproduce, train
 from glassformer.cli.output import say
 from glassformer.errors import GlassformerError
 
-
-class _Commands(TyperGroup):
-    """The commands; Ctrl-C is a failure like any other (typer would exit with 130)."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            say("stopped")
-            raise typer.Exit(1) from error
-
+_CTRL_C = 130  # what typer makes of it, as a shell does
 
 app = typer.Typer(
     name="glassformer",
-    cls=_Commands,
     help="Transformer text classifiers you can see through.",
     no_args_is_help=True,
     add_completion=False,
@@ -74,6 +61,11 @@ def main() -> None:
             app(prog_name="glassformer")
         finally:
             sys.stdout.flush()
+    except (KeyboardInterrupt, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and ended.code != _CTRL_C:
+            raise
+        say("stopped")
+        sys.exit(1)
     except GlassformerError as error:
         say(f"error: {error}")
         sys.exit(error.exit_code)
