@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -33,10 +33,13 @@ class Dot:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
+    """A scale from `low` to `high`; `show` writes its ticks."""
+
     label: str
     low: float
     high: float
     ticks: Sequence[float]
+    show: Callable[[float], str] = "{:g}".format
 
 
 def axis(label: str, values: Sequence[float], *, whole: bool = False) -> Axis:
@@ -58,14 +61,11 @@ def line_chart(
     title: str, description: str, series: Sequence[Series], x: Axis, y: Axis, *, mark: tuple[float, str] | None = None
 ) -> str:
     """Lines with dots over two axes, a legend above; `mark` is a vertical line at an x, with its caption."""
-    parts = [_frame(x, y)]
+    parts = [frame(x, y)]
     if mark is not None:
-        at = _x(mark[0], x)
-        offset, side = (-5, "end") if at > WIDTH / 2 else (5, "start")
-        parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
-        parts.append(f'<text class="{side}" x="{at + offset:.1f}" y="{HEIGHT - BOTTOM - 7}">{escape(mark[1])}</text>')
-    parts += [_line(one, x, y) for one in series]
-    return _svg(title, description, [*parts, _legend(series)])
+        parts.append(upright_mark(*mark, x, HEIGHT - BOTTOM - 7))
+    parts += [curve(one, x, y) for one in series]
+    return svg(title, description, [*parts, legend(series)])
 
 
 def reliability_chart(before: Reliability, after: Reliability) -> str:
@@ -74,22 +74,23 @@ def reliability_chart(before: Reliability, after: Reliability) -> str:
     y = Axis(label="share right", low=0, high=1, ticks=unit.ticks)
     most = max((one.count for one in after.bins), default=0) or 1
     bars = [
-        f'<rect class="bar" x="{_x(one.low, unit) + 1:.1f}" width="{_x(one.high, unit) - _x(one.low, unit) - 2:.1f}" '
-        f'y="{_y(0.22 * one.count / most, y):.1f}" height="{_y(0, y) - _y(0.22 * one.count / most, y):.1f}">'
+        f'<rect class="bar" x="{x_at(one.low, unit) + 1:.1f}" '
+        f'width="{x_at(one.high, unit) - x_at(one.low, unit) - 2:.1f}" '
+        f'y="{y_at(0.22 * one.count / most, y):.1f}" height="{HEIGHT - BOTTOM - y_at(0.22 * one.count / most, y):.1f}">'
         f"<title>{one.low:.2f}–{one.high:.2f}: {one.count:,}</title></rect>"
         for one in after.bins
         if one.count
     ]
-    diagonal = f'<line class="mark" x1="{_x(0, unit)}" y1="{_y(0, y)}" x2="{_x(1, unit):.1f}" y2="{_y(1, y):.1f}"/>'
+    diagonal = f'<line class="mark" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH - RIGHT}" y2="{TOP}"/>'
     lines = [
         Series(name=f"before (ECE {share(before.ece)})", style="second", points=_reliability_points(before)),
         Series(name=f"after (ECE {share(after.ece)})", style="first", points=_reliability_points(after)),
     ]
-    return _svg(
+    return svg(
         "Reliability diagram",
         f"Share right against confidence. Expected calibration error {before.ece:.3f} before the temperature, "
         f"{after.ece:.3f} after. A perfectly calibrated model lies on the diagonal.",
-        [_frame(unit, y), diagonal, *bars, *(_line(one, unit, y) for one in lines), _legend(lines)],
+        [frame(unit, y), diagonal, *bars, *(curve(one, unit, y) for one in lines), legend(lines)],
     )
 
 
@@ -111,15 +112,15 @@ def interval_chart(title: str, label: str, dots: Sequence[Dot], *, mark: float |
     bottom = top + line_height * len(dots)
     parts = []
     for tick in x.ticks:
-        at = _x(tick, x)
+        at = x_at(tick, x)
         parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
-        parts.append(f'<text class="middle" x="{at:.1f}" y="{bottom + 16}">{_number(tick)}</text>')
+        parts.append(f'<text class="middle" x="{at:.1f}" y="{bottom + 16}">{x.show(tick)}</text>')
     if mark is not None:
-        at = _x(mark, x)
+        at = x_at(mark, x)
         parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
     for i, one in enumerate(dots):
         y = top + line_height * i
-        low, at, high = (_x(value, x) for value in (one.estimate.low, one.estimate.value, one.estimate.high))
+        low, at, high = (x_at(value, x) for value in (one.estimate.low, one.estimate.value, one.estimate.high))
         parts.append(f'<text x="{LEFT}" y="{y + 13}">{escape(one.name)}</text>')
         parts.append(f'<line class="{one.style} whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y + 24}" y2="{y + 24}"/>')
         parts.append(f'<circle class="{one.style}" cx="{at:.1f}" cy="{y + 24}" r="5"/>')
@@ -127,7 +128,7 @@ def interval_chart(title: str, label: str, dots: Sequence[Dot], *, mark: float |
     spoken = "; ".join(
         f"{one.name} {one.estimate.value:.3f} ({one.estimate.low:.3f} to {one.estimate.high:.3f})" for one in dots
     )
-    return _svg(title, spoken, parts, height=bottom + 42)
+    return svg(title, spoken, parts, height=bottom + 42)
 
 
 def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
@@ -154,7 +155,7 @@ def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
                 )
     parts.append(f'<rect class="outline" x="{label}" y="{label}" width="{side}" height="{side}"/>')
     moved = f'<g transform="translate(0 {-label + 2})">{"".join(parts)}</g>'
-    return _svg(
+    return svg(
         "Confusion matrix",
         "True classes down, predicted classes across; the stronger the colour, the larger the share of the true "
         "class. The largest confusions are listed in the table below.",
@@ -171,7 +172,8 @@ def _reliability_points(reliability: Reliability) -> list[tuple[float, float]]:
     ]
 
 
-def _svg(title: str, description: str, parts: Sequence[str], *, height: float = HEIGHT) -> str:
+def svg(title: str, description: str, parts: Sequence[str], *, height: float = HEIGHT) -> str:
+    """The drawing, with its title and what it shows in words for those who do not see it."""
     name = re.sub(r"\W+", "-", title.lower())
     return (
         f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-labelledby="{name}-title {name}-description">'
@@ -180,22 +182,25 @@ def _svg(title: str, description: str, parts: Sequence[str], *, height: float = 
     )
 
 
-def _x(value: float, x: Axis) -> float:
+def x_at(value: float, x: Axis) -> float:
+    """Where a value of the axis lies in the drawing."""
     return LEFT + (value - x.low) / (x.high - x.low) * (WIDTH - LEFT - RIGHT)
 
 
-def _y(value: float, y: Axis) -> float:
+def y_at(value: float, y: Axis) -> float:
+    """Where a value of the axis lies in the drawing."""
     return HEIGHT - BOTTOM - (value - y.low) / (y.high - y.low) * (HEIGHT - TOP - BOTTOM)
 
 
-def _frame(x: Axis, y: Axis) -> str:
+def frame(x: Axis, y: Axis) -> str:
+    """Grid, ticks and the names of two axes."""
     parts = []
     for tick in y.ticks:
-        at = _y(tick, y)
+        at = y_at(tick, y)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(f'<text class="end" x="{LEFT - 6}" y="{at + 4:.1f}">{_number(tick)}</text>')
+        parts.append(f'<text class="end" x="{LEFT - 6}" y="{at + 4:.1f}">{y.show(tick)}</text>')
     parts += [
-        f'<text class="middle" x="{_x(tick, x):.1f}" y="{HEIGHT - BOTTOM + 16}">{_number(tick)}</text>'
+        f'<text class="middle" x="{x_at(tick, x):.1f}" y="{HEIGHT - BOTTOM + 16}">{x.show(tick)}</text>'
         for tick in x.ticks
     ]
     middle = (LEFT + WIDTH - RIGHT) / 2
@@ -205,8 +210,19 @@ def _frame(x: Axis, y: Axis) -> str:
     return "".join(parts)
 
 
-def _line(series: Series, x: Axis, y: Axis) -> str:
-    places = [(_x(a, x), _y(b, y)) for a, b in series.points]
+def upright_mark(value: float, caption: str, x: Axis, caption_y: float) -> str:
+    """A line at a value of x, its caption on the side where there is room."""
+    at = x_at(value, x)
+    offset, side = (-5, "end") if at > WIDTH / 2 else (5, "start")
+    return (
+        f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
+        f'<text class="{side}" x="{at + offset:.1f}" y="{caption_y}">{escape(caption)}</text>'
+    )
+
+
+def curve(series: Series, x: Axis, y: Axis) -> str:
+    """A line through its points; few of them are dotted."""
+    places = [(x_at(a, x), y_at(b, y)) for a, b in series.points]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
     dots = "".join(_dot(series.style, a, b) for a, b in places) if len(places) <= 40 else ""
     return f'<polyline class="{series.style}" points="{path}"/>{dots}'
@@ -219,7 +235,8 @@ def _dot(style: str, x: float, y: float) -> str:
     return f'<rect class="second" x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"/>'
 
 
-def _legend(series: Sequence[Series]) -> str:
+def legend(series: Sequence[Series]) -> str:
+    """The names of the lines, above them."""
     parts, at = [], float(LEFT)
     for one in series:
         parts.append(f'<line class="{one.style} whisker" x1="{at}" x2="{at + 18}" y1="14" y2="14"/>')
@@ -227,7 +244,3 @@ def _legend(series: Sequence[Series]) -> str:
         parts.append(f'<text x="{at + 24}" y="18">{escape(one.name)}</text>')
         at += 44 + 6.6 * len(one.name)
     return "".join(parts)
-
-
-def _number(value: float) -> str:
-    return f"{value:g}"

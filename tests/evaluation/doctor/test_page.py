@@ -20,7 +20,6 @@ def sample(**changes: object) -> Diagnosis:
         at_start=(layer, unit, rows, silent),
         after=(layer, unit, rows, silent),
         gradients=(),
-        losses=(0.7, 0.6),
         overfit=(0.7, 0.01),
         rate_range=read_rate_range(RATES, valley()),
     )
@@ -57,7 +56,7 @@ def test_the_worst_stands_first_and_is_counted() -> None:
 
 def test_every_drawing_says_what_it_shows() -> None:
     page = render(sample())
-    assert page.count('<svg viewBox="0 0 360') == page.count("<desc id=") == 3
+    assert page.count('<svg viewBox="0 0 360') == page.count("<desc id=") == 2
     assert "falls fastest at" in page
     assert "The recipe’s rate is 0.0003." in page
     assert "window 33" in page

@@ -114,7 +114,6 @@ def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[lis
         at_start=seen.at_start,
         after=seen.after,
         gradients=seen.gradients,
-        losses=seen.losses,
         overfit=overfit,
         rate_range=measured,
     )

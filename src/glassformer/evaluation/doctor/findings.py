@@ -82,7 +82,6 @@ class ModelFigures(Record):
 
     Attributes:
         steps: how many steps were taken between `at_start` and `after`.
-        losses: the loss of each.
         overfit: the loss of each step on one batch.
     """
 
@@ -90,7 +89,6 @@ class ModelFigures(Record):
     at_start: tuple[LayerFigures, ...]
     after: tuple[LayerFigures, ...]
     gradients: tuple[GradientFigures, ...]
-    losses: tuple[float, ...]
     overfit: tuple[float, ...]
     rate_range: RateRange
 

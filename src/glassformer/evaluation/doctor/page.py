@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from glassformer.data.files import written_aside
-from glassformer.evaluation.doctor.drawings import length_chart, rate_chart, spread_chart
+from glassformer.evaluation.doctor.drawings import length_chart, rate_chart
 from glassformer.evaluation.doctor.findings import LEVELS, Diagnosis, Finding, percent
 
 _MARKS = {"problem": "✗", "worth knowing": "!", "good": "✓"}
@@ -111,8 +111,7 @@ def _layers(diagnosis: Diagnosis) -> str:
         f"At the start, and small after {figures.steps} steps; padding left out. Saturated: gates near their ends, "
         "rows of attention with more than .99 on one token. Even: rows that weigh all tokens alike."
     )
-    chart = spread_chart(figures.at_start, figures.after, figures.steps)
-    return f'<figure class="single">{chart}</figure>{_table(caption, head, rows)}'
+    return _table(caption, head, rows)
 
 
 def _gradients(diagnosis: Diagnosis) -> str:
