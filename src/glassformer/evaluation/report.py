@@ -2,14 +2,14 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from glassformer.data.files import written_aside
 from glassformer.evaluation.charts import Series, accuracy_chart, axis, heat_map, line_chart, reliability_chart
+from glassformer.evaluation.html import page, table
 from glassformer.evaluation.reliability import N_BINS
 from glassformer.evaluation.result import Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, share, signed
@@ -43,22 +43,14 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),
     }
-    shown = {key: (title, body) for key, (title, body) in sections.items() if body}
-    name = escape(str(evaluation.model.get("name", "model")))
-    links = "".join(f'<a href="#{key}">{title}</a>' for key, (title, _) in shown.items())
-    body = "".join(f'<section id="{key}"><h2>{title}</h2>{body}</section>' for key, (title, body) in shown.items())
-    css = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · glassformer report</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{css}</style></head><body><header><h1>{name}</h1>"
-        f'<p class="soft">measured on {escape(evaluation.data.source)} ({escape(evaluation.data.split)}, '
-        f"{evaluation.data.rows:,} rows)</p></header>"
-        f'<main><section id="headline">{_headline(evaluation)}</section>'
-        f'<nav aria-label="Sections">{links}</nav>{body}</main>'
-        f"<footer><p>glassformer · {escape(evaluation.created)}</p></footer></body></html>\n"
+    data = evaluation.data
+    return page(
+        str(evaluation.model.get("name", "model")),
+        "report",
+        subtitle=f"measured on {escape(data.source)} ({escape(data.split)}, {data.rows:,} rows)",
+        headline=_headline(evaluation),
+        sections=sections,
+        footer=f"glassformer · {evaluation.created}",
     )
 
 
@@ -102,7 +94,7 @@ def _duel(evaluation: Evaluation) -> str:
         remarks.append(f"ROC-AUC {escape(evaluation.metrics.roc_auc_missing_because)}.")
     return (
         f'<figure class="single">{accuracy_chart(contestants)}</figure>'
-        + _table("The same rows for all; intervals hold 95%.", head, rows, ours=len(rows) - 1)
+        + table("The same rows for all; intervals hold 95%.", head, rows, ours=len(rows) - 1)
         + _list([_comparison(one) for one in evaluation.duel.comparisons] + remarks)
     )
 
@@ -179,7 +171,7 @@ def _confusions(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
         (escape(names[i]), [escape(names[j]), f"{count:,}", share(count / sum(matrix[i]))])
         for count, i, j in wrong[:LARGEST_CONFUSIONS]
     ]
-    return _table("The largest confusions.", ("truth", "taken for", "rows", "of the class"), rows) if rows else ""
+    return table("The largest confusions.", ("truth", "taken for", "rows", "of the class"), rows) if rows else ""
 
 
 def _classes(evaluation: Evaluation) -> str:
@@ -198,7 +190,7 @@ def _classes(evaluation: Evaluation) -> str:
     caption = (
         "Precision: the share of the predicted rows that is right. Recall: the share of the true rows that is found."
     )
-    return _table(caption, ("class", "precision", "recall", "F1", "true rows", "predicted rows"), rows)
+    return table(caption, ("class", "precision", "recall", "F1", "true rows", "predicted rows"), rows)
 
 
 def _calibration(evaluation: Evaluation) -> str:
@@ -252,12 +244,12 @@ def _dropped(evaluation: Evaluation) -> str:
         )
         for one in evaluation.dropped
     ]
-    table = (
-        _table("Rows that took no part.", ("why", "rows", "row numbers"), rows)
+    listed = (
+        table("Rows that took no part.", ("why", "rows", "row numbers"), rows)
         if rows
         else "<p>No row was left out.</p>"
     )
-    return table + _list([escape(note) for note in evaluation.notes])
+    return listed + _list([escape(note) for note in evaluation.notes])
 
 
 def _method(evaluation: Evaluation) -> str:
@@ -298,22 +290,6 @@ def _plain(value: object) -> str | None:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else json.dumps(value)
-
-
-def _table(
-    caption: str, head: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]], *, ours: int | None = None
-) -> str:
-    """A table whose cells are HTML already; wide ones scroll by themselves, not the page."""
-    top = "".join(f'<th scope="col">{name}</th>' for name in head)
-    lines = "".join(
-        f'<tr class="{"ours" if i == ours else ""}"><th scope="row">{first}</th>'
-        f"{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
-        for i, (first, rest) in enumerate(rows)
-    )
-    return (
-        f'<div class="scroll" tabindex="0"><table><caption>{caption}</caption><thead><tr>{top}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
-    )
 
 
 def _list(items: Sequence[str]) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from glassformer.data.files import written_aside
 from glassformer.evaluation.charts import Dot, interval_chart
 from glassformer.evaluation.designs.effects import KeyEffect
 from glassformer.evaluation.designs.result import DesignComparison, DesignSummary
+from glassformer.evaluation.html import Cells, page, table
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed
-
-Cells = Sequence[str]
 
 
 def write_page(path: Path, found: DesignComparison) -> None:
@@ -35,20 +33,13 @@ def render(found: DesignComparison) -> str:
         ),
         "method": ("How this was measured", _method(found)),
     }
-    shown = {key: (title, body) for key, (title, body) in sections.items() if body}
-    links = "".join(f'<a href="#{key}">{title}</a>' for key, (title, _) in shown.items())
-    body = "".join(f'<section id="{key}"><h2>{title}</h2>{body}</section>' for key, (title, body) in shown.items())
-    css = files("glassformer.evaluation").joinpath("report.css").read_text(encoding="utf-8")
-    title = escape(f"{', '.join(found.varied)} on {found.data.source}")
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · glassformer designs</title>'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{css}</style></head><body><header><h1>{title}</h1>"
-        f'<p class="soft">{len(found.designs)} designs, {len(found.seeds)} seeds each, {escape(found.budget)} per run'
-        f'</p></header><main><section id="headline"><p class="verdict">{escape(found.verdict)}</p></section>'
-        f'<nav aria-label="Sections">{links}</nav>{body}</main>'
-        f"<footer><p>glassformer · {escape(found.created)}</p></footer></body></html>\n"
+    return page(
+        f"{', '.join(found.varied)} on {found.data.source}",
+        "designs",
+        subtitle=f"{len(found.designs)} designs, {len(found.seeds)} seeds each, {escape(found.budget)} per run",
+        headline=f'<p class="verdict">{escape(found.verdict)}</p>',
+        sections=sections,
+        footer=f"glassformer · {found.created}",
     )
 
 
@@ -74,8 +65,8 @@ def _key(key: KeyEffect) -> str:
     ]
     return (
         f'<h3>{escape(key.key)}</h3><p>{escape(_sentence(key.verdict))}</p><div class="pair"><figure>{chart}</figure>'
-        f"{_table('Mean over all designs with the value.', ('value', 'accuracy', 'effect'), values)}</div>"
-        f"{_table('Every pair.', ('', 'difference', 'p', 'p, Holm', 'beyond noise'), pairs)}"
+        f"{table('Mean over all designs with the value.', ('value', 'accuracy', 'effect'), values)}</div>"
+        f"{table('Every pair.', ('', 'difference', 'p', 'p, Holm', 'beyond noise'), pairs)}"
     )
 
 
@@ -94,7 +85,7 @@ def _designs(found: DesignComparison) -> str:
     return (
         f'<p class="soft">Named by their values of {escape(", ".join(found.varied))}. {intervals}</p>'
         f'<figure class="single">{chart}</figure>'
-        + _table("The highest mean first; spread is the standard deviation over seeds.", head, rows)
+        + table("The highest mean first; spread is the standard deviation over seeds.", head, rows)
     )
 
 
@@ -141,18 +132,6 @@ def _method(found: DesignComparison) -> str:
         "correction spans the pairs of all varied keys, and by itself the pairs of all designs. A difference is beyond "
         "noise where the corrected p is below .05. An effect is a mean over the other keys’ values: a value may do "
         "well with some of them and badly with others, which the designs show and no test here does.</p>"
-    )
-
-
-def _table(caption: str, head: Iterable[str], rows: Iterable[tuple[str, Cells]]) -> str:
-    """A table whose cells are HTML already; a wide one scrolls by itself, not the page."""
-    top = "".join(f'<th scope="col">{name}</th>' for name in head)
-    lines = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, rest in rows
-    )
-    return (
-        f'<div class="scroll" tabindex="0"><table><caption>{caption}</caption><thead><tr>{top}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from glassformer.data.files import written_aside
 from glassformer.evaluation.doctor.drawings import length_chart, rate_chart
 from glassformer.evaluation.doctor.findings import LEVELS, Diagnosis, Finding, percent
+from glassformer.evaluation.html import page, table
 
 _MARKS = {"problem": "✗", "worth knowing": "!", "good": "✓"}
 _STYLE = """
@@ -45,20 +44,15 @@ def render(diagnosis: Diagnosis) -> str:
         "lengths": ("Length of texts", _lengths(diagnosis)),
         "method": ("How this was checked", _method(diagnosis)),
     }
-    links = "".join(f'<a href="#{key}">{title}</a>' for key, (title, _) in sections.items())
-    body = "".join(f'<section id="{key}"><h2>{title}</h2>{body}</section>' for key, (title, body) in sections.items())
-    css = files("glassformer.evaluation").joinpath("report.css").read_text(encoding="utf-8")
-    name = escape(diagnosis.source)
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · glassformer doctor</title>'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{css}{_STYLE}</style></head><body><header><h1>{name}</h1>"
-        f'<p class="soft">checked before training: {diagnosis.rows:,} rows; {escape(diagnosis.model)}, '
-        f"{diagnosis.parameters:,} parameters</p></header>"
-        f'<main><section id="headline"><p class="verdict">{_verdict(diagnosis)}</p></section>'
-        f'<nav aria-label="Sections">{links}</nav>{body}</main>'
-        f"<footer><p>glassformer {diagnosis.version} · {escape(diagnosis.created)}</p></footer></body></html>\n"
+    return page(
+        diagnosis.source,
+        "doctor",
+        subtitle=f"checked before training: {diagnosis.rows:,} rows; {escape(diagnosis.model)}, "
+        f"{diagnosis.parameters:,} parameters",
+        headline=f'<p class="verdict">{_verdict(diagnosis)}</p>',
+        sections=sections,
+        footer=f"glassformer {diagnosis.version} · {diagnosis.created}",
+        style=_STYLE,
     )
 
 
@@ -111,7 +105,7 @@ def _layers(diagnosis: Diagnosis) -> str:
         f"At the start, and small after {figures.steps} steps; padding left out. Saturated: gates near their ends, "
         "rows of attention with more than .99 on one token. Even: rows that weigh all tokens alike."
     )
-    return _table(caption, head, rows)
+    return table(caption, head, rows)
 
 
 def _gradients(diagnosis: Diagnosis) -> str:
@@ -132,7 +126,7 @@ def _gradients(diagnosis: Diagnosis) -> str:
         f"{diagnosis.figures.steps} steps, and how far the last step moved them, as a share of their "
         "norm (about 1e-3 is usual; a module that started at zero moves further)."
     )
-    return _table(caption, ("weights of", "norm", "gradient, start", "gradient, after", "step / norm"), rows)
+    return table(caption, ("weights of", "norm", "gradient, start", "gradient, after", "step / norm"), rows)
 
 
 def _name(name: str) -> str:
@@ -156,16 +150,4 @@ def _method(diagnosis: Diagnosis) -> str:
         f"four batches, dropout off, before and after {diagnosis.figures.steps} steps at the recipe’s rate. The batch "
         f"to learn by heart was trained on for {len(overfit)} steps. Nothing of it is kept for the run. It took "
         f"{diagnosis.seconds:g} s.</p>" + (f"<ul>{limits}</ul>" if limits else "")
-    )
-
-
-def _table(caption: str, head: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """A table whose cells are HTML already; wide ones scroll by themselves, not the page."""
-    top = "".join(f'<th scope="col">{name}</th>' for name in head)
-    lines = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, rest in rows
-    )
-    return (
-        f'<div class="scroll" tabindex="0"><table><caption>{caption}</caption><thead><tr>{top}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
     )
