@@ -43,8 +43,8 @@ def compare_designs(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Train every combination of some values with several seeds; say which differences are beyond noise."""
-    from glassformer.evaluation.compare_designs import RUNS_FOLDER, prepare_folder
-    from glassformer.evaluation.compare_designs import compare_designs as compare
+    from glassformer.evaluation.designs.compare import RUNS_FOLDER
+    from glassformer.evaluation.designs.compare import compare_designs as compare
     from glassformer.evaluation.designs.plan import plan_designs
     from glassformer.prediction.devices import choose_device
     from glassformer.training.loop import InterruptedTraining
@@ -56,7 +56,6 @@ def compare_designs(
         vary, seeds=seeds, recipe=recipe, preset=preset, overrides=overrides, steps=steps, seconds=seconds
     )
     target = choose_device(device)
-    prepare_folder(out)
     source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
     sources = read_sources(source, plan.designs[0].recipe.validation, data_dir)
     measured = None

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from glassformer.evaluation.compare_designs import compare_designs
+from glassformer.evaluation.designs.compare import compare_designs
 from glassformer.evaluation.designs.plan import Plan, plan_designs
 from glassformer.evaluation.designs.result import DesignComparison
 from glassformer.evaluation.designs.runs import DesignRun

@@ -1,1 +1,1 @@
-"""The parts of a comparison of designs. Start at `evaluation/compare_designs.py`."""
+"""The parts of a comparison of designs. Start at `compare.py`."""

@@ -6,10 +6,11 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from glassformer.data.labels import LabelSet
-from glassformer.data.splits import ValidationConfig, make_splits
+from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
@@ -49,10 +50,6 @@ class Plan:
     seeds: tuple[int, ...]
 
     @property
-    def runs(self) -> int:
-        return len(self.designs) * len(self.seeds)
-
-    @property
     def budget(self) -> str:
         training = self.designs[0].recipe.training
         return f"{training.max_steps:,} steps" if training.max_steps is not None else f"{training.max_seconds:g} s"
@@ -64,6 +61,16 @@ class Cut:
 
     sources: Sources
     measured: Table
+
+    @cached_property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Of the rows to learn from, to validate on and to measure on."""
+        validation = self.sources.validation
+        return {
+            "train": fingerprint(self.sources.train),
+            "validation": None if validation is None else fingerprint(validation),
+            "measured": fingerprint(self.measured),
+        }
 
 
 def plan_designs(
@@ -102,24 +109,29 @@ def plan_designs(
     if taken := [key for key in keys if key in overrides or (key == "model.preset" and preset is not None)]:
         raise UsageError(f"{key_name(taken[0])} is both set and varied; leave one out")
     combinations = [dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())]
-    recipes: dict[int, Recipe] = {}
-    failures: dict[int, str] = {}
-    for number, settings in enumerate(combinations):
+
+    def read(settings: Mapping[str, Any]) -> Recipe | str:
+        """The recipe with these settings, or why there is none."""
         try:
-            recipes[number] = load_recipe(recipe, preset=preset, overrides=given | settings)
+            return load_recipe(recipe, preset=preset, overrides={**given, **settings})
         except UsageError as error:
-            failures[number] = str(error).removeprefix("recipe: ")
+            return str(error).removeprefix("recipe: ")
+
+    designs, failures = [], []
+    for settings in combinations:
+        found = read(settings)
+        if isinstance(found, str):
+            failures.append((settings, found))
+        else:
+            designs.append(Design(name=_name(settings), settings=settings, recipe=found))
+    for key, value in ((key, value) for key, values in keys.items() for value in values):
+        hopeless = all(design.settings[key] != value for design in designs)
+        if hopeless and isinstance(why := read({key: value}), str):
+            raise UsageError(f"--vary {key_name(key)}={_plain(value)}: {why}")
     if failures:
-        for key, value in ((key, value) for key, values in keys.items() for value in values):
-            _refuse_hopeless(key, value, combinations, failures, recipe, preset, given)
-        first = min(failures)
-        raise _cannot_be_built(_name(combinations[first]), failures[first], len(failures), len(combinations))
-    designs = tuple(
-        Design(name=_name(settings), settings=settings, recipe=recipes[number])
-        for number, settings in enumerate(combinations)
-    )
+        raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
     first = base.training.seed
-    return Plan(keys=keys, designs=designs, seeds=tuple(range(first, first + seeds)))
+    return Plan(keys=keys, designs=tuple(designs), seeds=tuple(range(first, first + seeds)))
 
 
 def key_name(key: str) -> str:
@@ -215,25 +227,6 @@ def _read_vary(vary: Sequence[str]) -> dict[str, list[Any]]:
             raise UsageError(f"--vary {text}: {twice[0]} stands there twice")
         keys[key] = values
     return keys
-
-
-def _refuse_hopeless(
-    key: str,
-    value: Any,
-    combinations: Sequence[dict[str, Any]],
-    failures: Mapping[int, str],
-    recipe: str | None,
-    preset: str | None,
-    given: Mapping[str, Any],
-) -> None:
-    """Blame one value where it fails alone and in every combination."""
-    with_it = [number for number, settings in enumerate(combinations) if settings[key] == value]
-    if all(number in failures for number in with_it):
-        try:
-            load_recipe(recipe, preset=preset, overrides={**given, key: value})
-        except UsageError as error:
-            why = str(error).removeprefix("recipe: ")
-            raise UsageError(f"--vary {key_name(key)}={_plain(value)}: {why}") from error
 
 
 def _cannot_be_built(name: str, why: str, count: int, total: int) -> UsageError:

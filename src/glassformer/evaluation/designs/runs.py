@@ -19,7 +19,7 @@ from pydantic import ValidationError
 import glassformer
 from glassformer.data.files import written_aside
 from glassformer.data.labels import LabelSet
-from glassformer.data.splits import Splits, fingerprint
+from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
@@ -113,13 +113,10 @@ class _Listener:
 
 def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
     """Where a run is kept: named by a digest of all that decides it."""
-    sources = cut.sources
     identity = {
         "recipe": recipe.model_dump(mode="json", exclude={"description"}),
-        "train": fingerprint(sources.train),
-        "validation": None if sources.validation is None else fingerprint(sources.validation),
-        "measured": fingerprint(cut.measured),
         "device": device,
+        **cut.fingerprints,
     }
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     return folder / f"{digest[:32]}.json"

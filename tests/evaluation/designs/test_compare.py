@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from glassformer.data.splits import fingerprint
+from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation import compare_designs as module
-from glassformer.evaluation.compare_designs import RESULTS_FILE, RUNS_FOLDER, compare_designs, prepare_folder
+from glassformer.evaluation.designs import compare as module
+from glassformer.evaluation.designs.compare import RESULTS_FILE, RUNS_FOLDER, compare_designs, prepare_folder
 from glassformer.evaluation.designs.plan import cut_rows, plan_designs
 from glassformer.evaluation.designs.result import DesignComparison
 from glassformer.evaluation.designs.runs import run_file, seconds_per_step
@@ -157,6 +158,20 @@ def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:
     assert len(others | {named}) == 4
 
 
+def test_the_rows_of_a_seed_are_read_once_for_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Table] = []
+
+    def reading(rows: Table) -> str:
+        read.append(rows)
+        return "rows"
+
+    monkeypatch.setattr("glassformer.evaluation.designs.plan.fingerprint", reading)
+    cut = cut_rows(Sources(train=opinions()), 0, None, None)
+    for design in plan().designs:
+        run_file(tmp_path, design.recipe, cut, "cpu")
+    assert read == [cut.sources.train, cut.measured]
+
+
 def test_a_damaged_run_is_one_sentence(tmp_path: Path) -> None:
     compared(tmp_path, of=plan("norm=rms,layer"))
     file = sorted((tmp_path / RUNS_FOLDER).iterdir())[0]
@@ -167,12 +182,10 @@ def test_a_damaged_run_is_one_sentence(tmp_path: Path) -> None:
 
 def test_too_many_runs_are_counted_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_RUNS", 7)
-    notes = Notes()
-    with pytest.raises(UsageError, match=r"4 designs with 2 seeds are 8 runs, more than the 7"):
-        compared(tmp_path, watcher=notes)
-    assert notes.plans[0][0] == 8
-    assert notes.plans[0][2] is not None
-    assert notes.begun == []
+    for work in ("check_buildable", "seconds_per_step", "run_design"):
+        monkeypatch.setattr(module, work, lambda *_, **__: pytest.fail("work on models"))
+    with pytest.raises(UsageError, match=r"4 designs with 2 seeds leave 8 runs to train, more than the 7"):
+        compared(tmp_path)
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:

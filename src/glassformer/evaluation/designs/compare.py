@@ -4,7 +4,7 @@ Every run trains for the whole budget of steps or seconds, the schedule stretche
 the epoch with the lowest validation loss, as `train` does; the validation rows are part of the rows to learn from. The
 last weights instead would rate a design by how far it overfits in the rest of a budget that is too long for it, which
 no one who trains a model has to live with; who wants them says validation.fraction=0. The measured rows have no part in
-the choice (see `designs.plan.cut_rows`).
+the choice (see `plan.cut_rows`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,6 @@ def compare_designs(
     prepare_folder(out)
     group = plan.designs[0].recipe.validation.group
     cuts = {seed: cut_rows(sources, seed, group, test) for seed in plan.seeds}
-    check_buildable(plan.designs, cuts[plan.seeds[0]])
     todo = [
         (design, recipe, cuts[seed], run_file(out / RUNS_FOLDER, recipe, cuts[seed], device))
         for seed in plan.seeds
@@ -86,15 +85,15 @@ def compare_designs(
         for recipe in [_with_seed(design.recipe, seed)]
     ]
     kept = [read_run(file, design) for design, _, _, file in todo]
-    left = kept.count(None)
+    if (left := kept.count(None)) > MOST_RUNS:
+        raise UsageError(
+            f"{len(plan.designs):,} designs with {len(plan.seeds)} seeds leave {left:,} runs to train, more than the "
+            f"{MOST_RUNS:,} that one comparison may have; vary fewer keys, or fewer values of each"
+        )
+    check_buildable(plan.designs, cuts[plan.seeds[0]])
     seconds = _estimate(plan, cuts[plan.seeds[0]], left, device) if left else 0.0
     if watcher is not None:
         watcher.on_plan(len(todo), len(todo) - left, seconds)
-    if left > MOST_RUNS:
-        raise UsageError(
-            f"{len(plan.designs):,} designs with {len(plan.seeds)} seeds are {len(todo):,} runs, more than the "
-            f"{MOST_RUNS:,} that one comparison may have; vary fewer keys, or fewer values of each"
-        )
     runs = []
     for (design, recipe, cut, file), before in zip(todo, kept, strict=True):
         run = before
