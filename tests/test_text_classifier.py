@@ -216,5 +216,5 @@ def test_it_starts_from_the_weights_of_a_folder(fitted: TextClassifier, tmp_path
     assert clone(begun).get_params() == begun.get_params()
     begun.fit(TEXTS, BINARY)
     np.testing.assert_allclose(begun.predictor_.logits(TEXTS), fitted.predictor_.logits(TEXTS), rtol=1e-5, atol=1e-6)
-    with pytest.raises(UsageError, match="preset 'base' contradicts"):
-        TextClassifier("base", init=str(folder)).fit(TEXTS, BINARY)
+    with pytest.raises(UsageError, match="preset 'small' contradicts"):
+        TextClassifier("small", init=str(folder)).fit(TEXTS, BINARY)

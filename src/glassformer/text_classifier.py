@@ -22,7 +22,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
-from glassformer.training.recipe import DEFAULT_PRESET, load_recipe
+from glassformer.training.recipe import load_recipe
 from glassformer.training.run import as_labels, train_classifier
 from glassformer.training.sources import Sources
 
@@ -38,7 +38,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     Works in scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`.
 
     Args:
-        preset: size of the model, `tiny`, `small` or `base`; None takes the recipe's.
+        preset: size of the model, `tiny`, `small` or `base`; None takes the recipe's, else `small`.
         recipe: a recipe by name or file; None is the default.
         init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`); the size is theirs then.
         epochs, learning_rate, seed: the recipe's values of those names, where not None.
@@ -53,7 +53,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
     def __init__(
         self,
-        preset: str | None = DEFAULT_PRESET,
+        preset: str | None = None,
         *,
         recipe: str | None = None,
         init: str | None = None,
@@ -89,8 +89,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed}
         settings |= {f"training.{key}": value for key, value in given.items() if value is not None}
         start = None if self.init is None else read_initial_weights(self.init)
-        preset = None if start and self.preset == DEFAULT_PRESET else self.preset
-        recipe = load_recipe(self.recipe, preset=preset, overrides=settings, init=start)
+        recipe = load_recipe(self.recipe, preset=self.preset, overrides=settings, init=start)
         table, by_name = _as_table(X, y)
         trained = train_classifier(
             Sources(train=table), recipe, device=choose_device(self.device), observer=self.observer, init=start
@@ -147,7 +146,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         Raises:
             UsageError, GlassformerError: what `load_model_folder` raises.
         """
-        classifier = cls(preset=None, device=device)
+        classifier = cls(device=device)
         classifier._take(Predictor(load_model_folder(Path(folder)), device=choose_device(device)))
         return classifier
 
