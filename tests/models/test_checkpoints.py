@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.checkpoints import read_config, read_weights
+from glassformer.models.checkpoints import read_config, read_family, read_weights
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from tests.checkpoints import build
@@ -59,6 +59,12 @@ def test_both_spellings_of_modernbert_s_settings() -> None:
         ({"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3}, ["n_heads=3"]),
         ({"model_type": "bert", "hidden_size": "wide"}, ["d_model"]),
         ({"model_type": "roberta", "max_position_embeddings": "long"}, ["damaged"]),
+        ({"model_type": ["bert"]}, ["['bert']"]),
+        (MODERN | {"global_attn_every_n_layers": 0}, ["global_attn_every_n_layers is 0"]),
+        (MODERN | {"global_attn_every_n_layers": None}, ["damaged"]),
+        (MODERN | {"layer_types": ["full_attention"] * 6 + ["linear"]}, ["each of the 7 layers", "'linear'"]),
+        (MODERN | {"layer_types": ["sliding_attention"] * 6}, ["each of the 7 layers"]),
+        (MODERN | {"layer_types": 7}, ["damaged"]),
         (MODERN | {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, ["'yarn'"]),
     ],
     ids=str,
@@ -67,6 +73,10 @@ def test_what_cannot_be_read_is_refused_in_words(raw: dict[str, Any], words: lis
     with pytest.raises(UsageError) as caught:
         read_config(raw, "--init hf:x")
     assert all(word in str(caught.value) for word in ["--init hf:x", *words])
+
+
+def read(raw: dict[str, Any], tensors: dict[str, Tensor], tokens: list[int]) -> dict[str, Tensor]:
+    return read_weights(raw, read_family(raw, "x"), read_config(raw, "x"), tensors, tokens, "x")
 
 
 def bert() -> tuple[dict[str, Any], dict[str, Tensor], list[int]]:
@@ -78,7 +88,7 @@ def test_a_missing_tensor_is_named() -> None:
     raw, tensors, tokens = bert()
     del tensors["bert.encoder.layer.3.attention.self.key.bias"]
     with pytest.raises(GlassformerError, match=r"encoder\.layer\.3\.attention\.self\.key\.bias is missing"):
-        read_weights(raw, tensors, tokens, "x")
+        read(raw, tensors, tokens)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +98,13 @@ def test_a_tensor_of_another_shape_is_named(name: str) -> None:
     raw, tensors, tokens = bert()
     tensors[name] = tensors[name][:-1]
     with pytest.raises(GlassformerError, match=rf"{name.removeprefix('bert.').removesuffix('.weight')} is \("):
-        read_weights(raw, tensors, tokens, "x")
+        read(raw, tensors, tokens)
 
 
 def test_more_tokens_than_embeddings() -> None:
     raw, tensors, _ = bert()
     with pytest.raises(GlassformerError, match="numbers its tokens up to 5000"):
-        read_weights(raw, tensors, [0, 5000], "x")
+        read(raw, tensors, [0, 5000])
 
 
 def test_whole_numbers_are_not_weights() -> None:
@@ -102,11 +112,11 @@ def test_whole_numbers_are_not_weights() -> None:
     name = "bert.encoder.layer.0.output.dense.weight"
     tensors[name] = tensors[name].to(torch.int8)
     with pytest.raises(UsageError, match="quantised"):
-        read_weights(raw, tensors, tokens, "x")
+        read(raw, tensors, tokens)
 
 
 def test_embeddings_are_put_in_the_order_of_our_ids() -> None:
     raw, tensors, _ = bert()
-    weights = read_weights(raw, tensors, [7, 2, 5], "x")
+    weights = read(raw, tensors, [7, 2, 5])
     assert torch.equal(weights["embedding.weight"], tensors["bert.embeddings.word_embeddings.weight"][[7, 2, 5]])
     assert isinstance(read_config(raw, "x"), PretrainedConfig)

@@ -188,6 +188,11 @@ def damage(file: str, text: str | None) -> Callable[[Path], None]:
     return spoil
 
 
+def listed(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"id2label": ["good", "bad", "so so"]}))
+
+
 def pickled(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
@@ -207,6 +212,7 @@ def indexed_elsewhere(folder: Path) -> None:
         (damage("model.safetensors", None), UsageError, "there is no model.safetensors"),
         (damage("model.safetensors", "short"), GlassformerError, "cut short or damaged"),
         (damage("tokenizer.json", None), UsageError, "no tokenizer.json"),
+        (listed, UsageError, "id2label must name labels by their numbers, got ['good'"),
         (pickled, UsageError, "pickle"),
         (indexed_elsewhere, GlassformerError, "does not name files beside it"),
     ],

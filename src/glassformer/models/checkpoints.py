@@ -37,7 +37,7 @@ def read_family(raw: Mapping[str, Any], where: str) -> Family:
         UsageError: it is none of ours.
     """
     found = raw.get("model_type")
-    if found not in FAMILIES:
+    if not isinstance(found, str) or found not in FAMILIES:
         kind = f"of the type {found!r}" if found else "of an unnamed type (its config.json has no model_type)"
         raise UsageError(f"{where}: the model is {kind}; weights of {', '.join(FAMILIES)} can be read")
     return FAMILIES[found]
@@ -82,8 +82,17 @@ def _fields(family: Family, raw: Mapping[str, Any], where: str) -> dict[str, Any
 
 def _rotary_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[str, Any]:
     """Which blocks are local, and the two bases: in the spelling of either version of the library."""
-    every = raw.get("global_attn_every_n_layers", 3)
-    kinds = raw.get("layer_types") or ["sliding_attention" if n % every else "full_attention" for n in range(n_layers)]
+    kinds = raw.get("layer_types")
+    if not kinds:
+        every = raw.get("global_attn_every_n_layers", 3)
+        if every < 1:
+            raise UsageError(f"{where}: config.json: global_attn_every_n_layers is {every}; it must be 1 or more")
+        kinds = ["sliding_attention" if n % every else "full_attention" for n in range(n_layers)]
+    if len(kinds) != n_layers or not {*kinds} <= {"full_attention", "sliding_attention"}:
+        raise UsageError(
+            f"{where}: config.json: layer_types must name full_attention or sliding_attention for each of the "
+            f"{n_layers} layers, got {kinds!r}"
+        )
     ropes = raw.get("rope_parameters") or {}
     bases = {}
     for kind, key, default in (
@@ -108,11 +117,17 @@ def _first_position(family: Family, raw: Mapping[str, Any]) -> int:
 
 
 def read_weights(
-    raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokens: Sequence[int], where: str
+    raw: Mapping[str, Any],
+    family: Family,
+    config: PretrainedConfig,
+    tensors: Mapping[str, Tensor],
+    tokens: Sequence[int],
+    where: str,
 ) -> dict[str, Tensor]:
     """The weights of a checkpoint by our names, in torch's default precision.
 
     Args:
+        family, config: what `read_family` and `read_config` make of `raw`.
         tokens: for each of our token ids the row of their embedding table.
 
     Returns:
@@ -123,7 +138,6 @@ def read_weights(
         GlassformerError: a tensor is missing or of the wrong shape.
         UsageError: the weights are quantised.
     """
-    family, config = read_family(raw, where), read_config(raw, where)
     by_name = {_plain_name(name, family): tensor for name, tensor in tensors.items()}
     with torch.device("meta"):
         expected = PretrainedEncoder(config, len(tokens), n_classes=1).state_dict()

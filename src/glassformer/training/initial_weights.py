@@ -173,7 +173,7 @@ def _checkpoint(folder: Path, name: str) -> InitialWeights:
     config, family = read_config(raw, where), read_family(raw, where)
     tensors = _tensors(folder, where)
     tokenizer, order = read_pretrained_tokenizer(folder, family.special_tokens, where)
-    weights = read_weights(raw, tensors, order, where)
+    weights = read_weights(raw, family, config, tensors, order, where)
     last = weights.get("head.out_projection.weight")
     return InitialWeights(
         name=name,
@@ -181,13 +181,15 @@ def _checkpoint(folder: Path, name: str) -> InitialWeights:
         tokenizer_config=TokenizerConfig(kind="pretrained"),
         tokenizer=tokenizer,
         weights=weights,
-        labels=None if last is None else _labels(raw, len(last)),
+        labels=None if last is None else _labels(raw, len(last), where),
         multilabel=raw.get("problem_type") == "multi_label_classification",
     )
 
 
-def _labels(raw: Mapping[str, Any], count: int) -> tuple[str, ...]:
+def _labels(raw: Mapping[str, Any], count: int, where: str) -> tuple[str, ...]:
     named = raw.get("id2label") or {}
+    if not isinstance(named, dict):
+        raise UsageError(f"{where}: config.json: id2label must name labels by their numbers, got {named!r}")
     return tuple(str(named.get(str(number), f"LABEL_{number}")) for number in range(count))
 
 
