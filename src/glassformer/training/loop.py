@@ -17,17 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.batches import (
-    Batch,
-    Windows,
-    assemble,
-    bucket,
-    chunk,
-    covering_batches,
-    padding_share,
-    random_windows,
-)
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.batches import Batch, assemble, covering_batches, padding_share
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError
 from glassformer.prediction.scoring import score
@@ -37,6 +28,7 @@ from glassformer.training.memory import is_out_of_memory
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
+from glassformer.training.order import plan_epoch
 from glassformer.training.schedules import learning_rate
 
 _CHECKPOINT_SECONDS = 30.0
@@ -159,7 +151,8 @@ class Trainer:
         return self.data.validation is not None and self.state.epoch - self.state.best_epoch >= self.config.patience
 
     def _epoch(self, stop: threading.Event) -> None:
-        windows, groups = self._plan(self.state.epoch)
+        lengths, epoch = self.data.train.lengths, self.state.epoch
+        windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch)
         self.model.train()
         began = time.perf_counter()
         before = self.state.seconds
@@ -185,25 +178,6 @@ class Trainer:
         self.state.seconds = before + time.perf_counter() - began
         self.state.history[-1]["seconds"] = self.state.seconds
         self.observer.on_epoch(self.state.history[-1])
-
-    def _plan(self, epoch: int) -> tuple[Windows, list[list[IntArray]]]:
-        """The steps of an epoch, each a group of batches: a function of (seed, epoch) and the lengths of the texts."""
-        config = self.config
-        windows = random_windows(self.data.train.lengths, self.max_seq_len, seed=config.seed, epoch=epoch)
-
-        def one_pass(number: int) -> list[list[IntArray]]:
-            size, seed = config.batch_size, config.seed
-            if config.order == "bucketed":
-                tokens = config.batch_tokens
-                batches = bucket(windows.lengths, batch_tokens=tokens, batch_size=size, seed=seed, epoch=number)
-            else:
-                order = None if config.order == "as-given" else (seed, number)
-                batches = chunk(len(windows.rows), batch_size=size, shuffled=order)
-            return [batches[i : i + config.accumulation] for i in range(0, len(batches), config.accumulation)]
-
-        first = one_pass(epoch * 1_000)
-        passes = math.ceil(config.min_steps_per_epoch / len(first))
-        return windows, first + [group for i in range(1, passes) for group in one_pass(epoch * 1_000 + i)]
 
     def _progress(self, steps_per_epoch: int, *, ahead: float = 0.0) -> float:
         """The share of training that is done, `ahead` steps from now: of the budget, or without one of the epochs."""

@@ -12,12 +12,12 @@ from itertools import count
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.batches import Batch, Windows, assemble, bucket, chunk, random_windows
-from glassformer.data.store import IntArray
+from glassformer.data.batches import Batch, assemble, random_windows
 from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import TrainingData
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
+from glassformer.training.order import one_pass, plan_epoch
 
 _FEWEST_STEPS = 20  # even where time is up: fewer say nothing
 
@@ -47,31 +47,18 @@ class Bench:
         return model if dropout else without_dropout(model)
 
     def groups(self, *, first_epoch: int = 0) -> Iterator[list[Batch]]:
-        """The batches of each step, epoch after epoch without end."""
-        waiting: list[Batch] = []
+        """The batches of each step, epoch after epoch without end: those that the run itself would take."""
+        lengths = self.data.train.lengths
         for epoch in count(first_epoch):
-            windows, chosen = self._epoch(epoch)
-            for one in chosen:
-                waiting.append(assemble(self.data.train, windows, one))
-                if len(waiting) == self.config.accumulation:
-                    yield waiting
-                    waiting = []
+            windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch)
+            for group in groups:
+                yield [assemble(self.data.train, windows, chosen) for chosen in group]
 
     @property
-    def steps_per_epoch(self) -> int:
+    def steps_per_pass(self) -> int:
         """Steps until a text comes again."""
-        return len(self._epoch(0)[1]) // self.config.accumulation
-
-    def _epoch(self, epoch: int) -> tuple[Windows, list[IntArray]]:
-        """What the texts show in an epoch, and the batches in the order of the recipe."""
-        config = self.config
-        windows = random_windows(self.data.train.lengths, self.max_seq_len, seed=config.seed, epoch=epoch)
-        size, seed = config.batch_size, config.seed
-        if config.order == "bucketed":
-            tokens = config.batch_tokens
-            return windows, bucket(windows.lengths, batch_tokens=tokens, batch_size=size, seed=seed, epoch=epoch)
-        shuffled = None if config.order == "as-given" else (seed, epoch)
-        return windows, chunk(len(windows.rows), batch_size=size, shuffled=shuffled)
+        lengths, seed = self.data.train.lengths, self.config.seed
+        return len(one_pass(random_windows(lengths, self.max_seq_len, seed=seed, epoch=0), self.config, 0))
 
     def sample(self, number: int) -> list[Batch]:
         """The first batches of an epoch of their own."""

@@ -105,8 +105,8 @@ def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[lis
     rates = int(np.clip(_RANGE_SECONDS / seen.seconds_per_step, _FEWEST_RATES, rate_range.STEPS))
     if rates < rate_range.STEPS:
         limits.append(f"the range test tried {rates} rates instead of {rate_range.STEPS}")
-    if _FEWEST_RATES <= bench.steps_per_epoch < rates:
-        rates = bench.steps_per_epoch  # a text that comes again would make the last rates look good
+    if _FEWEST_RATES <= bench.steps_per_pass < rates:
+        rates = bench.steps_per_pass  # a text that comes again would make the last rates look good
     on_check(f"learning rates: a range test of {rates} steps")
     measured = rate_range.measure_rate_range(bench, steps=rates)
     figures = ModelFigures(

@@ -1,0 +1,33 @@
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from glassformer.training.config import TrainingConfig
+from glassformer.training.order import plan_epoch
+
+LENGTHS = np.random.default_rng(4).integers(1, 30, 53)
+
+
+def rows(epoch: int, **settings: object) -> list[list[int]]:
+    """The rows of each step."""
+    config = TrainingConfig.model_validate({"batch_size": 7, "accumulation": 3, "min_steps_per_epoch": 1} | settings)
+    windows, steps = plan_epoch(LENGTHS, config, max_seq_len=16, epoch=epoch)
+    assert windows.lengths.max() == 15
+    return [[row for batch in step for row in windows.rows[batch].tolist()] for step in steps]
+
+
+@pytest.mark.parametrize("order", ["bucketed", "shuffled"])
+def test_each_pass_holds_every_row_once_in_an_order_of_its_own(order: str) -> None:
+    once = rows(2, order=order)
+    thrice = rows(2, order=order, min_steps_per_epoch=2 * len(once) + 1)
+    passes = [list(chain(*thrice[i : i + len(once)])) for i in range(0, len(thrice), len(once))]
+    assert thrice[: len(once)] == once
+    assert [sorted(one) for one in passes] == [list(range(53))] * 3
+    assert len(set(map(tuple, passes))) == 3
+    assert rows(2, order=order) == once
+    assert rows(3, order=order) != once != rows(2, order=order, seed=8)
+
+
+def test_rows_as_given_stay_in_order() -> None:
+    assert rows(5, order="as-given") == [list(range(21)), list(range(21, 42)), list(range(42, 53))]
