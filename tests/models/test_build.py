@@ -1,3 +1,5 @@
+from typing import get_args
+
 import pytest
 import torch
 from pydantic import TypeAdapter
@@ -6,6 +8,10 @@ from glassformer.models.build import DESIGNS, AnyModelConfig, build_model, param
 from glassformer.models.config import DesignConfig, ModelConfig
 
 CONFIGS: TypeAdapter[AnyModelConfig] = TypeAdapter(AnyModelConfig)
+
+
+def test_every_config_has_a_module_and_no_other() -> None:
+    assert set(get_args(get_args(AnyModelConfig)[0])) == set(DESIGNS.values())
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import torch
-from pydantic import Discriminator, Tag
+from pydantic import BeforeValidator, Discriminator
 from torch import nn
 
 from glassformer.models.classifier import Classifier
@@ -21,27 +21,28 @@ from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecur
 from glassformer.models.published.vinh_transformer import VinhTransformer, VinhTransformerConfig
 
 
-def _design_of(config: Any) -> str:
-    """The tag of the union; a config without one is of our own classifier."""
-    found = config.get("design") if isinstance(config, dict) else getattr(config, "design", None)
-    return "classifier" if found is None else str(found)
+def _named(config: Any) -> Any:
+    """A config without a design is of our own classifier."""
+    return {"design": "classifier"} | config if isinstance(config, dict) else config
 
 
 AnyModelConfig = Annotated[
-    Annotated[ModelConfig, Tag("classifier")]
-    | Annotated[BuiDangRowsConfig, Tag("bui-dang-rows")]
-    | Annotated[BuiDangColumnsConfig, Tag("bui-dang-columns")]
-    | Annotated[VinhMLPConfig, Tag("vinh-mlp")]
-    | Annotated[VinhAttentionConfig, Tag("vinh-attention")]
-    | Annotated[VinhRecurrentConfig, Tag("vinh-recurrent")]
-    | Annotated[VinhTransformerConfig, Tag("vinh-transformer")]
-    | Annotated[Sentiment140Config, Tag("sentiment140")]
-    | Annotated[NotesDecoderConfig, Tag("notes-decoder")]
-    | Annotated[PretrainedConfig, Tag("pretrained")],
-    Discriminator(_design_of),
+    ModelConfig
+    | BuiDangRowsConfig
+    | BuiDangColumnsConfig
+    | VinhMLPConfig
+    | VinhAttentionConfig
+    | VinhRecurrentConfig
+    | VinhTransformerConfig
+    | Sentiment140Config
+    | NotesDecoderConfig
+    | PretrainedConfig,
+    Discriminator("design"),
+    BeforeValidator(_named),
 ]
+"""Which of them a record is, its `design` says."""
 
-# Each is built as design(config, vocab_size, n_classes) and called as model(token_ids, attention_mask) → logits.
+# The same configs, each built as design(config, vocab_size, n_classes) and called as model(token_ids, attention_mask).
 _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     ModelConfig: Classifier,
     BuiDangRowsConfig: BuiDangRows,
