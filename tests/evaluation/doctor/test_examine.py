@@ -115,8 +115,36 @@ def test_work_is_capped_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     said = "; ".join(diagnose(Sources(train=opinions(60)), recipe()).limits)
     assert "30 of 48 training rows" in said
     assert "7 of 12 held-out texts" in said
-    assert "a batch holds 50 tokens" in said
+    assert "a batch holds 50 tokens at most" in said
     assert "40 rates instead of 41" in said
+
+
+class Reached(Exception):  # noqa: N818 (no error)
+    """The checks of the model would begin: the bench, and the limits so far."""
+
+
+@pytest.mark.parametrize(
+    ("order", "tokens", "said"),
+    [
+        ("bucketed", 900, ["a batch holds 64 tokens at most, about 8 texts"]),
+        ("bucketed", 60, []),  # the recipe's own batches are small enough
+        ("shuffled", 900, ["a batch holds 8 texts instead of 21"]),
+        ("as-given", 60, ["a batch holds 8 texts instead of 21"]),  # these orders do not look at tokens
+    ],
+)
+def test_a_batch_holds_what_is_said(monkeypatch: pytest.MonkeyPatch, order: str, tokens: int, said: list[str]) -> None:
+    def reached(one: Bench, _: object, limits: list[str]) -> None:
+        raise Reached(one, limits)
+
+    monkeypatch.setattr(examine, "_MOST_TOKENS", 64)
+    monkeypatch.setattr(examine, "examine_model", reached)
+    with pytest.raises(Reached) as caught:
+        diagnose(Sources(train=opinions(60)), recipe(order=order, batch_size=21, batch_tokens=tokens))
+    one, limits = caught.value.args
+    assert limits == said
+    batches = one.sample(6)
+    most = max(len(batch.rows) for batch in batches)
+    assert most == (8 if order != "bucketed" else min(tokens, 64) // batches[0].token_ids.shape[1])
 
 
 @pytest.mark.usefixtures("quick")

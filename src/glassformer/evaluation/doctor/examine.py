@@ -25,6 +25,7 @@ from glassformer.evaluation.doctor.judge import check_initial_loss, check_signal
 from glassformer.evaluation.doctor.overfit import check_overfitting
 from glassformer.evaluation.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
 from glassformer.models.build import build_model
+from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import TrainingData
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
@@ -145,12 +146,22 @@ def _prepared(sources: Sources, recipe: Recipe, device: str, on_check: Heard) ->
         class_weights=class_weights(recipe.training, labels.names, encoded, multilabel=labels.multilabel),
         multilabel=labels.multilabel,
     )
-    config = recipe.training
-    if (mean := data.train.lengths.clip(max=recipe.model.max_seq_len).mean()) * config.batch_size > _MOST_TOKENS:
-        config = config.model_copy(update={"batch_tokens": min(config.batch_tokens, _MOST_TOKENS)})
-        limits.append(f"a batch holds {config.batch_tokens:,} tokens, about {config.batch_tokens / mean:.0f} texts")
+    mean = 1 + float(data.train.lengths.clip(max=recipe.model.max_seq_len - 1).mean())  # 1 for the start token
+    config = _smaller_batches(recipe.training, mean, limits)
     bench = Bench(model=model, data=data, config=config, max_seq_len=recipe.model.max_seq_len)
     return _Material(bench=bench, labels=labels, splits=splits, tokenizer=tokenizer, limits=limits)
+
+
+def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[str]) -> TrainingConfig:
+    """Batches of not much more tokens than there is time for; only the order `bucketed` heeds `batch_tokens`."""
+    texts = max(1, int(_MOST_TOKENS / mean_tokens))
+    if config.batch_size <= texts or (config.order == "bucketed" and config.batch_tokens <= _MOST_TOKENS):
+        return config
+    if config.order == "bucketed":
+        limits.append(f"a batch holds {_MOST_TOKENS:,} tokens at most, about {texts} texts")
+        return config.model_copy(update={"batch_tokens": _MOST_TOKENS})
+    limits.append(f"a batch holds {texts} texts instead of {config.batch_size}")
+    return config.model_copy(update={"batch_size": texts})
 
 
 def _check_texts(sources: Sources, material: _Material, recipe: Recipe) -> tuple[list[Finding], Histogram]:

@@ -39,9 +39,10 @@ class Signals:
 
 
 def measure_signals(bench: Bench, *, seconds: float) -> Signals:
-    """Look, train for a while as the recipe says, look again.
+    """Look, train for a while at the recipe's rate, look again.
 
-    The gradients are those of some batches without dropout; the update is that of the last step.
+    The steps are in float32, without token dropout and label smoothing. The gradients are those of some batches without
+    dropout; the update is that of the last step.
     """
     sample = bench.sample(SAMPLE)
     model = bench.copy_of_model(dropout=False)
