@@ -1,10 +1,10 @@
-"""The result tables of docs/systems, written from the files that `benchmarks/reproduce.py` leaves.
+"""The result tables of docs/systems and docs/designs.md, written from the committed results.
 
     python benchmarks/tables.py            # writes every table anew
     python benchmarks/tables.py --check    # writes nothing; names the pages that are out of date, and exits with 1
 
 A table stands between `<!-- results: NAME -->` and `<!-- end -->`. NAME is that of a file in
-benchmarks/results/reproduce without its ending, or `all`.
+benchmarks/results/reproduce without its ending, or `all`; for `designs:` it is one in benchmarks/results/designs.
 """
 
 from __future__ import annotations
@@ -14,18 +14,26 @@ import re
 import statistics
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 from glassformer.cli.output import duration
 from glassformer.data.files import written_aside
+from glassformer.evaluation.charts import Dot, interval_chart
+from glassformer.evaluation.designs.effects import KeyEffect
+from glassformer.evaluation.designs.result import DesignComparison
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, VARIANTS, Entry
 from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, markdown, rows, short
+from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.verdict import signed
 
 ROOT = Path(__file__).parent.parent
 PAGES, RESULTS = ROOT / "docs" / "systems", ROOT / "benchmarks" / "results" / "reproduce"
+DESIGNS = ROOT / "benchmarks" / "results" / "designs"
 NOT_YET = "not measured yet"
 
+_DESIGNS_BLOCK = re.compile(r"(<!-- designs: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NAMES = {"literal": "literal", "corrected": "corrected", "default": "our default"}
 
@@ -36,13 +44,23 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     found = read_results(RESULTS)
-    stale = {page: text for page, text in filled_pages(PAGES, found) if text != page.read_text(encoding="utf-8")}
+    pages = {**dict(filled_pages(PAGES, found)), **design_pages()}
+    stale = {
+        page: text for page, text in pages.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
+    }
     if options.check and stale:
         sys.exit(f"out of date: {', '.join(page.name for page in stale)}; run python benchmarks/tables.py")
     for page, text in stale.items():
         with written_aside(page) as aside:
             aside.write_text(text, encoding="utf-8")
         print(f"wrote {page.relative_to(ROOT)}")
+
+
+def design_pages() -> dict[Path, str]:
+    """The page on designs and its charts, as they should be."""
+    comparisons, page = read_comparisons(DESIGNS), ROOT / "docs" / "designs.md"
+    charts = {page.with_name(f"designs-{name}.svg"): chart(one) for name, one in comparisons.items()}
+    return {page: fill_designs(page.read_text(encoding="utf-8"), comparisons), **charts}
 
 
 def read_results(folder: Path) -> dict[str, Reproduction]:
@@ -183,6 +201,81 @@ def epoch_table(run: SystemRun) -> str:
         figures = (row["train_loss"], row["validation_loss"], row["validation_accuracy"])
         lines.append((f"{row['epoch']:.0f}", *(f"{figure:.6f}" for figure in figures)))
     return markdown(lines)
+
+
+def read_comparisons(folder: Path) -> dict[str, DesignComparison]:
+    """What was compared, by the name of its file."""
+    return {
+        file.stem: DesignComparison.model_validate_json(file.read_text(encoding="utf-8"))
+        for file in sorted(folder.glob("*.json"))
+    }
+
+
+def fill_designs(text: str, found: dict[str, DesignComparison]) -> str:
+    """The page with every comparison written anew (raises `KeyError` for a name without a file)."""
+    return _DESIGNS_BLOCK.sub(
+        lambda block: block[1] + "\n\n".join(_compared(block[2], found[block[2]])) + "\n" + block[3], text
+    )
+
+
+def chart(found: DesignComparison) -> str:
+    """Mean accuracy of every value of every key with its interval, as an SVG file of its own."""
+    dots = [
+        Dot(name=f"{key.key} = {one.value}", estimate=one.accuracy, style="second" if number % 2 else "first")
+        for number, key in enumerate(found.keys)
+        for one in key.values
+    ]
+    css = files("glassformer.evaluation").joinpath("report.css").read_text(encoding="utf-8")
+    drawn = interval_chart("Mean accuracy of the designs with each value", "accuracy with 95% interval", dots)
+    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
+        "<title", f"<style>{css}</style><title", 1
+    )
+
+
+def _compared(name: str, found: DesignComparison) -> Iterator[str]:
+    yield f"![Mean accuracy with its interval for each value of each part](designs-{name}.svg)"
+    yield f"**{found.verdict}**"
+    yield "\n".join(f"- **{key.key}**: {key.verdict.removeprefix(key.key + ': ')}" for key in found.keys)
+    yield markdown(_values(found.keys))
+    yield f"Intervals cover {found.covers}."
+    yield "\n".join(_compared_facts(found))
+    yield "<details><summary>All designs, the best first</summary>"
+    yield markdown(_all_designs(found))
+    yield "</details>"
+
+
+def _values(keys: tuple[KeyEffect, ...]) -> Iterator[tuple[str, ...]]:
+    yield "part", "value", "mean accuracy", "95% interval", "less the mean of the part"
+    for key in keys:
+        for one in key.values:
+            effect = f"{signed(one.effect.value)} ({signed(one.effect.low)} to {signed(one.effect.high)})"
+            yield key.key, one.value, short(one.accuracy.value), _interval(one.accuracy), effect
+
+
+def _all_designs(found: DesignComparison) -> Iterator[tuple[str, ...]]:
+    yield "design", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds"
+    for one in found.designs:
+        yield (
+            one.name,
+            short(one.accuracy.value),
+            _interval(one.accuracy),
+            short(one.spread),
+            f"{one.parameters:,}",
+            f"{one.seconds:.0f}",
+        )
+
+
+def _compared_facts(found: DesignComparison) -> Iterator[str]:
+    data, machine = found.data, found.machine
+    yield f"- {data.source}, {data.rows:,} training rows; {data.measured_on}"
+    yield f"- {len(found.designs)} designs, {len(found.seeds)} seeds each, {found.budget} a run"
+    yield f"- {machine.system}, {machine.architecture}, {machine.cores} cores, threads used: {found.threads}"
+    trained = duration(sum(run.seconds for run in found.runs))
+    yield f"- torch {found.versions['torch']}, {trained} of training in all, `{found.command}`"
+
+
+def _interval(one: Estimate) -> str:
+    return f"{short(one.low)}–{short(one.high)}"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tables import NOT_YET, PAGES, RESULTS, fill, filled_pages, name_of, read_results
+from benchmarks.tables import NOT_YET, PAGES, RESULTS, design_pages, fill, filled_pages, name_of, read_results
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, SYSTEMS, VariantName
 from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction
@@ -73,6 +73,7 @@ MLP = a_result(
 
 def test_pages_are_what_the_script_writes() -> None:
     stale = [page.name for page, text in filled_pages(PAGES, read_results(RESULTS)) if text != TEXTS[page.name]]
+    stale += [page.name for page, text in design_pages().items() if text != page.read_text(encoding="utf-8")]
     assert not stale, "run python benchmarks/tables.py"
 
 
