@@ -30,7 +30,7 @@ def doctor(
     out: Annotated[Path | None, typer.Option(help="Folder for report.html and findings.json.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Check data and model before a long run: a minute or two, a few with long texts; nothing is trained to the end."""
+    """Check data and model before a long run, in a minute or two, a few with long texts or a large model."""
     from glassformer.evaluation.doctor.examine import diagnose
     from glassformer.evaluation.doctor.page import write_diagnosis
     from glassformer.prediction.devices import choose_device
