@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -45,6 +46,11 @@ def glassformer(*arguments: object, stdin: bytes = b"") -> Outcome:
         assert isinstance(stream.buffer, io.BytesIO)
         texts.append(stream.buffer.getvalue().decode())
     return Outcome(code=code, out=texts[0], err=texts[1])
+
+
+def plain(shown: str) -> str:
+    """What a terminal shows, without its control codes and with a line for each frame."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).replace("\r", "\n")
 
 
 def misused(outcome: Outcome, *words: str) -> None:

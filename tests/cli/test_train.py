@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
-from tests.cli.terminal import QUICK, failed, glassformer, misused
+from tests.cli.terminal import QUICK, failed, glassformer, misused, plain
 
 FILES = {"README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"}
 
@@ -151,7 +151,7 @@ def test_the_live_view_fits_a_terminal(tmp_path: Path, monkeypatch: pytest.Monke
     for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}.items():
         monkeypatch.setenv(name, value)
     said = glassformer("train", "polarity", "--out", tmp_path / "m", *QUICK)
-    frames = [line for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.err)) if "left  " in line]
+    frames = [line for line in plain(said.err).splitlines() if "left  " in line]
     assert frames
     for frame in frames:
         assert re.match(r"epoch 1/1 +\d+% loss [\d.]+  accuracy \d+%  .+ left  [\d,]+ texts/s  padding \d+%", frame)

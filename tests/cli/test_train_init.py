@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,10 @@ def test_from_a_checkpoint_to_answers_and_figures(checkpoint: Path, tmp_path: Pa
 
 def test_from_a_model_folder(reviews: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(40))
-    said = glassformer("train", table, "--init", reviews.folder, "--out", tmp_path / "m", *FEW)
+    folder = shutil.copytree(reviews.folder, tmp_path / "a[b]")
+    said = glassformer("train", table, "--init", folder, "--out", tmp_path / "m", *FEW)
     assert said.code == 0, said.err
-    assert f"weights: {reviews.folder}, the head too" in said.err
+    assert f"weights: {folder}, the head too" in said.err
     assert (tmp_path / "m/tokenizer.json").read_text() == (reviews.folder / "tokenizer.json").read_text()
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.output import command_line, duration, human_count, print_json, say
+from glassformer.cli.live import Live
+from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, say
 
 if TYPE_CHECKING:
     from glassformer.evaluation.designs.result import DesignComparison
@@ -62,7 +62,7 @@ def compare_designs(
     if test is not None:
         measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None)
         say(f"note: a design chosen by {test} needs other rows for a fair final figure")
-    with _Live(f"{len(plan.designs)} designs × {seeds} seeds, {plan.budget} each") as view:
+    with _LiveRuns(f"{len(plan.designs)} designs × {seeds} seeds, {plan.budget} each") as view:
         try:
             found = compare(plan, sources, out, test=measured, device=target, command=command_line(), watcher=view)
         except (InterruptedTraining, KeyboardInterrupt) as error:
@@ -79,37 +79,22 @@ def compare_designs(
         say(f"note: {note}")
 
 
-class _Live:
-    """A bar over the runs with the time that is left, on standard error; without a terminal a line per run."""
+class _LiveRuns(Live):
+    """A bar over the runs with the time that is left, and a line per run."""
 
     def __init__(self, title: str) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, TextColumn
 
-        self._title = title
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._progress = Progress(
+        super().__init__(
             TextColumn("{task.fields[count]}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[doing]}"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
+            TextColumn("{task.fields[doing]}", markup=False),
         )
+        self._title = title
         self._task = self._progress.add_task("", visible=False, count="", doing="")
         self._runs = self._done = self._before = 0
         self._began = 0.0
         self._doing = ""
-        self._said: set[str] = set()
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
         self._runs, self._done, self._before, self._began = runs, done, done, time.perf_counter()
@@ -139,12 +124,6 @@ class _Live:
             f"{self._done}/{self._runs} {run.design}, seed {run.seed}: accuracy {run.accuracy:.4f}"
             f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}{left}"
         )
-
-    def on_message(self, text: str) -> None:
-        """Said once, as every run would say it again."""
-        if text not in self._said:
-            self._said.add(text)
-            self._console.print(text)
 
     def _left(self, share: float) -> float | None:
         """Seconds to go, by the runs of this session; None before a tenth of the first is done."""
@@ -177,11 +156,7 @@ def _show(found: DesignComparison) -> None:
                 f"{one.tokens_per_second:,.0f}",
             )
         )
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-    for line in lines:
-        cells = [line[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        print("  ".join(cells).rstrip())
+    print_table(lines)
     print(f"\n{found.verdict}")
     for key in found.keys:
         print(f"{key.key}: {key.verdict}")

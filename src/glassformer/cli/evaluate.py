@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.output import command_line, human_count, say
+from glassformer.cli.output import command_line, human_count, print_table, say
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,13 +97,7 @@ def _show(evaluation: Evaluation) -> None:
                 size(one.size_bytes),
             )
         )
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-    for line in lines:
-        cells = [
-            line[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
-        ]
-        print("  ".join(cells).rstrip())
+    print_table(lines)
     before, after = evaluation.calibration.before.ece, evaluation.calibration.after.ece
     auc = "" if metrics.roc_auc is None else f"ROC-AUC {metrics.roc_auc:.4f}, "
     print(

@@ -1,35 +1,37 @@
-"""The live view of training, on standard error."""
+"""What a long command shows while it works, on standard error: a bar, and lines that stay; the bar in a terminal only.
+
+Texts of the user's are shown as they are: rich would take `[b]` in a folder's name for markup.
+"""
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
-from rich.table import Column
+from typing import TYPE_CHECKING, Self
 
 from glassformer.cli.output import duration
-from glassformer.training.loop import StepReport
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import ProgressColumn, TaskID
+
+    from glassformer.training.loop import StepReport
 
 
-class LiveView:
-    """A bar per epoch that stays as one line; where there is no terminal, just the lines."""
+class Live:
+    """A bar of these columns, and lines above it. A message is said once, however many runs repeat it."""
 
-    def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+    def __init__(self, *columns: ProgressColumn, transient: bool = True, expand: bool = False) -> None:
+        from rich.progress import Progress
+
+        self._console = _console()
         self._progress = Progress(
-            TextColumn("epoch {task.fields[epoch]}"),
-            *([BarColumn(bar_width=24)] if self._console.width >= 120 else []),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            *columns,
             console=self._console,
-            expand=True,
-            transient=True,
+            transient=transient,
+            expand=expand,
             disable=not self._console.is_terminal,
         )
-        self._task: TaskID | None = None
-        self._texts_per_second = 0.0
+        self._said: set[str] = set()
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -39,6 +41,30 @@ class LiveView:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+    def on_message(self, text: str) -> None:
+        """Say something on a line of its own."""
+        if text not in self._said:
+            self._said.add(text)
+            self._console.print(text)
+
+
+class LiveView(Live):
+    """A bar per epoch that stays as one line."""
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.table import Column
+
+        super().__init__(
+            TextColumn("epoch {task.fields[epoch]}"),
+            *([BarColumn(bar_width=24)] if _console().width >= 120 else []),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            expand=True,
+        )
+        self._task: TaskID | None = None
+        self._texts_per_second = 0.0
 
     def on_step(self, report: StepReport) -> None:
         """Move the bar."""
@@ -65,11 +91,13 @@ class LiveView:
             if "validation_loss" in row
             else ""
         )
-        self._progress.console.print(
+        self._console.print(
             f"epoch {row['epoch']:.0f}: loss {row['train_loss']:.4f} accuracy {row['train_accuracy']:.4f}{validation}"
             f"  {self._texts_per_second:,.0f} texts/s  {duration(row['seconds'])}"
         )
 
-    def on_message(self, text: str) -> None:
-        """Say something on a line of its own."""
-        self._progress.console.print(text)
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -16,6 +17,14 @@ def say(text: str) -> None:
 def print_json(document: Any) -> None:
     """The one JSON document of a command, on standard output."""
     print(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], str] = str.rjust) -> None:
+    """Columns as wide as they need to be, the first to the left, the others to the right or as `others` says."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *rest in lines:
+        cells = [first.ljust(widths[0]), *map(others, rest, widths[1:])]
+        print("  ".join(cells).rstrip())
 
 
 def command_line(*, leave_out: str = "", add: str = "") -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from glassformer.cli.output import command_line, duration, print_json, say
+from glassformer.cli.live import Live
+from glassformer.cli.output import command_line, duration, print_json, print_table, say
 
 if TYPE_CHECKING:
     from glassformer.evaluation.reproduce.runs import SystemRun
@@ -69,40 +69,27 @@ def reproduce(
         say("a first look only: few steps and seeds; without --quick the figures mean something")
 
 
-class LiveTable:
-    """A bar per system over the training of its runs, on standard error, and a line per finished run."""
+class LiveTable(Live):
+    """A bar per system over the training of its runs, and a line per finished run."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             TimeRemainingColumn(),
             TextColumn("{task.fields[doing]}"),
-            console=self._console,
-            disable=not self._console.is_terminal,
+            transient=False,
         )
         self._task = self._progress.add_task("", visible=False, doing="")
         self._done = 0
-        self._said: set[str] = set()
         self._doing = ""
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def on_line(self, name: str, runs: int) -> None:
         self._done = 0
         self._task = self._progress.add_task(name, total=runs, doing="")
-        self._console.print(f"{name}: {runs} runs")
+        self._console.print(f"{name}: {runs} run{'' if runs == 1 else 's'}")
 
     def on_run(self, variant: VariantName, seed: int) -> Self:
         self._doing = f"{variant}, seed {seed}"
@@ -124,17 +111,11 @@ class LiveTable:
     def on_epoch(self, row: dict[str, float]) -> None: ...
 
     def on_message(self, text: str) -> None:
-        """Said once, as every run would say it again."""
-        if text not in self._said:
-            self._said.add(text)
-            self._console.print(f"  {text}")
+        super().on_message(f"  {text}")
 
 
 def _show(found: Reproduction) -> None:
     from glassformer.evaluation.reproduce.table import rows
 
-    lines = list(rows(found.lines))
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     print()
-    for line in lines:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+    print_table(list(rows(found.lines)), others=str.ljust)

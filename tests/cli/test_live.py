@@ -1,0 +1,53 @@
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from glassformer.cli.compare_designs import _LiveRuns
+from glassformer.cli.live import Live, LiveView
+from glassformer.cli.reproduce import LiveTable
+from tests.cli.terminal import plain
+
+BRACKETS = "runs/a[b]/[/]/[red]:smile:"
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "130"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("view", [LiveView, LiveTable, lambda: _LiveRuns(BRACKETS)])
+def test_a_message_is_said_once_and_as_it_is(view: Callable[[], Live], capsys: pytest.CaptureFixture[str]) -> None:
+    with view() as shown:
+        shown.on_message(f"weights: {BRACKETS}")
+        shown.on_message(f"weights: {BRACKETS}")
+        shown.on_message("something else")
+    assert [line.strip() for line in capsys.readouterr().err.splitlines()] == [
+        f"weights: {BRACKETS}",
+        "something else",
+    ]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_design_is_named_as_it_is_beside_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with _LiveRuns(BRACKETS) as view:
+        view.on_plan(3, 0, None)
+        view.on_run(BRACKETS, 7)
+    said = plain(capsys.readouterr().err)
+    assert f"{BRACKETS}: 3 runs" in said
+    assert f"{BRACKETS}, seed 7" in said
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_line_of_the_table_is_named_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveTable() as view:
+        view.on_line(BRACKETS, 1)
+        view.on_run("literal", 4)
+        view.on_done(cast(Any, SimpleNamespace(accuracy=SimpleNamespace(value=0.5), test_rows=6, training_seconds=2.0)))
+        view.on_line("two", 2)
+    said = plain(capsys.readouterr().err)
+    assert f"{BRACKETS}: 1 run\n" in said
+    assert f"{BRACKETS} ━" in said
+    assert "two: 2 runs\n" in said
