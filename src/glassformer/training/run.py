@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 import glassformer
 from glassformer.data.files import written_aside
@@ -155,6 +156,21 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
         )
 
 
+def new_model(recipe: Recipe, labels: LabelSet, vocab_size: int, device: str) -> nn.Module:
+    """The model that a run begins with: a function of the recipe's seed.
+
+    Raises:
+        UsageError: the design does not fit the vocabulary or the kind of labels.
+    """
+    if labels.multilabel and recipe.model.one_label_only:
+        raise UsageError(f"model.design = {recipe.model.design!r} answers with one label per text, not with several")
+    torch.manual_seed(recipe.training.seed)
+    try:
+        return build_model(recipe.model, vocab_size, len(labels.names)).to(device)
+    except ValueError as error:
+        raise UsageError(f"recipe: model: {error}") from error
+
+
 def _trainer(
     splits: Splits,
     labels: LabelSet,
@@ -165,13 +181,7 @@ def _trainer(
     observer: Observer,
 ) -> Trainer:
     """A new model and its encoded data, ready to train."""
-    if labels.multilabel and recipe.model.one_label_only:
-        raise UsageError(f"model.design = {recipe.model.design!r} answers with one label per text, not with several")
-    torch.manual_seed(recipe.training.seed)
-    try:
-        model = build_model(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
-    except ValueError as error:
-        raise UsageError(f"recipe: model: {error}") from error
+    model = new_model(recipe, labels, tokenizer.vocab_size, device)
     train, validation = splits.train, splits.validation
     train_labels = labels.encode(train)
     data = TrainingData(

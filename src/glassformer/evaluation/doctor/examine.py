@@ -17,19 +17,18 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.splits import Splits, make_splits
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import UsageError
 from glassformer.evaluation.doctor import rate_range, signals
 from glassformer.evaluation.doctor.bench import Bench
 from glassformer.evaluation.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures
 from glassformer.evaluation.doctor.judge import check_initial_loss, check_signals
 from glassformer.evaluation.doctor.overfit import check_overfitting
 from glassformer.evaluation.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
-from glassformer.models.build import build_model
 from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import TrainingData
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import new_model
 from glassformer.training.sources import Sources
 
 _MOST_ROWS = 30_000  # that are encoded
@@ -129,11 +128,7 @@ def _prepared(sources: Sources, recipe: Recipe, device: str, on_check: Heard) ->
     seed, limits = recipe.training.seed, list[str]()
     splits = make_splits(sources.train, recipe.validation, seed=seed, validation=sources.validation, test=sources.test)
     tokenizer = TextTokenizer.train(splits.train.frame["text"], recipe.tokenizer)
-    torch.manual_seed(seed)
-    try:
-        model = build_model(recipe.model, tokenizer.vocab_size, len(labels.names)).to(device)
-    except ValueError as error:
-        raise UsageError(f"recipe: model: {error}") from error
+    model = new_model(recipe, labels, tokenizer.vocab_size, device)
     encoded = labels.encode(splits.train)
     chosen = _some(splits.train.frame.height, _MOST_ROWS, seed)
     if len(chosen) < splits.train.frame.height:
