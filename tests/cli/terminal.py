@@ -2,12 +2,16 @@ import io
 import json
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from glassformer.cli.main import main
+import typer.main
+from typer.core import TyperGroup
+
+from glassformer.cli.main import app, main
 
 QUICK = ("--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5")
 
@@ -65,3 +69,14 @@ def failed(outcome: Outcome, *words: str, code: int = 1) -> None:
     assert "Traceback" not in outcome.err
     for word in words:
         assert word in outcome.err, f"{word!r} is not in {outcome.err!r}"
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command by name, `data get` and the like included."""
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    for name, command in root.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from ((f"{name} {below}", one) for below, one in command.commands.items())
+        else:
+            yield name, command

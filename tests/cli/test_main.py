@@ -2,30 +2,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
-from typer.core import TyperGroup
 
 from glassformer import __version__
-from glassformer.cli.main import app
 from tests.cli.conftest import Trained
-from tests.cli.terminal import glassformer
+from tests.cli.terminal import commands, glassformer
 
 PYTHON = (sys.executable, "-m", "glassformer")
-
-
-def commands() -> Iterator[tuple[str, Any]]:
-    root = typer.main.get_command(app)
-    assert isinstance(root, TyperGroup)
-    for name, command in root.commands.items():
-        if isinstance(command, TyperGroup):
-            yield from ((f"{name} {below}", one) for below, one in command.commands.items())
-        else:
-            yield name, command
 
 
 def test_every_command_is_there() -> None:

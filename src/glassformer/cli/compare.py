@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Multilabel, TextColumn
 from glassformer.cli.output import human_count, print_json, say
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ def compare(
     model_a: Annotated[Path, typer.Argument(help="A model folder.")],
     model_b: Annotated[Path, typer.Argument(help="Another, of the same labels.")],
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
-    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
-    multilabel: Annotated[str | None, typer.Option(help="Separator of several labels.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    multilabel: Multilabel = None,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    json: Json = False,
 ) -> None:
     """Compare two models: paired difference, McNemar's p, and the texts on which they part."""
     from glassformer.evaluation.compare import compare_models

@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.live import Live
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    Json,
+    LabelColumn,
+    Multilabel,
+    Preset,
+    RecipeName,
+    Settings,
+    TextColumn,
+)
 from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -29,18 +40,15 @@ def compare_designs(
     steps: Annotated[int | None, typer.Option(help="Steps per run (1000 where nothing is said).")] = None,
     seconds: Annotated[float | None, typer.Option(help="Seconds of training per run, instead of steps.")] = None,
     test: Annotated[str | None, typer.Option(help="Measure on this table, not on a fifth of the rows.")] = None,
-    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
-    multilabel: Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
-    preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
-    ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    multilabel: Multilabel = None,
+    recipe: RecipeName = None,
+    preset: Preset = None,
+    set_: Settings = None,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    json: Json = False,
 ) -> None:
     """Train every combination of some values with several seeds; say which differences are beyond noise."""
     from glassformer.evaluation.designs.compare import RUNS_FOLDER

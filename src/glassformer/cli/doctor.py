@@ -7,6 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    Json,
+    LabelColumn,
+    Multilabel,
+    Preset,
+    RecipeName,
+    Settings,
+    TextColumn,
+)
 from glassformer.cli.output import duration, human_count, say
 from glassformer.errors import UsageError
 
@@ -16,19 +27,16 @@ if TYPE_CHECKING:
 
 def doctor(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
-    recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
-    preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
-    ] = None,
-    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
-    multilabel: Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    recipe: RecipeName = None,
+    preset: Preset = None,
+    set_: Settings = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    multilabel: Multilabel = None,
+    data_dir: DataDir = None,
+    device: Device = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for report.html and findings.json.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Check data and model before a long run, in a minute or two, a few with long texts or a large model."""
     from glassformer.evaluation.doctor.examine import diagnose

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.options import DataDir, Device, Json, LabelColumn, TextColumn
 from glassformer.cli.output import command_line, human_count, print_table, say
 from glassformer.errors import UsageError
 
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
-    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
     multilabel: Annotated[str | None, typer.Option(help="Separator of several labels (else as in training).")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and metrics.json (else MODEL/evaluation).")
     ] = None,
     train: Annotated[str | None, typer.Option(help="The training table, if it has moved since.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    json: Json = False,
 ) -> None:
     """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
     from rich.console import Console

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.options import Device, Json, TextColumn
 from glassformer.cli.output import human_count, print_json, say
 from glassformer.cli.writers import check_out, lines_on_standard_output, table_in_file, table_on_standard_output
 from glassformer.errors import UsageError
@@ -34,10 +35,10 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="Where a file's answers go: .csv, .tsv or .jsonl, .gz allowed.")
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
+    text: TextColumn = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="Show only this many labels.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Answer texts with labels and probabilities."""
     if texts and file:

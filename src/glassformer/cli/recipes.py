@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from glassformer.cli.options import Json
 from glassformer.cli.output import print_json
 
 
 def recipes(
     name: Annotated[str | None, typer.Argument(help="Show this recipe whole.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """List the recipes, or show one."""
     from glassformer.errors import UsageError

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from glassformer.cli.live import Live
+from glassformer.cli.options import DataDir, Device, Json
 from glassformer.cli.output import command_line, duration, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ def reproduce(
     init: Annotated[
         str | None, typer.Option(help="Weights for vinh-transfer: hf:… or a model folder (see `train --init`).")
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    json: Json = False,
 ) -> None:
     """Run the published systems again: as reported, as printed, done right, and our default."""
     from glassformer.evaluation.reproduce.reproduce import RESULTS_FILE, TABLE_FILE, choose

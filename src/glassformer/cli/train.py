@@ -8,6 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    Json,
+    LabelColumn,
+    Multilabel,
+    Preset,
+    RecipeName,
+    Settings,
+    TextColumn,
+)
 from glassformer.cli.output import command_line, duration, human_count, print_json, say
 
 if TYPE_CHECKING:
@@ -20,9 +31,9 @@ _LABELS_SHOWN = 10
 def train(
     data: Annotated[str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or a known data set.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    text: Annotated[str | None, typer.Option(help="Column with the texts.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column with the labels.")] = None,
-    multilabel: Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")] = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    multilabel: Multilabel = None,
     test: Annotated[str | None, typer.Option(help="A table whose texts must not be trained on.")] = None,
     validation: Annotated[str | None, typer.Option(help="A table for early stopping, instead of a share.")] = None,
     group: Annotated[str | None, typer.Option(help="Column whose groups stay whole in validation.")] = None,
@@ -30,18 +41,15 @@ def train(
         str | None,
         typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint."),
     ] = None,
-    recipe: Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")] = None,
-    preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
-    ] = None,
+    recipe: RecipeName = None,
+    preset: Preset = None,
+    set_: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=…")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")] = None,
+    device: Device = "auto",
+    data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Train a classifier, from scratch or from given weights."""
     from glassformer.cli.live import LiveView

@@ -1,0 +1,21 @@
+"""Options that several commands take, each said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TextColumn = Annotated[str | None, typer.Option(help="Column with the texts.")]
+LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels.")]
+Multilabel = Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")]
+RecipeName = Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")]
+Preset = Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
