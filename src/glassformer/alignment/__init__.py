@@ -1,0 +1,1 @@
+"""From a language model to one that answers as people prefer: the functions that its training loops share."""

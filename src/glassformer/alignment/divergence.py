@@ -1,0 +1,140 @@
+"""How far a policy is from its reference, what that costs, and the policy that is best at that cost.
+
+Everything is KL(policy ‖ reference) = E_policy[log policy − log reference], in nats: the direction that samples of the
+policy can estimate. What is said of the expectation of an estimate holds for one place, the tokens before it given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from glassformer.alignment.logprobs import at_least_float32
+
+LARGEST_ERROR = 0.2  # Ziegler et al. 2019, §2.2
+
+
+def log_ratios(
+    logprobs: Float[Tensor, "batch seq"],
+    other_logprobs: Float[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch seq"],
+) -> Float[Tensor, "batch seq"]:
+    """logprobs − other_logprobs, 0 at masked places.
+
+    Masked here, before any exp or square: those pass NaN back even where the mean after them is masked (0 · NaN = NaN),
+    and this stops it.
+    """
+    return (logprobs - other_logprobs).where(loss_mask, 0)
+
+
+def kl_k1(
+    logprobs: Float[Tensor, "batch seq"],
+    reference_logprobs: Float[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch seq"],
+) -> Float[Tensor, "batch seq"]:
+    """k₁ = −log r per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
+
+    Unbiased, but negative for about half of the samples (Schulman 2020, "Approximating KL divergence"). Fit to be a
+    reward, not a loss: the expectation of its *gradient* is 0.
+    """
+    return log_ratios(logprobs, reference_logprobs, loss_mask)
+
+
+def kl_k2(
+    logprobs: Float[Tensor, "batch seq"],
+    reference_logprobs: Float[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch seq"],
+) -> Float[Tensor, "batch seq"]:
+    """k₂ = (log r)²/2 per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
+
+    Biased, little where the two are near, and never negative (Schulman 2020). The expectation of its gradient is the
+    gradient of KL(policy ‖ reference).
+    """
+    return log_ratios(logprobs, reference_logprobs, loss_mask).square() / 2
+
+
+def kl_k3(
+    logprobs: Float[Tensor, "batch seq"],
+    reference_logprobs: Float[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch seq"],
+) -> Float[Tensor, "batch seq"]:
+    """k₃ = (r − 1) − log r per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
+
+    Unbiased where the policy gives every token a chance that the reference does, never negative, and of lower variance
+    than k₁ where the two are near (Schulman 2020; the KL term of GRPO, Shao et al. 2024, eq. 4). As a loss, the
+    expectation of its gradient is the gradient of KL(reference ‖ policy), the other direction.
+    """
+    log_r = log_ratios(reference_logprobs, logprobs, loss_mask)
+    return log_r.expm1() - log_r  # expm1 keeps the digits of r − 1 where the two are near
+
+
+def kl_of_logprobs(
+    logprobs: Float[Tensor, "*places outcomes"], reference_logprobs: Float[Tensor, "*places outcomes"]
+) -> Float[Tensor, "*places"]:
+    """Σ p (log p − log q) over the last axis; an outcome of p = 0 contributes 0, also where q = 0, and no gradient.
+
+    Infinite where the policy can do what the reference cannot.
+    """
+    probs = logprobs.exp()
+    impossible = probs == 0
+    ratios = logprobs.masked_fill(impossible, 0) - reference_logprobs.masked_fill(impossible, 0)
+    return (probs * ratios).sum(-1)
+
+
+def categorical_kl(
+    policy_logits: Float[Tensor, "*places vocab_size"], reference_logits: Float[Tensor, "*places vocab_size"]
+) -> Float[Tensor, "*places"]:
+    """KL(policy ‖ reference) at each place, exactly, by a sum over the vocabulary; at least in float32.
+
+    Select places that count before the call (`logits[loss_mask]`): it is shorter than masking afterwards, and nothing
+    leaks.
+    """
+    return kl_of_logprobs(
+        at_least_float32(policy_logits).log_softmax(-1), at_least_float32(reference_logits).log_softmax(-1)
+    )
+
+
+@dataclass(kw_only=True)
+class AdaptiveBeta:
+    """The price of a nat of KL, raised while the policy is farther than the target and lowered while it is nearer.
+
+    β ← β · (1 + clip(kl/target − 1, ±0.2) · n_samples/horizon). Ziegler et al. 2019, §2.2, whose K_β is
+    n_samples/horizon here, so that it matters little how samples are split into updates.
+    """
+
+    beta: float
+    """Now in force, in units of reward per nat."""
+    target_kl: float
+    """Above 0, in nats; of a token or of a completion, as `kl` in `update` is."""
+    horizon: int
+    """Samples after which β can be a fifth larger or smaller; well above the `n_samples` of an update."""
+
+    def update(self, kl: float, n_samples: int) -> None:
+        """Take note of the mean `kl` of `n_samples` completions. A kl that is not a number makes β so too."""
+        error = min(max(kl / self.target_kl - 1, -LARGEST_ERROR), LARGEST_ERROR)
+        self.beta *= 1 + error * n_samples / self.horizon
+
+
+def optimal_policy(
+    reference_logprobs: Float[Tensor, " outcomes"], rewards: Float[Tensor, " outcomes"], beta: float
+) -> Float[Tensor, " outcomes"]:
+    """Log-probabilities of the policy that maximises `objective`: π* ∝ reference · exp(reward/β).
+
+    Rafailov et al. 2023, eq. 4. β is above 0. What the reference never does, it never does either.
+    """
+    return (reference_logprobs + rewards / beta).log_softmax(-1)
+
+
+def objective(
+    policy_logprobs: Float[Tensor, " outcomes"],
+    reference_logprobs: Float[Tensor, " outcomes"],
+    rewards: Float[Tensor, " outcomes"],
+    beta: float,
+) -> Float[Tensor, ""]:
+    """E_policy[reward] − β·KL(policy ‖ reference), exactly, over all outcomes (Rafailov et al. 2023, eq. 3).
+
+    Its maximum, at `optimal_policy`, is β · log E_reference[exp(reward/β)].
+    """
+    return (policy_logprobs.exp() * rewards).sum() - beta * kl_of_logprobs(policy_logprobs, reference_logprobs)

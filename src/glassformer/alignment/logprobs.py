@@ -1,0 +1,62 @@
+"""Log-probabilities of tokens, their sums and means, and the entropy of a policy.
+
+In this room `loss_mask` is (batch, seq), boolean and **True where a place counts**: tokens of the completion, neither
+prompt nor padding. What stands at a masked place, be it infinite or not a number, reaches no result and no gradient.
+Every batch holds at least one place that counts, and so does every row where a mean is taken per row: the mean of
+nothing is not a number.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+def at_least_float32(values: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+    """Half precision has two to three digits: too few for a sum over a vocabulary. float64 stays as it is."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
+def token_logprobs(
+    logits: Float[Tensor, "*places vocab_size"], token_ids: Int[Tensor, "*places"]
+) -> Float[Tensor, "*places"]:
+    """log softmax(logits)_token at each place, in nats, at least in float32.
+
+    `logits[:, t]` predict `token_ids[:, t]`: the caller has shifted one of them, as a causal model's output at t
+    predicts the token at t + 1. Being logit − logsumexp, it keeps no second tensor of the size of the logits for the
+    backward pass, but for a copy of those in half precision.
+
+    There is no mask here. Where logits may not be numbers at places that do not count, select first
+    (`logits[loss_mask]`): a gradient of 0 times NaN is NaN. A banned token (logit −∞) beside possible ones does no
+    harm.
+    """
+    logits = at_least_float32(logits)
+    return logits.gather(-1, token_ids[..., None]).squeeze(-1) - logits.logsumexp(-1)
+
+
+def sequence_logprobs(
+    logprobs: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]
+) -> Float[Tensor, " batch"]:
+    """The log-probability of each completion given its prompt: the sum over its places, in nats; 0 if it has none."""
+    return logprobs.where(loss_mask, 0).sum(dim=1)
+
+
+def mean_over_tokens(values: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:
+    """The mean over all places of the batch that count: a long completion weighs more than a short one."""
+    return values.where(loss_mask, 0).sum() / loss_mask.sum()
+
+
+def mean_over_sequences(values: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:
+    """The mean over completions of the mean over the places of each: every completion weighs the same."""
+    return (values.where(loss_mask, 0).sum(dim=1) / loss_mask.sum(dim=1)).mean()
+
+
+def entropy(logits: Float[Tensor, "batch seq vocab_size"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:
+    """−Σ p log p over the vocabulary, in nats, exactly: the mean over all places of the batch that count.
+
+    A banned token (logit −∞) contributes 0, the limit of p log p, and gets a gradient of 0.
+    """
+    logprobs = at_least_float32(logits[loss_mask]).log_softmax(-1)  # (places, vocab_size)
+    probs = logprobs.exp()
+    return -(probs * logprobs.masked_fill(probs == 0, 0)).sum(-1).mean()
