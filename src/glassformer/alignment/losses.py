@@ -1,0 +1,100 @@
+"""What training minimises: the losses of next tokens, of preferences, of a policy and of its value function.
+
+`loss_mask` is True where a place counts, as in `logprobs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from glassformer.alignment.divergence import log_ratios
+from glassformer.alignment.logprobs import mean_over_tokens, token_logprobs
+
+Mean = Callable[[Float[Tensor, "batch seq"], Bool[Tensor, "batch seq"]], Float[Tensor, ""]]
+"""`mean_over_tokens` or `mean_over_sequences`."""
+
+
+def next_token_loss(
+    logits: Float[Tensor, "batch seq vocab_size"],
+    targets: Int[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch seq"],
+) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
+    """Cross entropy in nats, summed over the places that count, and their number.
+
+    Sum and number, as micro-batches hold different numbers of tokens: add both up, divide once. `logits[:, t]` predict
+    `targets[:, t]`; a target at a masked place may be any number. In fine-tuning the prompt is masked.
+    """
+    return -token_logprobs(logits[loss_mask], targets[loss_mask]).sum(), loss_mask.sum()
+
+
+def bradley_terry_loss(
+    chosen_rewards: Float[Tensor, " pairs"], rejected_rewards: Float[Tensor, " pairs"]
+) -> Float[Tensor, " pairs"]:
+    """−log σ(chosen − rejected) of each pair, in nats: how little the rewards expect what people chose.
+
+    Bradley & Terry 1952; Stiennon et al. 2020, eq. 1; Ouyang et al. 2022, eq. 1. Only differences count, so that
+    rewards of different prompts share no zero.
+    """
+    return -F.logsigmoid(chosen_rewards - rejected_rewards)
+
+
+def preference_accuracy(
+    chosen_rewards: Float[Tensor, " pairs"], rejected_rewards: Float[Tensor, " pairs"]
+) -> Float[Tensor, ""]:
+    """Share of pairs whose chosen side has the higher reward; a tie counts half, as it is a guess."""
+    return ((chosen_rewards - rejected_rewards).sign() / 2 + 0.5).mean()
+
+
+def preference_margin(
+    chosen_rewards: Float[Tensor, " pairs"], rejected_rewards: Float[Tensor, " pairs"]
+) -> Float[Tensor, ""]:
+    """The mean of chosen − rejected over pairs."""
+    return (chosen_rewards - rejected_rewards).mean()
+
+
+def clipped_policy_loss(
+    logprobs: Float[Tensor, "batch seq"],
+    old_logprobs: Float[Tensor, "batch seq"],
+    advantages: Float[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch seq"],
+    clip: float,
+    mean: Mean = mean_over_tokens,
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """−min(ρ·A, clip(ρ, 1 ± clip)·A) with ρ = policy/old policy per token (Schulman et al. 2017, eq. 7).
+
+    Args:
+        logprobs: of the policy that learns.
+        old_logprobs: of the policy that drew the tokens; a constant, as `advantages` are.
+        clip: ε, above 0.
+        mean: over all tokens of the batch, or per completion first, as GRPO has it (Shao et al. 2024, eq. 3).
+
+    Returns:
+        The loss, and the share of tokens, over the batch, whose clipped term is the smaller: they give no gradient.
+    """
+    ratios = log_ratios(logprobs, old_logprobs, loss_mask).exp()
+    free = ratios * advantages
+    clipped = ratios.clamp(1 - clip, 1 + clip) * advantages
+    share = mean_over_tokens((clipped < free).to(free.dtype), loss_mask)
+    return -mean(torch.minimum(free, clipped), loss_mask), share
+
+
+def clipped_value_loss(
+    values: Float[Tensor, "batch seq"],
+    old_values: Float[Tensor, "batch seq"],
+    returns: Float[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch seq"],
+    clip: float,
+) -> Float[Tensor, ""]:
+    """½ max((V − R)², (clip(V, V_old ± clip) − R)²), the mean over all places of the batch that count.
+
+    Not in the PPO paper but in its authors' code (Engstrom et al. 2020): a value gains nothing by moving farther than
+    `clip` in one round. `old_values`, which the advantages were computed with, and `returns` are constants.
+    """
+    values, old_values, returns = (x.where(loss_mask, 0) for x in (values, old_values, returns))
+    clipped = values.clamp(old_values - clip, old_values + clip)
+    return mean_over_tokens(torch.maximum((values - returns).square(), (clipped - returns).square()) / 2, loss_mask)

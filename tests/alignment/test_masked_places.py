@@ -1,0 +1,84 @@
+"""What stands at a masked place, be it infinite or not a number, reaches no result and no gradient."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from glassformer.alignment import advantages, divergence, logprobs, losses
+
+VOCAB_SIZE = 5
+Function = Callable[..., Tensor | tuple[Tensor, ...]]
+
+
+def policy_loss(mean: losses.Mean) -> Function:
+    return partial(losses.clipped_policy_loss, clip=0.2, mean=mean)
+
+
+# Each takes tensors of (batch, seq), then the mask, and gives one tensor or several.
+OF_PLACES: dict[str, tuple[int, Function]] = {
+    "sequence_logprobs": (1, logprobs.sequence_logprobs),
+    "mean_over_tokens": (1, logprobs.mean_over_tokens),
+    "mean_over_sequences": (1, logprobs.mean_over_sequences),
+    "kl_k1": (2, divergence.kl_k1),
+    "kl_k2": (2, divergence.kl_k2),
+    "kl_k3": (2, divergence.kl_k3),
+    "clipped_policy_loss": (3, policy_loss(logprobs.mean_over_tokens)),
+    "clipped_policy_loss per sequence": (3, policy_loss(logprobs.mean_over_sequences)),
+    "clipped_value_loss": (3, partial(losses.clipped_value_loss, clip=0.2)),
+    "per_token_rewards": (2, lambda x, y, mask: advantages.per_token_rewards(torch.ones(len(x)), x, y, mask, 0.1)),
+    "generalised_advantages": (2, partial(advantages.generalised_advantages, gamma=0.9, lam=0.8)),
+    "whiten": (1, advantages.whiten),
+}
+# These take logits (batch, seq, vocab_size) and the mask.
+OF_LOGITS: dict[str, tuple[int, Function]] = {
+    "entropy": (1, logprobs.entropy),
+    "next_token_loss": (1, lambda x, mask: losses.next_token_loss(x, torch.ones(mask.shape).long(), mask)),
+    "categorical_kl": (2, lambda x, y, mask: divergence.categorical_kl(x[mask], y[mask])),
+    "token_logprobs": (1, lambda x, mask: logprobs.token_logprobs(x[mask], torch.ones(mask.shape).long()[mask])),
+}
+CONSTANTS = ("per_token_rewards", "generalised_advantages", "whiten")
+
+junk = st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 0.0])
+masks = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), min_size=1, max_size=3)
+
+
+def results(function: Function, inputs: list[Tensor], mask: Tensor) -> tuple[Tensor, ...]:
+    found = function(*inputs, mask)
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("name", [*OF_PLACES, *OF_LOGITS])
+@given(spans=masks, extra=st.integers(0, 2), junk=junk)
+def test_masked_places_reach_no_result_and_no_gradient(
+    name: str, spans: list[tuple[int, int]], extra: int, junk: float
+) -> None:
+    count, function = (OF_PLACES | OF_LOGITS)[name]
+    seq = max(prompt + length for prompt, length in spans) + extra
+    mask = torch.tensor([[prompt <= t < prompt + length for t in range(seq)] for prompt, length in spans])
+    shape = (*mask.shape, VOCAB_SIZE) if name in OF_LOGITS else tuple(mask.shape)
+    kept = mask.reshape(*mask.shape, *(1 for _ in shape[2:]))
+    clean = [torch.randn(shape, requires_grad=True) for _ in range(count)]
+    soiled = [x.detach().where(kept, junk).requires_grad_() for x in clean]
+
+    expected, found = results(function, clean, mask), results(function, soiled, mask)
+
+    for one, other in zip(expected, found, strict=True):
+        assert one.tolist() == other.tolist()
+    if name not in CONSTANTS:
+        wanted = torch.autograd.grad(expected[0].sum(), clean)
+        got = torch.autograd.grad(found[0].sum(), soiled)
+        for one, other in zip(wanted, got, strict=True):
+            assert one.tolist() == other.tolist()
+            assert not other.masked_select(~kept).any()
+
+
+def test_targets_at_masked_places_may_be_any_number() -> None:
+    logits, mask = torch.randn(2, 3, VOCAB_SIZE), torch.tensor([[False, True, True], [False, True, False]])
+    targets = torch.tensor([[-100, 0, 4], [VOCAB_SIZE, 2, -1]])
+    loss, _ = losses.next_token_loss(logits, targets, mask)
+    torch.testing.assert_close(loss, losses.next_token_loss(logits, targets.where(mask, 3), mask)[0])
