@@ -10,7 +10,10 @@ from tests.cli.terminal import commands
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
-ROOMS = ("errors", "layers", "models", "data", "prediction", "training", "evaluation", "text_classifier", "cli")
+ROOMS = (
+    "errors", "layers", "models", "data", "prediction", "training", "evaluation", "words", "alignment",
+    "text_classifier", "cli",
+)  # fmt: skip
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 BUILTINS_THAT_RUN_TEXT = {"eval", "exec", "compile", "__import__"}
 MODULES_THAT_RUN_FILES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}

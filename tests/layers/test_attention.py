@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from glassformer.layers.attention import Kernel, MultiHeadAttention, fused_attention, plain_attention
 from glassformer.layers.masks import CausalPattern, FullPattern
-from glassformer.layers.positions import Rotary
+from glassformer.layers.positions import NoPositions, Rotary
 from tests.support import double_precision, randomise, right_padded
 
 D_MODEL, N_HEADS = 12, 2
@@ -110,4 +110,4 @@ def test_dropout_acts_in_training_alone(kernel: Kernel) -> None:
 
 def test_width_that_does_not_split_into_heads_is_refused() -> None:
     with pytest.raises(ValueError, match="d_model=10, n_heads=4"):
-        MultiHeadAttention(10, 4, pattern=FullPattern(), rotation=nn.Identity())
+        MultiHeadAttention(10, 4, pattern=FullPattern(), rotation=NoPositions())

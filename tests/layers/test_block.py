@@ -1,18 +1,18 @@
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.block import Block
 from glassformer.layers.feedforward import FeedForward
 from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import LayerNorm, NoNorm, RMSNorm
+from glassformer.layers.positions import NoPositions
 from tests.support import randomise, right_padded
 
 
 def block(dropout: float) -> Block:
     parts = Block(
-        attention=MultiHeadAttention(6, 2, pattern=FullPattern(), rotation=nn.Identity()),
+        attention=MultiHeadAttention(6, 2, pattern=FullPattern(), rotation=NoPositions()),
         feed_forward=FeedForward(6, 5, F.relu),
         attention_pre_norm=RMSNorm(6),
         attention_post_norm=LayerNorm(6),

@@ -18,7 +18,7 @@ from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.norms import BatchNorm, plain_layer_norm
 from glassformer.layers.pooling import MeanPooling
-from glassformer.layers.positions import Rotary, inverse_frequencies, sinusoidal_table
+from glassformer.layers.positions import NoPositions, Rotary, inverse_frequencies, sinusoidal_table
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import ModelConfig
 from tests.support import double_precision, randomise, right_padded
@@ -176,7 +176,7 @@ class TestAttentionExamples:
     @pytest.fixture
     def layer(self) -> MultiHeadAttention:
         """The slides multiply by W from the right, torch's linear layers by its transpose."""
-        layer = MultiHeadAttention(3, 1, pattern=FullPattern(), rotation=nn.Identity()).double()
+        layer = MultiHeadAttention(3, 1, pattern=FullPattern(), rotation=NoPositions()).double()
         stacked = torch.cat([torch.tensor(matrix, dtype=torch.float64).T for matrix in (self.WQ, self.WK, self.WV)])
         layer.in_projection.load_state_dict({"weight": stacked})
         layer.out_projection.load_state_dict({"weight": torch.tensor(self.WO, dtype=torch.float64).T})
@@ -242,7 +242,7 @@ def test_deep_learning_heads_one_by_one_and_in_one_product() -> None:
     """The notes build one module per head and join the results; outputs before t do not depend on tokens from t on."""
     n_heads, head_dim = 3, 4
     layer = randomise(
-        MultiHeadAttention(12, n_heads, pattern=CausalPattern(), rotation=nn.Identity(), kernel=fused_attention)
+        MultiHeadAttention(12, n_heads, pattern=CausalPattern(), rotation=NoPositions(), kernel=fused_attention)
     )
     hidden, mask = torch.randn(2, 5, 12), right_padded([5, 5])
     query_weight, key_weight, value_weight = layer.in_projection.weight.view(3, n_heads, head_dim, 12)

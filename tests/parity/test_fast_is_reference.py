@@ -10,7 +10,7 @@ from glassformer.layers.block import Block
 from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
 from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, RMSNorm, plain_layer_norm, plain_rms_norm
-from glassformer.layers.positions import Rotary
+from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import ModelConfig
 from tests.support import gradients, randomise, right_padded
@@ -36,7 +36,7 @@ def assert_same_with_gradients(fast: Tensor, plain: Tensor, inputs: list[Tensor]
 @modes
 @pytest.mark.parametrize("lengths", [[7, 7, 7], [7, 4, 1]], ids=["all tokens", "padded"])
 @pytest.mark.parametrize("pattern", [FullPattern(), CausalPattern(), LocalPattern(2)], ids=["full", "causal", "local"])
-@pytest.mark.parametrize("rotation", [nn.Identity(), Rotary(9, 6)], ids=["straight", "rotated"])
+@pytest.mark.parametrize("rotation", [NoPositions(), Rotary(9, 6)], ids=["straight", "rotated"])
 def test_fused_attention(
     dtype: torch.dtype, training: bool, lengths: list[int], pattern: nn.Module, rotation: nn.Module
 ) -> None:

@@ -11,6 +11,7 @@ from glassformer.layers.embeddings import TokenEmbedding
 from glassformer.layers.feedforward import FeedForward
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
+from glassformer.layers.positions import NoPositions
 from tests.support import gradients, randomise, right_padded
 
 BATCH, SEQ, D_MODEL, N_HEADS, D_FF = 3, 5, 12, 4, 7
@@ -51,7 +52,7 @@ def assert_same_with_gradients(
 
 
 def copy_attention(theirs: nn.MultiheadAttention, pattern: nn.Module, kernel: Kernel) -> MultiHeadAttention:
-    ours = MultiHeadAttention(D_MODEL, N_HEADS, pattern=pattern, rotation=nn.Identity(), bias=True, kernel=kernel)
+    ours = MultiHeadAttention(D_MODEL, N_HEADS, pattern=pattern, rotation=NoPositions(), bias=True, kernel=kernel)
     ours.double()
     ours.in_projection.load_state_dict({"weight": theirs.in_proj_weight, "bias": theirs.in_proj_bias})
     ours.out_projection.load_state_dict(theirs.out_proj.state_dict())

@@ -13,8 +13,9 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import ModelConfig
+from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.config import TrainingConfig
-from glassformer.training.loop import StepReport, Trainer, TrainingData
+from glassformer.training.loop import StepReport, Trainer
 from glassformer.training.recipe import Recipe
 from tests.support import randomise
 
@@ -102,9 +103,8 @@ def trainer(
     classifier = Classifier(model, VOCAB_SIZE, N_CLASSES)
     return Trainer(
         randomise(classifier, std=0.2) if randomised else classifier,
-        data or toy_data(),
+        Classification(data or toy_data(), training, max_seq_len=model.max_seq_len),
         training,
-        max_seq_len=model.max_seq_len,
         checkpoint=checkpoint,
         observer=observer,
     )

@@ -14,8 +14,9 @@ from torch import Tensor
 from glassformer.data.batches import assemble, random_windows
 from glassformer.errors import GlassformerError
 from glassformer.prediction.scoring import score
+from glassformer.training.classification import Classification
 from glassformer.training.config import TrainingConfig
-from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
+from glassformer.training.loop import Examples, InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.schedules import learning_rate
 from tests.training.samples import N_CLASSES, SMALL, STILL, Memory, config, toy_data, trainer
 
@@ -62,7 +63,7 @@ def test_learns_and_reports(multilabel: bool) -> None:
     assert [report.step_of_epoch for report in memory.steps if report.epoch == 2] == list(
         range(1, memory.steps[0].steps_per_epoch + 1)
     )
-    assert all(0 <= report.padding < 1 and report.texts_per_second > 0 for report in memory.steps)
+    assert all(0 <= report.padding < 1 and report.speed > 0 and report.unit == "texts" for report in memory.steps)
     assert memory.steps[-1].seconds_left == pytest.approx(0)
     assert memory.steps[0].seconds_left > 0
 
@@ -114,9 +115,8 @@ def test_accumulated_batches_are_one_large_batch(optimizer: str) -> None:
 def test_parts_of_a_batch_give_its_gradient(parts: int) -> None:
     data = replace(toy_data(11), class_weights=torch.tensor([0.5, 1.0, 3.0]))
     run = trainer(whole_batch(), data=data, model=STILL, randomised=True)
-    windows = random_windows(data.train.lengths, 24, seed=0, epoch=0)
-    whole = [assemble(data.train, windows, np.arange(11))]
-    halves = [assemble(data.train, windows, np.arange(11)[half]) for half in (slice(0, 4), slice(4, 11))]
+    (whole,) = (step() for step in run.task.steps(0))
+    halves = [Examples(*(tensor[half] for tensor in whole[0])) for half in (slice(0, 4), slice(4, 11))]
     found = []
     for run.state.micro_batches, batches in ((1, whole), (parts, whole), (parts, halves)):
         totals = run._gradients(batches)
@@ -230,7 +230,7 @@ def test_stops_when_validation_gets_worse_and_keeps_the_best_weights() -> None:
 
 def test_patience_is_with_the_loss_and_starts_anew_when_it_falls(monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter([1.0, 1.1, 0.9, 0.95, 0.92, 0.5])
-    monkeypatch.setattr(Trainer, "_validate", lambda *_: (next(losses), 0.5))
+    monkeypatch.setattr(Classification, "validate", lambda *_: {"validation_loss": next(losses)})
     run = trainer(config(epochs=6, patience=2))
     assert len(run.run()) == 5
     assert run.state.best_epoch == 3

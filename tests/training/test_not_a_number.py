@@ -2,7 +2,6 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import ModelConfig
@@ -12,11 +11,12 @@ from tests.support import randomise, right_padded
 SMALL = ModelConfig(d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24)
 
 
-def inputs() -> list[tuple[Tensor, Tensor]]:
-    return [
-        (torch.randint(3, 29, (2, 7)), right_padded([7, 4])),
-        (torch.randint(3, 29, (3, 5)), right_padded([5, 5, 1])),
-    ]
+def explain(model: Classifier) -> str:
+    def run() -> None:
+        model(torch.randint(3, 29, (2, 7)), right_padded([7, 4]))
+        model(torch.randint(3, 29, (3, 5)), right_padded([5, 5, 1]))
+
+    return explain_not_a_number(model, run)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -25,7 +25,7 @@ def test_a_weight_that_is_not_finite_is_named(value: float) -> None:
     name, parameter = list(model.named_parameters())[4]
     with torch.no_grad():
         parameter.view(-1)[1] = value
-    assert explain_not_a_number(model, inputs()).startswith(f"The weights {name} already hold")
+    assert explain(model).startswith(f"The weights {name} already hold")
 
 
 def test_the_first_layer_that_overflows_is_named() -> None:
@@ -34,9 +34,9 @@ def test_the_first_layer_that_overflows_is_named() -> None:
     name, layer = next((name, module) for name, module in leaves if isinstance(module, torch.nn.Linear))
     with torch.no_grad():
         layer.weight.fill_(3e38)
-    assert f"The first layer whose output was not finite is blocks.1.{name}." == explain_not_a_number(model, inputs())
+    assert f"The first layer whose output was not finite is blocks.1.{name}." == explain(model)
     assert not any(module._forward_hooks for module in model.modules())
 
 
 def test_a_healthy_model_leaves_the_loss_to_blame() -> None:
-    assert "the loss or a gradient" in explain_not_a_number(randomise(Classifier(SMALL, 29, 3)), inputs())
+    assert "the loss or a gradient" in explain(randomise(Classifier(SMALL, 29, 3)))

@@ -64,14 +64,15 @@ class LiveView(Live):
             expand=True,
         )
         self._task: TaskID | None = None
-        self._texts_per_second = 0.0
+        self._speed = ""
 
     def on_step(self, report: StepReport) -> None:
         """Move the bar."""
-        self._texts_per_second = report.texts_per_second
+        self._speed = f"{report.speed:,.0f} {report.unit}/s"
+        accuracy = "" if report.accuracy is None else f"  accuracy {report.accuracy:.0%}"
         figures = (
-            f"loss {report.loss:.3f}  accuracy {report.accuracy:.0%}  {duration(report.seconds_left)} left  "
-            f"{report.texts_per_second:,.0f} texts/s  padding {report.padding:.0%}"
+            f"loss {report.loss:.3f}{accuracy}  {duration(report.seconds_left)} left  "
+            f"{self._speed}  padding {report.padding:.0%}"
         )
         epoch = f"{report.epoch}/{report.epochs}"
         if self._task is None:
@@ -86,15 +87,12 @@ class LiveView(Live):
 
     def on_epoch(self, row: dict[str, float]) -> None:
         """Leave the epoch's figures as a line."""
-        validation = (
-            f"  validation loss {row['validation_loss']:.4f} accuracy {row['validation_accuracy']:.4f}"
-            if "validation_loss" in row
-            else ""
-        )
-        self._console.print(
-            f"epoch {row['epoch']:.0f}: loss {row['train_loss']:.4f} accuracy {row['train_accuracy']:.4f}{validation}"
-            f"  {self._texts_per_second:,.0f} texts/s  {duration(row['seconds'])}"
-        )
+        parts = []
+        for which, said in (("train", ""), ("validation", "validation ")):
+            figures = {name.removeprefix(f"{which}_"): row[name] for name in row if name.startswith(f"{which}_")}
+            shown = " ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in figures.items())
+            parts += [said + shown] if shown else []
+        self._console.print(f"epoch {row['epoch']:.0f}: {'  '.join(parts)}  {self._speed}  {duration(row['seconds'])}")
 
 
 def _console() -> Console:

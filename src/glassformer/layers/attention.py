@@ -13,6 +13,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from glassformer.layers.cache import KeyValueCache
+from glassformer.layers.masks import AttentionMask
+from glassformer.layers.positions import Positions
+
 Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
 
 
@@ -55,7 +59,7 @@ class MultiHeadAttention(nn.Module):
         d_model: width in and out.
         n_heads: heads, each `d_model / n_heads` wide.
         pattern: who may look at whom, `FullPattern()` or `CausalPattern()`.
-        rotation: applied to queries and keys, `Rotary(...)` or `nn.Identity()`.
+        rotation: applied to queries and keys, `Rotary(...)` or `NoPositions()`.
         dropout: share of attention weights dropped in training.
         bias: whether the projections add one.
         kernel: `fused_attention` or `plain_attention`.
@@ -85,7 +89,7 @@ class MultiHeadAttention(nn.Module):
         self.out_projection = nn.Linear(d_model, d_model, bias=bias)
 
     def query_key_value(
-        self, hidden: Float[Tensor, "batch seq d_model"]
+        self, hidden: Float[Tensor, "batch seq d_model"], positions: Positions = None
     ) -> tuple[
         Float[Tensor, "batch heads seq dim"], Float[Tensor, "batch heads seq dim"], Float[Tensor, "batch heads seq dim"]
     ]:
@@ -93,18 +97,27 @@ class MultiHeadAttention(nn.Module):
         batch, seq, _ = hidden.shape
         projected = self.in_projection(hidden).view(batch, seq, 3, self.n_heads, -1)
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # 3 × (batch, heads, seq, head_dim)
-        return self.rotation(query), self.rotation(key), value
+        return self.rotation(query, positions), self.rotation(key, positions), value
 
     def forward(
-        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+        self,
+        hidden: Float[Tensor, "batch seq d_model"],
+        attention_mask: AttentionMask,
+        cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        query, key, value = self.query_key_value(hidden)
+        """With a cache, `hidden` is of the next tokens alone, which look at those before them without the pattern."""
+        if cache is None:
+            query, key, value = self.query_key_value(hidden)
+            mask = self.pattern(attention_mask)
+        else:
+            query, key, value = self.query_key_value(hidden, cache.positions(hidden.shape[1]))
+            key, value, mask = cache.extend(key, value, attention_mask)
         dropout = self.dropout if self.training else 0.0
-        mixed = self.kernel(query, key, value, self.pattern(attention_mask), dropout)
+        mixed = self.kernel(query, key, value, mask, dropout)
         return self.out_projection(mixed.transpose(1, 2).flatten(2))  # (batch, seq, heads·head_dim)
 
     def weights(
-        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: AttentionMask
     ) -> Float[Tensor, "batch heads seq seq"]:
         """The attention weights of every head, by the plain path."""
         query, key, _ = self.query_key_value(hidden)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
+from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
+from glassformer.layers.masks import AttentionMask
 
 
 class Block(nn.Module):
@@ -39,9 +41,12 @@ class Block(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+        self,
+        hidden: Float[Tensor, "batch seq d_model"],
+        attention_mask: AttentionMask,
+        cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        mixed = self.attention(self.attention_pre_norm(hidden, attention_mask), attention_mask)
+        mixed = self.attention(self.attention_pre_norm(hidden, attention_mask), attention_mask, cache)
         hidden = self.attention_post_norm(hidden + self.dropout(mixed), attention_mask)
         moved = self.feed_forward(self.feed_forward_pre_norm(hidden, attention_mask))
         return self.feed_forward_post_norm(hidden + self.dropout(moved), attention_mask)

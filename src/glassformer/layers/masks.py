@@ -1,8 +1,9 @@
 """Which positions may look at which.
 
-A mask is boolean and **True means attend**. `attention_mask` has shape (batch, seq) and is False on padding; a
-*pattern* turns it into the mask over scores, broadcastable to (batch, heads, query, key). Every row
-holds at least one token: attention over nothing and the average of nothing are undefined.
+A mask is boolean and **True means attend**. `attention_mask` has shape (batch, seq) and is False on padding; or, where
+a row holds several documents, (batch, query, key) and is False between documents. A *pattern* turns it into the mask
+over scores, broadcastable to (batch, heads, query, key). Every row holds at least one token: attention over nothing and
+the average of nothing are undefined.
 """
 
 from __future__ import annotations
@@ -11,17 +12,24 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
+AttentionMask = Bool[Tensor, "batch seq"] | Bool[Tensor, "batch seq seq"]
+
 
 def lengths_to_mask(lengths: Int[Tensor, " batch"], seq: int) -> Bool[Tensor, "batch seq"]:
     """True on the first `lengths[i]` positions of row i."""
     return torch.arange(seq, device=lengths.device) < lengths[:, None]
 
 
+def documents_to_mask(documents: Int[Tensor, "batch seq"]) -> Bool[Tensor, "batch seq seq"]:
+    """True between places of the same document, of which each place says its number."""
+    return documents[:, :, None] == documents[:, None, :]
+
+
 class FullPattern(nn.Module):
     """Every position looks at every token that is not padding."""
 
-    def forward(self, attention_mask: Bool[Tensor, "batch seq"]) -> Bool[Tensor, "batch 1 1 seq"]:
-        return attention_mask[:, None, None, :]
+    def forward(self, attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 #seq seq"]:
+        return _by_query(attention_mask)
 
 
 class CausalPattern(nn.Module):
@@ -31,10 +39,10 @@ class CausalPattern(nn.Module):
     would be 0/0).
     """
 
-    def forward(self, attention_mask: Bool[Tensor, "batch seq"]) -> Bool[Tensor, "batch 1 seq seq"]:
+    def forward(self, attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 seq seq"]:
         seq = attention_mask.shape[1]
         ones = torch.ones(seq, seq, dtype=torch.bool, device=attention_mask.device)
-        return (ones.tril() & attention_mask[:, None, None, :]) | torch.eye(seq, dtype=torch.bool, device=ones.device)
+        return (ones.tril() & _by_query(attention_mask)) | torch.eye(seq, dtype=torch.bool, device=ones.device)
 
 
 class LocalPattern(nn.Module):
@@ -47,7 +55,11 @@ class LocalPattern(nn.Module):
         super().__init__()
         self.reach = reach
 
-    def forward(self, attention_mask: Bool[Tensor, "batch seq"]) -> Bool[Tensor, "batch 1 seq seq"]:
+    def forward(self, attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 seq seq"]:
         places = torch.arange(attention_mask.shape[1], device=attention_mask.device)
         distance = (places[:, None] - places).abs()
-        return ((distance <= self.reach) & attention_mask[:, None, None, :]) | (distance == 0)
+        return ((distance <= self.reach) & _by_query(attention_mask)) | (distance == 0)
+
+
+def _by_query(attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 #seq seq"]:
+    return attention_mask[:, None, None, :] if attention_mask.ndim == 2 else attention_mask[:, None]

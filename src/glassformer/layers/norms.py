@@ -7,12 +7,14 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from glassformer.layers.masks import AttentionMask
+
 
 class NoNorm(nn.Module):
     """An empty norm slot: what a pre-norm block has after its residual sum, and a post-norm block before its layers."""
 
     def forward(
-        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
+        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: AttentionMask
     ) -> Float[Tensor, "batch seq d_model"]:
         return hidden
 
@@ -31,7 +33,7 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
 
     def forward(
-        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
+        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: AttentionMask
     ) -> Float[Tensor, "batch seq d_model"]:
         return F.layer_norm(hidden, self.weight.shape, self.weight, self.bias, self.eps)
 
@@ -45,7 +47,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(d_model))
 
     def forward(
-        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: Bool[Tensor, "batch seq"]
+        self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: AttentionMask
     ) -> Float[Tensor, "batch seq d_model"]:
         return F.rms_norm(hidden, self.weight.shape, self.weight, self.eps)
 

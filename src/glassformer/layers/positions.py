@@ -2,12 +2,15 @@
 
 `SinusoidalPositions` and `LearnedPositions` add a vector to each embedding. `Rotary` turns pairs of features by an
 angle that grows with the position; applied to queries and keys it makes their product depend on distance alone.
+
+All are called as layer(features, positions). Left out, positions are 0, 1, 2 … in every row; they are given where a row
+holds several documents, or goes on from tokens read before.
 """
 
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
@@ -21,6 +24,16 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10_000.0) -> Float
     angles = torch.arange(length, dtype=torch.float64)[:, None] * inverse_frequencies(d_model, base)
     table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)  # (length, half, 2) → (length, 2·half)
     return table[:, :d_model].to(torch.get_default_dtype())
+
+
+Positions = Int[Tensor, "batch seq"] | None
+
+
+class NoPositions(nn.Module):
+    """Leaves everything as it is."""
+
+    def forward(self, features: Float[Tensor, "*heads seq dim"], _positions: Positions = None) -> Tensor:
+        return features
 
 
 class SinusoidalPositions(nn.Module):
@@ -37,8 +50,10 @@ class SinusoidalPositions(nn.Module):
         super().__init__()
         self.register_buffer("table", scale * sinusoidal_table(max_seq_len, d_model, base), persistent=False)
 
-    def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
-        return hidden + self.table[: hidden.shape[1]]
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], positions: Positions = None
+    ) -> Float[Tensor, "batch seq d_model"]:
+        return hidden + _rows(self.table, hidden, positions)
 
 
 class LearnedPositions(nn.Module):
@@ -48,8 +63,10 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(max_seq_len, d_model).normal_(std=std))
 
-    def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
-        return hidden + self.weight[: hidden.shape[1]]
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], positions: Positions = None
+    ) -> Float[Tensor, "batch seq d_model"]:
+        return hidden + _rows(self.weight, hidden, positions)
 
 
 class Rotary(nn.Module):
@@ -75,8 +92,17 @@ class Rotary(nn.Module):
         self.register_buffer("cos", angles.cos().to(torch.get_default_dtype()), persistent=False)
         self.register_buffer("sin", angles.sin().to(torch.get_default_dtype()), persistent=False)
 
-    def forward(self, features: Float[Tensor, "*heads seq dim"]) -> Float[Tensor, "*heads seq dim"]:
-        seq = features.shape[-2]
-        cos, sin = self.cos[:seq].to(features.dtype), self.sin[:seq].to(features.dtype)
+    def forward(
+        self, features: Float[Tensor, "*heads seq dim"], positions: Positions = None
+    ) -> Float[Tensor, "*heads seq dim"]:
+        cos = _rows(self.cos, features, positions).to(features.dtype)
+        sin = _rows(self.sin, features, positions).to(features.dtype)
         first, second = features.chunk(2, dim=-1)
         return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+def _rows(table: Tensor, features: Tensor, positions: Positions) -> Tensor:
+    """The rows of `table` for these positions, with axes of 1 where `features` have heads: (batch, 1, seq, …)."""
+    if positions is None:
+        return table[: features.shape[-2]]
+    return table[positions].unflatten(0, (len(positions), *[1] * (features.ndim - 3)))

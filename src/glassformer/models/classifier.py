@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from glassformer.layers.attention import MultiHeadAttention
-from glassformer.layers.block import Block
-from glassformer.layers.dropout import Dropout
-from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
-from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward, LinearFeedForward
-from glassformer.layers.masks import CausalPattern, FullPattern
-from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.pooling import (
     AttentionPooling,
     FirstPooling,
@@ -21,108 +13,29 @@ from glassformer.layers.pooling import (
     MaxPooling,
     MeanPooling,
 )
-from glassformer.layers.positions import LearnedPositions, Rotary, SinusoidalPositions
 from glassformer.models.config import ModelConfig
+from glassformer.models.trunk import Trunk
 
-_EMBEDDING_STD = 0.02
 
-
-class Classifier(nn.Module):
+class Classifier(Trunk):
     """Token ids in, class logits out: embed → positions → blocks → norm → pool → head.
 
     The head starts at zero, so that every class is equally likely before training and the first loss is ln(n_classes).
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int, n_classes: int) -> None:
-        super().__init__()
-        self.embedding = _embedding(config, vocab_size)
-        self.positions = _positions(config)
-        self.dropout = Dropout(config.dropout)
-        self.blocks = nn.ModuleList(_block(config) for _ in range(config.n_layers))
-        self.norm = _norm(config) if config.residual == "pre-norm" else NoNorm()
+        super().__init__(config, vocab_size)
         self.pooling = _pooling(config)
         pooled_size = config.d_model * (config.max_seq_len if config.pooling == "flatten" else 1)
         self.head = nn.Linear(pooled_size, n_classes)
         self._initialise()
+        nn.init.zeros_(self.head.weight)
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
-        hidden = self.dropout(self.positions(self.embedding(token_ids)))
-        for block in self.blocks:
-            hidden = block(hidden, attention_mask)
-        hidden = self.norm(hidden, attention_mask)
+        hidden = self.read(token_ids, attention_mask)
         return self.head(self.dropout(self.pooling(hidden, attention_mask)))
-
-    def _initialise(self) -> None:
-        """Unit-variance projections into a branch, zeros out of it: a new block changes nothing, the head says nothing.
-
-        With zero-initialised outputs the model starts as a bag of embeddings and grows its depth as training needs it
-        (Zhang et al. 2019, "Fixup"; Bachlechner et al. 2021, "ReZero").
-        """
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=module.in_features**-0.5)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-        nn.init.zeros_(self.head.weight)
-        for name, parameter in self.named_parameters():
-            if name.endswith("out_projection.weight"):
-                nn.init.zeros_(parameter)
-
-
-def _embedding(config: ModelConfig, vocab_size: int) -> nn.Module:
-    if config.embedding == "one-hot":
-        return OneHotEmbedding(vocab_size, config.d_model)
-    return TokenEmbedding(vocab_size, config.d_model, std=_EMBEDDING_STD)
-
-
-def _positions(config: ModelConfig) -> nn.Module:
-    if config.positions == "sinusoidal":
-        scale = 1.0 if config.embedding == "one-hot" else _EMBEDDING_STD  # as large as the words beside them
-        return SinusoidalPositions(config.max_seq_len, config.d_model, scale=scale)
-    if config.positions == "learned":
-        return LearnedPositions(config.max_seq_len, config.d_model)
-    if config.positions == "rotary-on-embeddings":
-        return Rotary(config.max_seq_len, config.d_model)
-    return nn.Identity()  # "rotary" acts on queries and keys
-
-
-def _block(config: ModelConfig) -> Block:
-    rotary = config.positions == "rotary"
-    attention = MultiHeadAttention(
-        config.d_model,
-        config.n_heads,
-        pattern=CausalPattern() if config.attention == "causal" else FullPattern(),
-        rotation=Rotary(config.max_seq_len, config.d_model // config.n_heads) if rotary else nn.Identity(),
-        dropout=config.attention_dropout,
-    )
-    pre = config.residual == "pre-norm"
-    return Block(
-        attention=attention,
-        feed_forward=_feed_forward(config),
-        attention_pre_norm=_norm(config) if pre else NoNorm(),
-        attention_post_norm=NoNorm() if pre else _norm(config),
-        feed_forward_pre_norm=_norm(config) if pre else NoNorm(),
-        feed_forward_post_norm=NoNorm() if pre else _norm(config),
-        dropout=config.dropout,
-    )
-
-
-def _feed_forward(config: ModelConfig) -> nn.Module:
-    if config.feed_forward == "linear":
-        return LinearFeedForward(config.d_model, bias=False)
-    plain: dict[str, Activation] = {"relu": F.relu, "gelu": F.gelu}
-    if config.feed_forward in plain:
-        return FeedForward(config.d_model, config.d_ff, plain[config.feed_forward])
-    gated: dict[str, Activation] = {"glu": F.sigmoid, "swiglu": F.silu, "geglu": F.gelu}
-    return GatedFeedForward(config.d_model, config.d_ff, gated[config.feed_forward])
-
-
-def _norm(config: ModelConfig) -> nn.Module:
-    if config.norm == "none":
-        return NoNorm()
-    return {"layer": LayerNorm, "rms": RMSNorm, "batch": BatchNorm}[config.norm](config.d_model)
 
 
 def _pooling(config: ModelConfig) -> nn.Module:

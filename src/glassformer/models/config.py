@@ -23,10 +23,9 @@ class DesignConfig(BaseModel):
         raise NotImplementedError
 
 
-class ModelConfig(DesignConfig):
-    """The shape of our own classifier, `Classifier`."""
+class TrunkConfig(DesignConfig):
+    """The shape that our own models share, `Trunk`."""
 
-    design: Literal["classifier"] = "classifier"
     d_model: int = Field(default=128, ge=1)
     """Width of every token's vector."""
     n_layers: int = Field(default=2, ge=0)
@@ -42,7 +41,6 @@ class ModelConfig(DesignConfig):
     norm: Literal["layer", "rms", "batch", "none"] = "rms"
     residual: Literal["pre-norm", "post-norm"] = "pre-norm"
     feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "geglu"
-    pooling: Literal["first", "last", "mean", "max", "attention", "flatten"] = "mean"
     dropout: float = Field(default=0.3, ge=0, lt=1)
     """Share dropped after the embedding, each attention and each feed-forward, and before the head."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)
@@ -65,6 +63,34 @@ class ModelConfig(DesignConfig):
     def in_words(self) -> str:
         blocks = "1 block" if self.n_layers == 1 else f"{self.n_layers} blocks"
         return f"{blocks} of width {self.d_model}, {self.n_heads} heads"
+
+
+class ModelConfig(TrunkConfig):
+    """The shape of our own classifier, `Classifier`."""
+
+    design: Literal["classifier"] = "classifier"
+    pooling: Literal["first", "last", "mean", "max", "attention", "flatten"] = "mean"
+
+
+class LanguageModelConfig(TrunkConfig):
+    """The shape of our own language model, `LanguageModel`.
+
+    Causal attention makes it one that predicts the next token; full attention one that fills in hidden ones.
+    """
+
+    design: Literal["language-model"] = "language-model"
+    attention: Literal["full", "causal"] = "causal"
+    feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "swiglu"
+    max_seq_len: int = Field(default=256, ge=2)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _predicts(self) -> Self:
+        if self.norm == "batch":
+            raise ValueError("norm='batch' would let a token see those after it; choose 'rms' or 'layer'")
+        if self.embedding == "one-hot":
+            raise ValueError("embedding='one-hot' has no vectors to predict with; choose 'learned'")
+        return self
 
 
 PRESETS: dict[str, ModelConfig] = {

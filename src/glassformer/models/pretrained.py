@@ -23,7 +23,7 @@ from glassformer.layers.heads import DenseHead
 from glassformer.layers.masks import FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, NoNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
-from glassformer.layers.positions import LearnedPositions, Rotary
+from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
 from glassformer.models.config import DesignConfig
 
 ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh"]
@@ -100,7 +100,7 @@ class PretrainedEncoder(nn.Module):
         super().__init__()
         learned = config.positions == "learned"
         self.embedding = TokenEmbedding(vocab_size, config.d_model)
-        self.positions = LearnedPositions(config.max_seq_len, config.d_model) if learned else nn.Identity()
+        self.positions = LearnedPositions(config.max_seq_len, config.d_model) if learned else NoPositions()
         self.embedding_norm = _norm(config)
         self.dropout = Dropout(config.dropout)
         whole = _Attending(FullPattern(), _rotation(config, config.rotary_base))
@@ -151,7 +151,7 @@ class _Attending(NamedTuple):
 
 def _rotation(config: PretrainedConfig, base: float) -> nn.Module:
     if config.positions == "learned":
-        return nn.Identity()
+        return NoPositions()
     return Rotary(config.max_seq_len, config.d_model // config.n_heads, base=base)
 
 

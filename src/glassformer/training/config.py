@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, model_validator
 
 
-class TrainingConfig(BaseModel):
-    """How a model is trained. Names are the recipe's."""
+class LoopConfig(BaseModel):
+    """What every training has in common, `Trainer`. Names are the recipe's."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -20,18 +20,12 @@ class TrainingConfig(BaseModel):
     """Train for exactly this many steps, whatever `epochs` and `patience` say; the schedule is stretched over them."""
     max_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """The same by the clock, validation included but for the last. Such a run is not repeatable to the bit."""
-    min_steps_per_epoch: int = Field(default=50, ge=1)
-    """A table that gives fewer steps than this is read several times per epoch."""
     patience: int = Field(default=2, ge=1)
     """Stop when the validation loss has not fallen for this many epochs. The best epoch's weights are kept."""
     batch_size: int = Field(default=64, ge=1)
-    """The most texts in a batch."""
-    batch_tokens: int = Field(default=8192, ge=1)
-    """The most tokens in a batch of order `bucketed`, padding included; other orders go by `batch_size` alone."""
+    """The most texts in a batch, or windows, or pairs: whatever is learned from."""
     accumulation: int = Field(default=1, ge=1)
     """Batches whose gradients are summed into one step."""
-    order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"
-    """`bucketed`: shuffled anew each epoch into batches of similar length; `shuffled`: of any length; or as given."""
     optimizer: Literal["adamw", "muon", "sgd"] = "muon"
     """`muon` updates the matrices inside blocks by Muon and everything else by AdamW; the others everything alike."""
     learning_rate: float = Field(default=5e-4, gt=0)
@@ -49,14 +43,6 @@ class TrainingConfig(BaseModel):
     """Share of training over which the learning rate rises from 0 to its peak."""
     clip: float = Field(default=1.0, gt=0)
     """The most that the norm of all gradients together may be."""
-    loss: Literal["cross-entropy", "bce-on-probabilities"] = "cross-entropy"
-    """The second is a published mistake, kept to reproduce it (see `binary_cross_entropy_on_probabilities`)."""
-    label_smoothing: float = Field(default=0.0, ge=0, lt=1)
-    """Probability moved from the true class to all classes alike."""
-    class_weights: Literal["none", "balanced"] | dict[str, PositiveFloat] = "none"
-    """Weight of each class in the loss: all 1, inverse to its frequency, or a table by label."""
-    token_dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Share of tokens shown as unknown in training: it regularises, and teaches what an unknown word means."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """`auto` computes in bfloat16 where the processor has it. Weights and scores stay in float32."""
 
@@ -67,3 +53,22 @@ class TrainingConfig(BaseModel):
                 f"max_steps = {self.max_steps} and max_seconds = {self.max_seconds:g} are two budgets; leave one out"
             )
         return self
+
+
+class TrainingConfig(LoopConfig):
+    """How a classifier is trained."""
+
+    min_steps_per_epoch: int = Field(default=50, ge=1)
+    """A table that gives fewer steps than this is read several times per epoch."""
+    batch_tokens: int = Field(default=8192, ge=1)
+    """The most tokens in a batch of order `bucketed`, padding included; other orders go by `batch_size` alone."""
+    order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"
+    """`bucketed`: shuffled anew each epoch into batches of similar length; `shuffled`: of any length; or as given."""
+    loss: Literal["cross-entropy", "bce-on-probabilities"] = "cross-entropy"
+    """The second is a published mistake, kept to reproduce it (see `binary_cross_entropy_on_probabilities`)."""
+    label_smoothing: float = Field(default=0.0, ge=0, lt=1)
+    """Probability moved from the true class to all classes alike."""
+    class_weights: Literal["none", "balanced"] | dict[str, PositiveFloat] = "none"
+    """Weight of each class in the loss: all 1, inverse to its frequency, or a table by label."""
+    token_dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of tokens shown as unknown in training: it regularises, and teaches what an unknown word means."""

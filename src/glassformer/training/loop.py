@@ -1,4 +1,4 @@
-"""The training loop: epochs of steps, validation after each, the best weights kept."""
+"""The training loop: epochs of steps, validation after each, the best weights kept. What is learned is a `Task`."""
 
 from __future__ import annotations
 
@@ -6,29 +6,22 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.batches import Batch, assemble, covering_batches, padding_share
-from glassformer.data.store import TokenStore
-from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError
-from glassformer.prediction.scoring import score
 from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
-from glassformer.training.config import TrainingConfig
+from glassformer.training.config import LoopConfig
 from glassformer.training.memory import is_out_of_memory
 from glassformer.training.not_a_number import explain_not_a_number
-from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
-from glassformer.training.order import plan_epoch
 from glassformer.training.schedules import learning_rate
 
 _CHECKPOINT_SECONDS = 30.0
@@ -44,15 +37,22 @@ class NotANumberError(GlassformerError):
 
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
-    """What the live view shows."""
+    """What the live view shows.
+
+    Attributes:
+        accuracy: share of right answers in the epoch so far, where the task counts them.
+        speed: what the task counts, texts or tokens, in a second.
+        padding: share of the places of the step that hold padding.
+    """
 
     epoch: int
     epochs: int
     step_of_epoch: int
     steps_per_epoch: int
     loss: float
-    accuracy: float
-    texts_per_second: float
+    accuracy: float | None
+    speed: float
+    unit: str
     padding: float
     seconds_left: float
 
@@ -77,20 +77,52 @@ class Silent:
     def on_message(self, text: str) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingData:
-    """Encoded texts and their labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`."""
+class Examples(NamedTuple):
+    """What a step learns from, or a part of it: tensors whose first axis counts the examples."""
 
-    train: TokenStore
-    train_labels: np.ndarray[Any, Any]
-    validation: TokenStore | None
-    validation_labels: np.ndarray[Any, Any] | None
-    class_weights: Tensor
-    multilabel: bool
+    token_ids: Tensor
+    attention_mask: Tensor
+    answers: Tensor
+    """What the task compares with: labels, the next tokens, …"""
+
+    def split(self, parts: int) -> list[Examples]:
+        """The same in so many parts, or as many as there are examples."""
+        pieces = [tensor.tensor_split(min(parts, len(self.token_ids))) for tensor in self]
+        return [Examples(*piece) for piece in zip(*pieces, strict=True)]
+
+    def to(self, device: torch.device) -> Examples:
+        return Examples(*(tensor.to(device) for tensor in self))
+
+
+class Cost(NamedTuple):
+    """What examples cost, and how many of them were answered rightly, where the task counts that."""
+
+    loss: Tensor
+    """Summed over the examples, with a gradient."""
+    correct: float | None = None
+
+
+class Task(Protocol):
+    """What is learned. A step's loss is the summed cost of its examples divided by their summed weight."""
+
+    unit: str
+    """What `count` counts, for people."""
+
+    def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
+        """The steps of an epoch, a function of its number; each is called when its examples are needed."""
+
+    def weight(self, examples: Examples) -> float: ...
+
+    def count(self, examples: Examples) -> int: ...
+
+    def cost(self, model: nn.Module, examples: Examples) -> Cost: ...
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Figures on held-out data, `validation_loss` among them; none where nothing is held out."""
 
 
 class Trainer:
-    """Trains one model on one data set; `run` returns the history.
+    """Trains one model on one task; `run` returns the history.
 
     Args:
         checkpoint: where the run is saved every half minute and on Ctrl-C; None keeps it in memory only.
@@ -99,23 +131,20 @@ class Trainer:
     def __init__(
         self,
         model: nn.Module,
-        data: TrainingData,
-        config: TrainingConfig,
+        task: Task,
+        config: LoopConfig,
         *,
-        max_seq_len: int,
         checkpoint: Path | None = None,
         observer: Observer | None = None,
     ) -> None:
-        self.model, self.data, self.config, self.max_seq_len = model, data, config, max_seq_len
+        self.model, self.task, self.config = model, task, config
         self.checkpoint, self.observer = checkpoint, observer or Silent()
         self.device = next(model.parameters()).device
-        self.objective = objective(config, multilabel=data.multilabel)
-        self.class_weights = data.class_weights.to(self.device)
         freeze(model, config.freeze)
         self.optimizers = build_optimizers(model, config)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
-        self.bfloat16 = _computes_in_bfloat16(config, self.device)
+        self.bfloat16 = computes_in_bfloat16(config, self.device)
         self._last_saved = time.perf_counter()
 
     def resume(self) -> None:
@@ -129,9 +158,9 @@ class Trainer:
         Raises:
             InterruptedTraining: on Ctrl-C, after the run was saved.
             NotANumberError: the loss or its gradient was not finite.
-            GlassformerError: memory does not suffice for a single text.
+            GlassformerError: memory does not suffice for a single example.
         """
-        with _ctrl_c() as stop:
+        with ctrl_c() as stop:
             while self.state.batch > 0 or not self._over():  # an epoch that was begun is ended
                 self._epoch(stop)
         self.model.load_state_dict(self.best)
@@ -148,27 +177,27 @@ class Trainer:
         return by_steps or (config.max_seconds is not None and state.seconds >= config.max_seconds)
 
     def _out_of_patience(self) -> bool:
-        return self.data.validation is not None and self.state.epoch - self.state.best_epoch >= self.config.patience
+        judged = bool(self.state.history) and "validation_loss" in self.state.history[-1]
+        return judged and self.state.epoch - self.state.best_epoch >= self.config.patience
 
     def _epoch(self, stop: threading.Event) -> None:
-        lengths, epoch = self.data.train.lengths, self.state.epoch
-        windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch)
+        steps = self.task.steps(self.state.epoch)
         self.model.train()
         began = time.perf_counter()
         before = self.state.seconds
         if not self.state.sums:
-            self.state.sums = {"loss": 0.0, "correct": 0.0, "texts": 0.0, "weight": 0.0}
-        texts_here = 0
-        for group in groups[self.state.batch :]:
+            self.state.sums = {"loss": 0.0, "correct": 0.0, "count": 0.0, "weight": 0.0}
+        counted_here = 0
+        for assemble in steps[self.state.batch :]:
             if self._budget_spent():
                 break
-            batches = [assemble(self.data.train, windows, chosen) for chosen in group]
-            self._set_learning_rate(self._progress(len(groups), ahead=0.5))
+            batches = assemble()
+            self._set_learning_rate(self._progress(len(steps), ahead=0.5))
             self._step(batches)
-            texts_here += sum(len(batch.rows) for batch in batches)
+            counted_here += sum(map(self.task.count, batches))
             now = time.perf_counter()
             self.state.seconds = before + now - began
-            self.observer.on_step(self._report(len(groups), batches, texts_here / (now - began)))
+            self.observer.on_step(self._report(len(steps), batches, counted_here / (now - began)))
             if stop.is_set():
                 self._save()
                 raise InterruptedTraining("stopped by Ctrl-C")
@@ -192,7 +221,7 @@ class Trainer:
         self.state.learning_rate = learning_rate(self.config, progress)
         set_learning_rate(self.optimizers, self.state.learning_rate)
 
-    def _step(self, batches: list[Batch]) -> None:
+    def _step(self, batches: list[Examples]) -> None:
         """One update from all batches together; out of memory, it is computed in twice as many parts instead."""
         random = torch.get_rng_state()
         while True:
@@ -202,9 +231,9 @@ class Trainer:
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                if self.state.micro_batches >= max(len(batch.rows) for batch in batches):
+                if self.state.micro_batches >= max(len(batch.token_ids) for batch in batches):
                     raise GlassformerError(
-                        f"out of memory, even for a single text of {batches[0].token_ids.shape[1]} tokens; choose a "
+                        f"out of memory, even for a single text of {batches[0].token_ids.shape[-1]} tokens; choose a "
                         "smaller model (--preset tiny) or window (--set model.max_seq_len=128)"
                     ) from error
             self.state.micro_batches *= 2
@@ -214,122 +243,100 @@ class Trainer:
             )
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         if not (math.isfinite(loss) and math.isfinite(float(norm))):
-            raise NotANumberError(self._not_a_number("the loss or its gradient", batches))
+            raise NotANumberError(
+                self._not_a_number("the loss or its gradient", lambda: [self._cost(batch) for batch in batches])
+            )
         for optimizer in self.optimizers:
             optimizer.step()
         self.state.batch += 1
         self.state.step += 1
-        for name, value in (
-            ("loss", loss), ("correct", correct), ("weight", weight), ("texts", sum(len(b.rows) for b in batches))
-        ):  # fmt: skip
+        counted = sum(map(self.task.count, batches))
+        for name, value in (("loss", loss), ("correct", correct), ("weight", weight), ("count", counted)):
             self.state.sums[name] += value
 
-    def _gradients(self, batches: list[Batch]) -> tuple[float, float, float]:
-        """Gradients of the mean loss over all texts of all batches, whatever parts it is computed in.
+    def _gradients(self, batches: list[Examples]) -> tuple[float, float, float]:
+        """Gradients of the mean loss over all examples of all batches, whatever parts it is computed in.
 
         Returns:
-            Summed loss, number of right answers, and summed weight of the texts.
+            Summed loss, number of right answers (not a number where they are not counted), and summed weight.
         """
         self.model.zero_grad(set_to_none=True)
-        labels = [torch.from_numpy(self.data.train_labels[batch.rows]).to(self.device) for batch in batches]
-        weight = sum(float(self._weights(one).sum()) for one in labels)
+        weight = sum(map(self.task.weight, batches))
         total_loss, correct = 0.0, 0.0
-        for batch, batch_labels in zip(batches, labels, strict=True):
-            for part in torch.arange(len(batch.rows)).tensor_split(self.state.micro_batches):
-                if len(part) == 0:
-                    continue
-                token_ids = self._drop_tokens(batch.token_ids[part].to(self.device))
+        for batch in batches:
+            for part in batch.split(self.state.micro_batches):
                 with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
-                    logits = self.model(token_ids, batch.attention_mask[part].to(self.device))
-                truth = batch_labels[part.to(self.device)]
-                loss = self._losses(logits.float(), truth, self.config.label_smoothing).sum()
-                (loss / weight).backward()
-                total_loss += float(loss.detach())
-                correct += float(_right_answers(logits.detach(), truth).sum())
+                    cost = self._cost(part)
+                (cost.loss / weight).backward()
+                total_loss += float(cost.loss.detach())
+                correct += math.nan if cost.correct is None else cost.correct
         return total_loss, correct, weight
 
-    def _losses(self, logits: Tensor, labels: Tensor, label_smoothing: float) -> Tensor:
-        return self.objective(logits, labels, class_weights=self.class_weights, label_smoothing=label_smoothing)
-
-    def _weights(self, labels: Tensor) -> Tensor:
-        """What each text counts for in the mean; with several labels per text, each text counts once."""
-        return torch.ones(len(labels)) if self.data.multilabel else self.class_weights[labels]
-
-    def _drop_tokens(self, token_ids: Tensor) -> Tensor:
-        """Show some tokens as unknown (word dropout: Iyyer et al. 2015, §3)."""
-        if self.config.token_dropout == 0:
-            return token_ids
-        dropped = torch.rand(token_ids.shape, device=token_ids.device) < self.config.token_dropout
-        return token_ids.masked_fill(dropped & (token_ids > START_ID), UNKNOWN_ID)
+    def _cost(self, examples: Examples) -> Cost:
+        return self.task.cost(self.model, examples.to(self.device))
 
     def _end_epoch(self) -> None:
-        sums = self.state.sums
+        loss, accuracy = self._means()
         self.state.epoch, self.state.batch, self.state.sums = self.state.epoch + 1, 0, {}
         row = {
             "epoch": float(self.state.epoch),
             "step": float(self.state.step),
-            "train_loss": sums["loss"] / sums["weight"],
-            "train_accuracy": sums["correct"] / sums["texts"],
+            "train_loss": loss,
+            **({} if accuracy is None else {"train_accuracy": accuracy}),
             "learning_rate": self.state.learning_rate,
         }
+        found = self.task.validate(self.model)
         best = True  # without validation the last epoch is taken for the best
-        if self.data.validation is not None and self.data.validation_labels is not None:
-            loss, accuracy = self._validate(self.data.validation, self.data.validation_labels)
+        if found:
+            loss = found["validation_loss"]
             if not math.isfinite(loss):
-                windows = covering_batches(self.data.validation, self.max_seq_len, batch_tokens=4096, batch_size=64)
-                raise NotANumberError(self._not_a_number("the validation loss", windows))
-            row |= {"validation_loss": loss, "validation_accuracy": accuracy}
+                raise NotANumberError(self._not_a_number("the validation loss", lambda: self.task.validate(self.model)))
             best = loss < self.state.best_loss
             self.state.best_loss = min(loss, self.state.best_loss)
         if best:
             self.state.best_epoch = self.state.epoch
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
-        self.state.history.append(row)
+        self.state.history.append(row | found)
 
-    def _validate(self, store: TokenStore, labels: np.ndarray[Any, Any]) -> tuple[float, float]:
-        logits = score(self.model, store, max_seq_len=self.max_seq_len, n_classes=len(self.class_weights))
-        truth = torch.from_numpy(labels.copy()).to(self.device)  # a copy, as it may be read-only
-        on_device = torch.from_numpy(logits).to(self.device)
-        losses = self._losses(on_device, truth, label_smoothing=0.0)
-        weight = self._weights(truth).sum().to(losses.device)
-        return float(losses.sum() / weight), float(_right_answers(on_device, truth).float().mean())
+    def _means(self) -> tuple[float, float | None]:
+        """Loss and accuracy of the epoch so far."""
+        sums = self.state.sums
+        accuracy = sums["correct"] / sums["count"]
+        return sums["loss"] / sums["weight"], None if math.isnan(accuracy) else accuracy
 
     def _save(self) -> None:
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, self.state, self.model, self.best, self.optimizers)
             self._last_saved = time.perf_counter()
 
-    def _report(self, steps: int, batches: list[Batch], texts_per_second: float) -> StepReport:
-        sums, done = self.state.sums, self._progress(steps)
+    def _report(self, steps: int, batches: list[Examples], speed: float) -> StepReport:
+        loss, accuracy = self._means()
+        done = self._progress(steps)
+        read = sum(float(batch.attention_mask.float().mean()) for batch in batches) / len(batches)
         return StepReport(
             epoch=self.state.epoch + 1,
             epochs=math.ceil(round((self.state.epoch + self.state.batch / steps) / done, 6)),
             step_of_epoch=self.state.batch,
             steps_per_epoch=steps,
-            loss=sums["loss"] / sums["weight"],
-            accuracy=sums["correct"] / sums["texts"],
-            texts_per_second=texts_per_second,
-            padding=float(np.mean([padding_share(batch) for batch in batches])),
+            loss=loss,
+            accuracy=accuracy,
+            speed=speed,
+            unit=self.task.unit,
+            padding=1 - read,
             seconds_left=max(0.0, self.state.seconds * (1 / done - 1)),
         )
 
-    def _not_a_number(self, what: str, batches: Iterable[Batch]) -> str:
-        cause = explain_not_a_number(self.model, [(b.token_ids, b.attention_mask) for b in batches])
+    def _not_a_number(self, what: str, run: Callable[[], Any]) -> str:
         return (
-            f"training stopped after step {self.state.step}: {what} became not-a-number. {cause} The learning rate "
+            f"training stopped after step {self.state.step}: {what} became not-a-number. "
+            f"{explain_not_a_number(self.model, run)} The learning rate "
             f"was {self.state.learning_rate:.2g}; try a smaller one "
             f"(--set training.learning_rate={self.config.learning_rate / 10:.1g})."
         )
 
 
-def _right_answers(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether each text is answered rightly: the best class, or with several labels per text all of them."""
-    if labels.ndim == 2:
-        return ((logits >= 0) == labels.bool()).all(dim=1)
-    return logits.argmax(dim=1) == labels
-
-
-def _computes_in_bfloat16(config: TrainingConfig, device: torch.device) -> bool:
+def computes_in_bfloat16(config: LoopConfig, device: torch.device) -> bool:
+    """Whether matrices are multiplied in bfloat16 there."""
     if config.precision != "auto":
         return config.precision == "bfloat16"
     if device.type == "cuda":
@@ -340,7 +347,7 @@ def _computes_in_bfloat16(config: TrainingConfig, device: torch.device) -> bool:
 
 
 @contextmanager
-def _ctrl_c() -> Iterator[threading.Event]:
+def ctrl_c() -> Iterator[threading.Event]:
     """The first Ctrl-C sets the event, so that a step can end and be saved; the second one stops at once."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 
 @torch.no_grad()
-def explain_not_a_number(model: nn.Module, inputs: Iterable[tuple[Tensor, Tensor]]) -> str:
+def explain_not_a_number(model: nn.Module, run: Callable[[], Any]) -> str:
     """One sentence that names the first part of the model to blame: a weight, a layer's output, or only the gradient.
 
     Args:
-        inputs: (token_ids, attention_mask) of the batches of the failing step; run again in float32.
+        run: does once more, in float32, what the failing step had the model do.
     """
     for name, parameter in model.named_parameters():
         if not parameter.isfinite().all():
@@ -30,10 +30,8 @@ def explain_not_a_number(model: nn.Module, inputs: Iterable[tuple[Tensor, Tensor
 
     leaves = [(name, module) for name, module in model.named_modules() if name and not list(module.children())]
     handles = [module.register_forward_hook(watch(name)) for name, module in leaves]
-    device = next(model.parameters()).device
     try:
-        for token_ids, attention_mask in inputs:
-            model(token_ids.to(device), attention_mask.to(device))
+        run()
     finally:
         for handle in handles:
             handle.remove()

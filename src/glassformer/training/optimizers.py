@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.errors import UsageError
-from glassformer.training.config import TrainingConfig
+from glassformer.training.config import LoopConfig
 
 
-def build_optimizers(model: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
+def build_optimizers(model: nn.Module, config: LoopConfig) -> list[torch.optim.Optimizer]:
     """One or two optimizers that together hold every trained parameter once.
 
     Decay acts on matrices alone: on a norm's scale or a bias it would pull towards a value that means nothing

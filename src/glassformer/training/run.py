@@ -28,8 +28,9 @@ from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel, is_model_folder, save_model_folder
 from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
+from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
-from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer, TrainingData
+from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.recipe import Recipe
@@ -105,7 +106,7 @@ def train_classifier(
         _open_work(work, _identity(splits, recipe, labels, init), resume=resume)
     try:
         tokenizer = _tokenizer(splits.train, recipe, work) if init is None else init.tokenizer
-        trainer = _trainer(splits, labels, tokenizer, recipe, work, device, observer)
+        data, trainer = _trainer(splits, labels, tokenizer, recipe, work, device, observer)
         begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
         origin = "" if init is None or begun else start_from(trainer.model, recipe.model, init, labels)
     except GlassformerError:
@@ -116,13 +117,13 @@ def train_classifier(
         on_prepared(splits, parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names)))
     if origin:
         observer.on_message(origin)
-    _warn_of_unknown(trainer.data.train, observer, learned=init is None)
+    _warn_of_unknown(data.train, observer, learned=init is None)
     if begun:
         trainer.resume()
         observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
 
     def finish() -> TrainedModel:
-        trained = _finished(trainer, tokenizer, labels, splits, recipe, source, init)
+        trained = _finished(trainer, data, tokenizer, labels, splits, recipe, source, init)
         if out is not None:
             save_model_folder(out, trained, card=model_card(trained))
             shutil.rmtree(out / CHECKPOINT_FOLDER)
@@ -179,8 +180,8 @@ def _trainer(
     work: Path | None,
     device: str,
     observer: Observer,
-) -> Trainer:
-    """A new model and its encoded data, ready to train."""
+) -> tuple[TrainingData, Trainer]:
+    """Encoded data, and a new model ready to train on it."""
     model = new_model(recipe, labels, tokenizer.vocab_size, device)
     train, validation = splits.train, splits.validation
     train_labels = labels.encode(train)
@@ -192,11 +193,10 @@ def _trainer(
         train=_store(train, tokenizer, work, "train"),
         validation=None if validation is None else _store(validation, tokenizer, work, "validation"),
     )
-    return Trainer(
+    return data, Trainer(
         model,
-        data,
+        Classification(data, recipe.training, max_seq_len=recipe.model.max_seq_len),
         recipe.training,
-        max_seq_len=recipe.model.max_seq_len,
         checkpoint=None if work is None else work / "state.safetensors",
         observer=observer,
     )
@@ -268,6 +268,7 @@ def _store(table: Table, tokenizer: TextTokenizer, work: Path | None, name: str)
 
 def _finished(
     trainer: Trainer,
+    data: TrainingData,
     tokenizer: TextTokenizer,
     labels: LabelSet,
     splits: Splits,
@@ -276,7 +277,7 @@ def _finished(
     init: InitialWeights | None,
 ) -> TrainedModel:
     """Calibrate on validation and put together what the model folder will hold."""
-    data, state = trainer.data, trainer.state
+    state = trainer.state
     temperature = 1.0
     if data.validation is not None and data.validation_labels is not None:
         logits = score(

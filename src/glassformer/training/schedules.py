@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from glassformer.training.config import TrainingConfig
+from glassformer.training.config import LoopConfig
 
 
-def learning_rate(config: TrainingConfig, progress: float) -> float:
+def learning_rate(config: LoopConfig, progress: float) -> float:
     """The rate after the share `progress` (0 … 1) of training: a linear rise, then the schedule's way down.
 
     Cosine falls to 0 as (1 + cos πx)/2 (Loshchilov & Hutter 2017, eq. 5), linear as 1 − x, constant not at all. By

@@ -13,8 +13,8 @@ from glassformer.evaluation.doctor.bench import Bench
 from glassformer.evaluation.doctor.findings import Finding
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import ModelConfig
+from glassformer.training.classification import TrainingData
 from glassformer.training.config import TrainingConfig
-from glassformer.training.loop import TrainingData
 
 VOCAB_SIZE, N_CLASSES, WINDOW = 37, 3, 22
 MODEL = ModelConfig(d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=WINDOW, dropout=0.1)

@@ -7,6 +7,7 @@ from torch import nn
 
 from glassformer.data.batches import Batch
 from glassformer.evaluation.doctor.bench import without_dropout
+from glassformer.training.classification import Classification
 from glassformer.training.loop import Trainer
 from tests.evaluation.doctor.samples import MODEL, N_CLASSES, bench, easy_data
 
@@ -50,7 +51,7 @@ def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, orde
         trainer.state.sums = dict.fromkeys(("loss", "correct", "texts", "weight"), 1.0)
 
     monkeypatch.setattr(Trainer, "_step", record)
-    Trainer(one.model, one.data, one.config, max_seq_len=one.max_seq_len).run()
+    Trainer(one.model, Classification(one.data, one.config, max_seq_len=one.max_seq_len), one.config).run()
     assert [[batch.rows.tolist() for batch in group] for group in islice(one.groups(), 9)] == taken
 
 

@@ -47,7 +47,7 @@ def test_early_stopping_on_its_printed_losses(monkeypatch: pytest.MonkeyPatch) -
     losses += [0.6055, 0.6030, 0.6046, 0.6056, 0.6057, 0.6057, 0.6067, 0.5, 0.4, 0.3]
     run = trainer(config(epochs=20, patience=7))
     printed = iter(losses)
-    monkeypatch.setattr(run, "_validate", lambda *_: (next(printed), 0.8))
+    monkeypatch.setattr(run.task, "validate", lambda _: {"validation_loss": next(printed)})
     history = run.run()
     assert (len(history), run.state.best_epoch) == (17, 10)
 

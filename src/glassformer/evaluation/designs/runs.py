@@ -99,7 +99,7 @@ class _Listener:
 
     def on_step(self, report: StepReport) -> None:
         self.times.append(time.perf_counter())
-        self.texts_per_second.append(report.texts_per_second)
+        self.texts_per_second.append(report.speed)
         if self.watcher is not None:
             gone = self.times[-1] - self.began
             self.watcher.on_share(gone / (gone + report.seconds_left))

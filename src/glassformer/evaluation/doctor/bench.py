@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.batches import Batch, assemble, random_windows
+from glassformer.training.classification import TrainingData
 from glassformer.training.config import TrainingConfig
-from glassformer.training.loop import TrainingData
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.order import one_pass, plan_epoch

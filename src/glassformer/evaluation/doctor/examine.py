@@ -23,8 +23,8 @@ from glassformer.evaluation.doctor.findings import LEVELS, Diagnosis, Finding, H
 from glassformer.evaluation.doctor.judge import check_initial_loss, check_signals
 from glassformer.evaluation.doctor.overfit import check_overfitting
 from glassformer.evaluation.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
+from glassformer.training.classification import TrainingData
 from glassformer.training.config import TrainingConfig
-from glassformer.training.loop import TrainingData
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.recipe import Recipe

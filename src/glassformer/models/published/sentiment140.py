@@ -26,7 +26,7 @@ from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
-from glassformer.layers.positions import Rotary
+from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.models.config import DesignConfig
 
 
@@ -76,7 +76,7 @@ class _Block(nn.Module):
         super().__init__()
         d_model, d_ff = config.d_model, config.d_ff
         self.attention = MultiHeadAttention(
-            d_model, config.n_heads, pattern=FullPattern(), rotation=nn.Identity(), bias=True
+            d_model, config.n_heads, pattern=FullPattern(), rotation=NoPositions(), bias=True
         )
         self.value, self.gate, self.out = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)

@@ -1,0 +1,101 @@
+"""The task of a classifier: say the label of each text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from glassformer.data.batches import Windows, assemble
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
+from glassformer.prediction.scoring import score
+from glassformer.training.config import TrainingConfig
+from glassformer.training.loop import Cost, Examples
+from glassformer.training.objectives import objective
+from glassformer.training.order import plan_epoch
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingData:
+    """Encoded texts and their labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`."""
+
+    train: TokenStore
+    train_labels: np.ndarray[Any, Any]
+    validation: TokenStore | None
+    validation_labels: np.ndarray[Any, Any] | None
+    class_weights: Tensor
+    multilabel: bool
+
+
+class Classification:
+    """Labelled texts in an order of their own in each epoch, and the loss that the recipe names."""
+
+    unit = "texts"
+
+    def __init__(self, data: TrainingData, config: TrainingConfig, *, max_seq_len: int) -> None:
+        self.data, self.config, self.max_seq_len = data, config, max_seq_len
+        self.objective = objective(config, multilabel=data.multilabel)
+
+    def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
+        lengths = self.data.train.lengths
+        windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch)
+        return [partial(self._assemble, windows, group) for group in groups]
+
+    def _assemble(self, windows: Windows, group: list[IntArray]) -> list[Examples]:
+        batches = [assemble(self.data.train, windows, chosen) for chosen in group]
+        labels = [torch.from_numpy(self.data.train_labels[batch.rows]) for batch in batches]
+        return [Examples(one.token_ids, one.attention_mask, y) for one, y in zip(batches, labels, strict=True)]
+
+    def weight(self, examples: Examples) -> float:
+        return float(self._weights(examples.answers).sum())
+
+    def count(self, examples: Examples) -> int:
+        return len(examples.answers)
+
+    def cost(self, model: nn.Module, examples: Examples) -> Cost:
+        token_ids = self._drop_tokens(examples.token_ids)
+        logits = model(token_ids, examples.attention_mask).float()
+        losses = self._losses(logits, examples.answers, self.config.label_smoothing)
+        return Cost(losses.sum(), float(_right_answers(logits.detach(), examples.answers).sum()))
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        store, labels = self.data.validation, self.data.validation_labels
+        if store is None or labels is None:
+            return {}
+        logits = score(model, store, max_seq_len=self.max_seq_len, n_classes=len(self.data.class_weights))
+        device = next(model.parameters()).device
+        truth = torch.from_numpy(labels.copy()).to(device)  # a copy, as it may be read-only
+        on_device = torch.from_numpy(logits).to(device)
+        losses = self._losses(on_device, truth, label_smoothing=0.0)
+        return {
+            "validation_loss": float(losses.sum() / self._weights(truth).sum().to(device)),
+            "validation_accuracy": float(_right_answers(on_device, truth).float().mean()),
+        }
+
+    def _losses(self, logits: Tensor, labels: Tensor, label_smoothing: float) -> Tensor:
+        weights = self.data.class_weights.to(logits.device)
+        return self.objective(logits, labels, class_weights=weights, label_smoothing=label_smoothing)
+
+    def _weights(self, labels: Tensor) -> Tensor:
+        """What each text counts for in the mean; with several labels per text, each text counts once."""
+        return torch.ones(len(labels)) if self.data.multilabel else self.data.class_weights[labels.cpu()]
+
+    def _drop_tokens(self, token_ids: Tensor) -> Tensor:
+        """Show some tokens as unknown (word dropout: Iyyer et al. 2015, §3)."""
+        if self.config.token_dropout == 0:
+            return token_ids
+        dropped = torch.rand(token_ids.shape, device=token_ids.device) < self.config.token_dropout
+        return token_ids.masked_fill(dropped & (token_ids > START_ID), UNKNOWN_ID)
+
+
+def _right_answers(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether each text is answered rightly: the best class, or with several labels per text all of them."""
+    if labels.ndim == 2:
+        return ((logits >= 0) == labels.bool()).all(dim=1)
+    return logits.argmax(dim=1) == labels
