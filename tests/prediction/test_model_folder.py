@@ -8,14 +8,9 @@ import torch
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction import model_folder
-from glassformer.prediction.model_folder import (
-    FORMAT_VERSION,
-    is_model_folder,
-    load_model_folder,
-    save_model_folder,
-    write_aside,
-)
+from glassformer.prediction import folder as folder_module
+from glassformer.prediction.folder import FORMAT_VERSION, is_model_folder, write_aside
+from glassformer.prediction.model_folder import load_model_folder, save_model_folder
 from tests.prediction.samples import SMALL, small_trained_model
 
 
@@ -157,7 +152,7 @@ def test_a_failure_in_writing_leaves_the_old_model(folder: Path, monkeypatch: py
     def disk_full(*_: Any) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(model_folder, "save_file", disk_full)
+    monkeypatch.setattr(folder_module, "save_file", disk_full)
     with pytest.raises(OSError, match="No space left"):
         save_model_folder(folder, small_trained_model(seed=2), card="other")
     assert contents(folder) == before

@@ -21,7 +21,8 @@ from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, 
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.models.build import parameter_count
-from glassformer.prediction.model_folder import FILES, FolderConfig, TrainedModel
+from glassformer.prediction.folder import FILES
+from glassformer.prediction.model_folder import FolderConfig, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import score
 from glassformer.training.recipe import Recipe

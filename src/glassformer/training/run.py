@@ -25,7 +25,8 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.model_folder import FolderConfig, TrainedModel, is_model_folder, save_model_folder
+from glassformer.prediction.folder import is_model_folder
+from glassformer.prediction.model_folder import FolderConfig, TrainedModel, save_model_folder
 from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification, TrainingData

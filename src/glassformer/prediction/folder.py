@@ -1,0 +1,197 @@
+"""What all model folders have in common: JSON and safetensors, nothing executable.
+
+config.json         format, model shape, tokenizer settings, data, recipe, versions, and what the kind of model adds
+tokenizer.json      the vocabulary, in the format of the `tokenizers` library
+model.safetensors   the weights
+metrics.json        the training history and what was measured on validation
+README.md           the model card
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.errors import GlassformerError, UsageError
+
+FORMAT_VERSION = 1
+FILES = ("config.json", "tokenizer.json", "model.safetensors")
+KINDS = {
+    "glassformer-classifier": ("classifier", "train"),
+    "glassformer-language-model": ("language model", "pretrain"),
+    "glassformer-reward-model": ("reward model", "align reward"),
+}
+"""Format → what it is called, and the command that makes one."""
+
+
+class AnyFolderConfig(BaseModel):
+    """`config.json`: all that is needed to rebuild the model, and where it came from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: ClassVar[str]
+    """Its format, a key of `KINDS`."""
+
+    format: str
+    format_version: int = FORMAT_VERSION
+    model: Any
+    vocab_size: int
+    tokenizer: TokenizerConfig
+    data: dict[str, Any]
+    """Source, columns, rows, fingerprint: what the model learned from."""
+    init: dict[str, str] | None = None
+    """Weights that training started from: their name (`from`) and fingerprint; none where it started from nothing."""
+    recipe: dict[str, Any]
+    versions: dict[str, str]
+    created: str
+    training_seconds: float
+
+
+Config = TypeVar("Config", bound=AnyFolderConfig)
+
+
+class FolderContents(NamedTuple):
+    """What the files of a folder say, beside its config."""
+
+    model: nn.Module
+    tokenizer: TextTokenizer
+    metrics: dict[str, Any]
+
+
+def write_folder(folder: Path, config: AnyFolderConfig, contents: FolderContents, *, card: str) -> None:
+    """Write a model folder beside `folder`, then put it in place file by file; other files there are left alone."""
+
+    def write(place: Path) -> None:
+        (place / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        contents.tokenizer.save(place / "tokenizer.json")
+        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in contents.model.state_dict().items()}
+        save_file(weights, place / "model.safetensors")
+        # The library makes it readable to its owner alone; whoever may read the rest may read it.
+        (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)
+        (place / "metrics.json").write_text(json.dumps(contents.metrics, indent=2) + "\n", encoding="utf-8")
+        (place / "README.md").write_text(card, encoding="utf-8")
+
+    write_aside(folder, write)
+
+
+def write_aside(folder: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a hidden folder next to `folder`, then move each of its files into place.
+
+    If `write` fails, the old files stay as they were. A model is replaced by way of a folder without `config.json`,
+    which is not a model folder: files of two models are never read together.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = folder / f".writing-{os.getpid()}"
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    try:
+        write(aside)
+        if (aside / "config.json").is_file():
+            (folder / "config.json").unlink(missing_ok=True)
+        for file in sorted(aside.iterdir(), key=lambda path: path.name == "config.json"):
+            file.replace(folder / file.name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def is_model_folder(folder: Path) -> bool:
+    return (folder / "config.json").is_file()
+
+
+def read_folder(
+    folder: Path, config_type: type[Config], build: Callable[[Config], nn.Module]
+) -> tuple[Config, FolderContents]:
+    """Read a model folder of one kind; the model is in evaluation mode, on the CPU.
+
+    Args:
+        build: makes the model that a config describes, with any weights.
+
+    Raises:
+        UsageError: there is no such folder, or it is not a model folder of this kind.
+        GlassformerError: a file is missing, cut short, of a later format, or does not fit the others.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such model folder")
+    command = KINDS[config_type.kind][1]
+    present = [name for name in FILES if (folder / name).is_file()]
+    if not present:
+        raise UsageError(f"{folder} is not a model folder: it holds no config.json (`glassformer {command}` makes one)")
+    if missing := [name for name in FILES if name not in present]:
+        raise GlassformerError(f"{folder}: {', '.join(missing)} is missing from the model folder; copy it again whole")
+    config = _read_config(folder / "config.json", config_type)
+    tokenizer = TextTokenizer.load(folder / "tokenizer.json")
+    if tokenizer.vocab_size != config.vocab_size:
+        raise GlassformerError(
+            f"{folder}: tokenizer.json has {tokenizer.vocab_size} tokens where config.json says {config.vocab_size}; "
+            "the files come from different models"
+        )
+    try:
+        model = build(config)
+    except (RuntimeError, ValueError) as error:  # more than memory holds, or sizes that exclude each other
+        cause = str(error).splitlines()[0]
+        raise GlassformerError(f"{folder}: the model that config.json describes cannot be built ({cause})") from error
+    _load_weights(model, folder / "model.safetensors")
+    metrics_file = folder / "metrics.json"
+    metrics = _read_json(metrics_file) if metrics_file.is_file() else {}
+    if not isinstance(metrics, dict):
+        raise GlassformerError(f"{metrics_file} does not hold figures by name; the file is damaged")
+    return config, FolderContents(model.eval(), tokenizer, metrics)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError included
+        raise GlassformerError(f"{path} is not readable JSON ({error}); the file is damaged or cut short") from error
+
+
+def _read_config(path: Path, config_type: type[Config]) -> Config:
+    raw = _read_json(path)
+    found = str(raw.get("format")) if isinstance(raw, dict) else ""
+    if not isinstance(raw, dict) or found not in KINDS:
+        raise UsageError(f"{path.parent} is not a glassformer model folder: its config.json is of another program")
+    if found != config_type.kind:
+        wanted, command = KINDS[config_type.kind]
+        raise UsageError(
+            f"{path.parent} holds a {KINDS[found][0]}; a {wanted} is needed here (`glassformer {command}` makes one)"
+        )
+    version = raw.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise GlassformerError(
+            f"{path.parent} has format version {version}, and this glassformer reads up to "
+            f"{FORMAT_VERSION}; update glassformer"
+        )
+    try:
+        return config_type.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise GlassformerError(f"{path}: {where}: {first['msg']}; the file is damaged") from error
+
+
+def _load_weights(model: nn.Module, path: Path) -> None:
+    try:
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if expected != found:
+        odd = next(name for name in expected | found if expected.get(name) != found.get(name))
+        raise GlassformerError(
+            f"{path}: {odd} is {found.get(odd, 'absent')} where config.json implies {expected.get(odd, 'none')}; "
+            "the files come from different models"
+        )
+    with torch.no_grad():
+        model.load_state_dict(weights)
