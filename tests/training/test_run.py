@@ -15,8 +15,9 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import as_labels, prepare_out, train_classifier
+from glassformer.training.run import as_labels, train_classifier
 from glassformer.training.sources import SourceConfig, Sources
+from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
 

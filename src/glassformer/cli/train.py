@@ -23,6 +23,7 @@ from glassformer.cli.output import command_line, duration, human_count, print_js
 
 if TYPE_CHECKING:
     from glassformer.data.splits import Splits
+    from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.recipe import Recipe
 
 _LABELS_SHOWN = 10
@@ -57,8 +58,9 @@ def train(
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import load_recipe, parse_overrides
-    from glassformer.training.run import CHECKPOINT_FOLDER, prepare_out, train_classifier
+    from glassformer.training.run import train_classifier
     from glassformer.training.sources import SourceConfig, read_sources
+    from glassformer.training.unfinished import CHECKPOINT_FOLDER, prepare_out
 
     overrides = parse_overrides(set_ or [])
     given = {"training.seed": seed, "validation.file": validation, "validation.group": group}
@@ -89,7 +91,6 @@ def train(
             again = command_line(leave_out="--overwrite", add="--resume")
             say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
             raise typer.Exit(1) from error
-    best = trained.metrics["best"]
     if json:
         print_json(
             {
@@ -98,20 +99,24 @@ def train(
                 "temperature": trained.config.temperature,
                 "training_seconds": trained.config.training_seconds,
                 "data": trained.config.data,
-                "best": best,
+                "best": trained.metrics["best"],
                 "history": trained.metrics["history"],
             }
         )
         return
-    measured = (
-        f"validation accuracy {best['validation_accuracy']:.4f} in epoch {trained.metrics['best_epoch']} of "
-        f"{len(trained.metrics['history'])}, the one with the lowest validation loss"
-        if "validation_accuracy" in best
-        else f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
-    )
-    print(f"{out}: {measured}, trained in {duration(trained.config.training_seconds)}")
+    print(f"{out}: {_measured(trained)}, trained in {duration(trained.config.training_seconds)}")
     folder = shlex.quote(str(out))
     say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
+
+
+def _measured(trained: TrainedModel) -> str:
+    best = trained.metrics["best"]
+    if "validation_accuracy" not in best:
+        return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
+    return (
+        f"validation accuracy {best['validation_accuracy']:.4f} in epoch {trained.metrics['best_epoch']} of "
+        f"{len(trained.metrics['history'])}, the one with the lowest validation loss"
+    )
 
 
 def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> None:

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import platform
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
-import glassformer
-from glassformer.data.files import written_aside
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import Splits, fingerprint, make_splits
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Dropped, Table
+from glassformer.data.table import Dropped
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder import is_model_folder
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel, save_model_folder
 from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
@@ -36,31 +30,9 @@ from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.recipe import Recipe
 from glassformer.training.sources import SourceConfig, Sources
+from glassformer.training.unfinished import CHECKPOINT_FOLDER, encode, learn_tokenizer, open_work, prepare_out, versions
 
-CHECKPOINT_FOLDER = "checkpoint"
 _MANY_UNKNOWN = 0.25  # of the training tokens
-
-
-def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse to lose an earlier run.
-
-    Raises:
-        UsageError: the folder holds a model or an unfinished run, and neither flag says what to do with it.
-    """
-    unfinished = (out / CHECKPOINT_FOLDER).is_dir()
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out} is a file; name a folder")
-    if resume and not unfinished:
-        state = "is finished" if is_model_folder(out) else "holds no unfinished run"
-        raise UsageError(f"--resume: {out} {state}; leave out --resume to start one")
-    if resume or overwrite:
-        return
-    if unfinished:
-        raise UsageError(f"{out} holds an unfinished run; --resume continues it, --overwrite starts anew")
-    if is_model_folder(out):
-        raise UsageError(f"{out} already holds a model; choose another --out, or --overwrite to replace it")
-    if out.is_dir() and any(out.iterdir()):
-        raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
 
 
 def train_classifier(
@@ -104,9 +76,11 @@ def train_classifier(
     if out is not None:
         prepare_out(out, resume=resume, overwrite=overwrite)
         work = out / CHECKPOINT_FOLDER
-        _open_work(work, _identity(splits, recipe, labels, init), resume=resume)
+        open_work(work, _identity(splits, recipe, labels, init), resume=resume)
     try:
-        tokenizer = _tokenizer(splits.train, recipe, work) if init is None else init.tokenizer
+        tokenizer = (
+            learn_tokenizer(splits.train.frame["text"], recipe.tokenizer, work) if init is None else init.tokenizer
+        )
         data, trainer = _trainer(splits, labels, tokenizer, recipe, work, device, observer)
         begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
         origin = "" if init is None or begun else start_from(trainer.model, recipe.model, init, labels)
@@ -191,8 +165,8 @@ def _trainer(
         validation_labels=None if validation is None else labels.encode(validation),
         class_weights=class_weights(recipe.training, labels.names, train_labels, multilabel=labels.multilabel),
         multilabel=labels.multilabel,
-        train=_store(train, tokenizer, work, "train"),
-        validation=None if validation is None else _store(validation, tokenizer, work, "validation"),
+        train=encode(train.frame["text"], tokenizer, work, "train"),
+        validation=None if validation is None else encode(validation.frame["text"], tokenizer, work, "validation"),
     )
     return data, Trainer(
         model,
@@ -212,59 +186,6 @@ def _identity(splits: Splits, recipe: Recipe, labels: LabelSet, init: InitialWei
         "recipe": recipe.model_dump(mode="json"),
         "init": None if init is None else init.record,
     }
-
-
-def _open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
-    file = work / "run.json"
-    if resume and file.is_file():
-        try:
-            before = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise GlassformerError(f"{file} is damaged ({error}); start the run anew with --overwrite") from error
-        if changed := _changes(before, identity):
-            raise UsageError(
-                f"--resume: {', '.join(changed)} changed since this run began; resume with the same data and recipe, "
-                "or start anew with --overwrite"
-            )
-        return
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    with written_aside(file) as aside:
-        aside.write_text(json.dumps(identity, indent=2), encoding="utf-8")
-
-
-def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
-    """Dotted names of the values that differ."""
-    changed: list[str] = []
-    for key in before.keys() | now.keys():
-        old, new = before.get(key), now.get(key)
-        if isinstance(old, dict) and isinstance(new, dict):
-            changed += _changes(old, new, f"{prefix}{key}.")
-        elif old != new:
-            changed.append(f"{prefix}{key}")
-    return sorted(changed)
-
-
-def _tokenizer(train: Table, recipe: Recipe, work: Path | None) -> TextTokenizer:
-    """The vocabulary of the training rows; a resumed run reads the one it began with."""
-    file = None if work is None else work / "tokenizer.json"
-    if file is not None and file.is_file():
-        return TextTokenizer.load(file)
-    tokenizer = TextTokenizer.train(train.frame["text"], recipe.tokenizer)
-    if file is not None:
-        with written_aside(file) as aside:
-            tokenizer.save(aside)
-    return tokenizer
-
-
-def _store(table: Table, tokenizer: TextTokenizer, work: Path | None, name: str) -> TokenStore:
-    texts = table.frame["text"]
-    if work is None:
-        return TokenStore.in_memory(tokenizer.encode(texts.to_list()))
-    try:
-        return TokenStore.open(work / name)
-    except FileNotFoundError:
-        return TokenStore.write(work / name, texts, tokenizer)
 
 
 def _finished(
@@ -295,12 +216,7 @@ def _finished(
         data=_data_record(splits, source),
         init=None if init is None else init.record,
         recipe=recipe.model_dump(mode="json"),
-        versions={
-            "glassformer": glassformer.__version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-        },
+        versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(state.seconds, 2),
     )

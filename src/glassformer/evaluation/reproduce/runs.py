@@ -27,8 +27,9 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import CHECKPOINT_FOLDER, train_classifier
+from glassformer.training.run import train_classifier
 from glassformer.training.sources import SourceConfig, Sources, read_sources
+from glassformer.training.unfinished import CHECKPOINT_FOLDER
 
 RUN_FILE = "run.json"
 _SMALL = 1_000  # training rows that are scored again at the end

@@ -1,0 +1,116 @@
+"""The work folder of an unfinished run: what it began with, its vocabulary, its encoded texts, and where it stands."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+
+import glassformer
+from glassformer.data.files import written_aside
+from glassformer.data.store import TokenStore
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.folder import is_model_folder
+
+CHECKPOINT_FOLDER = "checkpoint"
+
+
+def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Refuse to lose an earlier run.
+
+    Raises:
+        UsageError: the folder holds a model or an unfinished run, and neither flag says what to do with it.
+    """
+    unfinished = (out / CHECKPOINT_FOLDER).is_dir()
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is a file; name a folder")
+    if resume and not unfinished:
+        state = "is finished" if is_model_folder(out) else "holds no unfinished run"
+        raise UsageError(f"--resume: {out} {state}; leave out --resume to start one")
+    if resume or overwrite:
+        return
+    if unfinished:
+        raise UsageError(f"{out} holds an unfinished run; --resume continues it, --overwrite starts anew")
+    if is_model_folder(out):
+        raise UsageError(f"{out} already holds a model; choose another --out, or --overwrite to replace it")
+    if out.is_dir() and any(out.iterdir()):
+        raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
+
+
+def open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
+    """Begin an unfinished run in `work`, or make sure that it is the one to go on with.
+
+    Args:
+        identity: what must not change between a run and its continuation.
+
+    Raises:
+        UsageError: it did change.
+        GlassformerError: what is there is damaged.
+    """
+    file = work / "run.json"
+    if resume and file.is_file():
+        try:
+            before = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise GlassformerError(f"{file} is damaged ({error}); start the run anew with --overwrite") from error
+        if changed := _changes(before, identity):
+            raise UsageError(
+                f"--resume: {', '.join(changed)} changed since this run began; resume with the same data and recipe, "
+                "or start anew with --overwrite"
+            )
+        return
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    with written_aside(file) as aside:
+        aside.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
+    """Dotted names of the values that differ."""
+    changed: list[str] = []
+    for key in before.keys() | now.keys():
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            changed += _changes(old, new, f"{prefix}{key}.")
+        elif old != new:
+            changed.append(f"{prefix}{key}")
+    return sorted(changed)
+
+
+def learn_tokenizer(texts: pl.Series, config: TokenizerConfig, work: Path | None) -> TextTokenizer:
+    """The vocabulary of the training texts; a resumed run reads the one it began with."""
+    file = None if work is None else work / "tokenizer.json"
+    if file is not None and file.is_file():
+        return TextTokenizer.load(file)
+    tokenizer = TextTokenizer.train(texts, config)
+    if file is not None:
+        with written_aside(file) as aside:
+            tokenizer.save(aside)
+    return tokenizer
+
+
+def encode(texts: pl.Series, tokenizer: TextTokenizer, work: Path | None, name: str) -> TokenStore:
+    """The texts as tokens, on disk under this name, or without a work folder in memory."""
+    if work is None:
+        return TokenStore.in_memory(tokenizer.encode(texts.to_list()))
+    try:
+        return TokenStore.open(work / name)
+    except FileNotFoundError:
+        return TokenStore.write(work / name, texts, tokenizer)
+
+
+def versions() -> dict[str, str]:
+    """Of what a model was made with."""
+    return {
+        "glassformer": glassformer.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+    }
