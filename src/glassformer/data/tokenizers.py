@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from glassformer.errors import GlassformerError, UsageError
 
@@ -25,6 +25,7 @@ _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 # Scripts written without spaces: one character is one word, as no dictionary is at hand to cut them.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _WORD = rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{M}}\p{{N}}&&[^{_UNSPACED}]]+(?:['’][\p{{L}}\p{{M}}]+)*|\S"
+_CUT_INTO_WORDS = pre_tokenizers.Split(Regex(_WORD), "removed", invert=True)
 
 
 class TokenizerConfig(BaseModel):
@@ -134,11 +135,89 @@ class TextTokenizer:
         encoded = self._inner.encode(text, add_special_tokens=True)
         return list(encoded.ids), [(int(start), int(end)) for start, end in encoded.offsets]
 
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text that these tokens spell. Whole words are set apart by one space, whatever stood between them."""
+        return str(self._inner.decode(list(ids), skip_special_tokens=True))
+
     def unknown_words(self, text: str) -> list[str]:
         """The parts of `text` that are not in the vocabulary, in order, each once."""
         ids, offsets = self.encode_with_offsets(text)
         unknown = (text[start:end] for id_, (start, end) in zip(ids, offsets, strict=True) if id_ == UNKNOWN_ID)
         return list(dict.fromkeys(unknown))
+
+    def normalised(self, word: str) -> str:
+        """The word as the vocabulary spells it: its case folded, say."""
+        normalizer = self._inner.normalizer
+        return word if normalizer is None else str(normalizer.normalize_str(word))
+
+    def word_ids(self, words: Sequence[str]) -> list[int | None]:
+        """The id of each word that is one known token where it follows another word; none for the others."""
+        whole = self._copy()
+        whole.no_truncation()
+        start = whole.encode("x", add_special_tokens=False).ids
+        found = whole.encode_batch_fast([f"x {word}" for word in words], add_special_tokens=False)
+        ids = [one.ids[len(start) :] for one in found]
+        return [row[0] if len(row) == 1 and row[0] != UNKNOWN_ID else None for row in ids]
+
+    def words(self) -> dict[str, int]:
+        """Word → id of the tokens with a letter or digit that are whole words, not pieces of some."""
+        in_bytes = isinstance(self._inner.model, models.BPE)
+        spell = decoders.ByteLevel() if in_bytes else decoders.Metaspace()
+        spelled = {str(spell.decode([token])).strip(): token for token in self.vocabulary()}
+        candidates = [word for word in spelled if _is_word(word) and word == self.normalised(word)]
+        ids = zip(candidates, self.word_ids(candidates), strict=True)
+        return {word: id_ for word, id_ in ids if id_ is not None}
+
+    def refusals(self, words: Sequence[str]) -> dict[str, str]:
+        """Which of `words` cannot be added, and why."""
+        pieces = {} if isinstance(self._inner.model, models.WordLevel) else self.vocabulary()
+        reasons: dict[str, str] = {}
+        for word, known in zip(words, self.word_ids(words), strict=True):
+            if not _is_word(self.normalised(word)):
+                reasons[word] = "not one word"
+            elif known is not None:
+                reasons[word] = "in the vocabulary already"
+            elif self.normalised(word) in pieces:
+                reasons[word] = "in the vocabulary as a piece of other words"
+        return reasons
+
+    def with_words(self, words: Sequence[str]) -> TextTokenizer:
+        """This tokenizer with a new id at the end for each of `words`; texts without them are encoded as before.
+
+        A word-level vocabulary gets one more entry. Beside pieces a new word is found before a text is cut into them,
+        and only where no letter, digit or underscore touches it; the space before it is then part of it.
+
+        Raises:
+            UsageError: a word cannot be added (see `refusals`), or stands there twice.
+        """
+        for word, reason in self.refusals(words).items():
+            raise UsageError(f"{word!r} cannot be added to the vocabulary: {reason}")
+        words = [self.normalised(word) for word in words]
+        first = self.vocab_size
+        new = {word: first + number for number, word in enumerate(words)}
+        if isinstance(self._inner.model, models.WordLevel):
+            spec = json.loads(self._inner.to_str())
+            spec["model"]["vocab"] |= new
+            inner = Tokenizer.from_str(json.dumps(spec))
+        else:
+            inner = self._copy()
+            spaced = not isinstance(inner.model, models.WordPiece)  # pieces bring the space before a word along
+            inner.add_tokens([AddedToken(word, single_word=True, lstrip=spaced, normalized=True) for word in words])
+        larger = TextTokenizer(inner)
+        if larger.word_ids(words) != list(range(first, first + len(words))):
+            raise UsageError(f"{', '.join(words)}: these cannot all be words of their own to this tokenizer")
+        return larger
+
+    def _copy(self) -> Tokenizer:
+        copy = Tokenizer.from_str(self._inner.to_str())
+        copy.encode_special_tokens = True
+        return copy
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text is a single word with a letter or digit."""
+    cut = _CUT_INTO_WORDS.pre_tokenize_str(text)
+    return [part for part, _ in cut] == [text] and any(character.isalnum() for character in text)
 
 
 def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -180,16 +259,22 @@ def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
     """A tokenizer that normalises and cuts as `config` says, around a model that may already have a vocabulary."""
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.Sequence(_normalizers(config))
+    if config.kind == "wordpiece":
+        tokenizer.decoder = decoders.WordPiece(cleanup=False)
     match config.kind:
         case "word" | "wordpiece":
-            tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), "removed", invert=True)
+            tokenizer.pre_tokenizer = _CUT_INTO_WORDS
         case "character":
             tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"(?m:.)"), "isolated")
+            tokenizer.decoder = decoders.Fuse()
         case "byte":
             tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+            tokenizer.decoder = decoders.ByteLevel()
         case "bpe":
             tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+            tokenizer.decoder = decoders.ByteLevel()
         case "unigram":
+            tokenizer.decoder = decoders.Metaspace()
             # This model alone would find the special tokens in a text that spells them.
             spelled = Regex("<(?=(?:" + "|".join(token.strip("<>") for token in SPECIAL_TOKENS) + ")>)")
             tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
