@@ -65,6 +65,32 @@ def test_the_evaluation_of_a_replaced_model_goes_with_it(tmp_path: Path) -> None
     assert len(contents(evaluation)) == 3  # there was no model here that they could have measured
     save_model_folder(tmp_path, small_trained_model(seed=2), card="")
     assert set(contents(evaluation)) == {"mine.txt"}
+    (evaluation / "mine.txt").unlink()
+    save_model_folder(tmp_path, small_trained_model(seed=3), card="")
+    assert not evaluation.exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "ours"),
+    [
+        ('{"format": "glassformer-classifier"}', True),
+        ('{"format": "glassformer-language-model", "model": {"d_mo', True),  # cut short
+        ('{"model_type": "bert", "architectures": ["BertModel"]}', False),
+        ('{"format": "glassformer", "name": "glassformer-classifier"}', False),
+        ('["glassformer-classifier"]', False),
+        ("", False),
+    ],
+)
+def test_a_model_folder_is_known_by_the_format_in_its_config(config: str, ours: bool, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(config)
+    assert is_model_folder(tmp_path) is ours
+
+
+def test_an_unfinished_run_says_that_it_is_one(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "run.json").write_text("{}")
+    with pytest.raises(UsageError, match="holds an unfinished run; the command that began it goes on with --resume"):
+        load_model_folder(tmp_path)
 
 
 def cut(folder: Path) -> None:

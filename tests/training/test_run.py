@@ -20,10 +20,14 @@ from glassformer.training.sources import SourceConfig, Sources
 from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
+OURS = '{"format": "glassformer-classifier"}'
 
-def test_a_new_or_empty_folder_is_fine(tmp_path: Path) -> None:
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_new_or_empty_folder_is_fine(overwrite: bool, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").mkdir()  # what is left where a run is killed in its first moment
     for out in (tmp_path / "new", tmp_path):
-        prepare_out(out, resume=False, overwrite=False)
+        prepare_out(out, resume=False, overwrite=overwrite)
     assert not (tmp_path / "new").exists(), "looking must not make the folder"
 
 
@@ -42,11 +46,24 @@ def test_a_new_or_empty_folder_is_fine(tmp_path: Path) -> None:
 def test_an_earlier_run_is_not_lost(content: list[str], resume: bool, words: str, tmp_path: Path) -> None:
     for name in content:
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("x")
+        (tmp_path / name).write_text(OURS)
     with pytest.raises(UsageError, match=words):
         prepare_out(tmp_path, resume=resume, overwrite=False)
-    if not resume:
+    if not resume and "thesis.doc" not in content:
         prepare_out(tmp_path, resume=False, overwrite=True)
+
+
+@pytest.mark.parametrize(
+    "content", [{"config.json": '{"model_type": "bert"}', "README.md": "mine"}, {"deep/down/tweets.csv": "text,label"}]
+)
+def test_overwrite_leaves_files_alone_that_are_not_of_a_model_of_ours(content: dict[str, str], tmp_path: Path) -> None:
+    for name, text in content.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match=r"--overwrite replaces nothing else; choose an --out that is new or empty"):
+        train_classifier(Sources(train=opinions(120)), recipe(), out=tmp_path, overwrite=True)
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == content.keys()
+    assert all((tmp_path / name).read_text() == text for name, text in content.items())
 
 
 def test_out_must_be_a_folder(tmp_path: Path) -> None:

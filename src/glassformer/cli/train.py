@@ -49,18 +49,21 @@ def train(
     device: Device = "auto",
     data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Train a classifier, from scratch or from given weights."""
     from glassformer.cli.live import LiveView
     from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.folder import is_unfinished
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import load_recipe, parse_overrides
     from glassformer.training.run import train_classifier
     from glassformer.training.sources import SourceConfig, read_sources
-    from glassformer.training.unfinished import CHECKPOINT_FOLDER, prepare_out
+    from glassformer.training.unfinished import prepare_out
 
     overrides = parse_overrides(set_ or [])
     given = {"training.seed": seed, "validation.file": validation, "validation.group": group}
@@ -86,7 +89,7 @@ def train(
                 init=start,
             )
         except (InterruptedTraining, KeyboardInterrupt) as error:
-            if not (out / CHECKPOINT_FOLDER).is_dir():
+            if not is_unfinished(out):
                 raise
             again = command_line(leave_out="--overwrite", add="--resume")
             say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,8 @@ KINDS = {
     "glassformer-reward-model": ("reward model", "align reward"),
 }
 """Format → what it is called, and the command that makes one."""
+CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safetensors"
+"""Where an unfinished run keeps what it needs, and the files in it that say what it began with and where it stands."""
 
 
 class AnyFolderConfig(BaseModel):
@@ -106,7 +109,22 @@ def write_aside(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def is_model_folder(folder: Path) -> bool:
-    return (folder / "config.json").is_file()
+    """Whether it holds a model of ours, of any kind; a damaged `config.json` counts where it still names its format."""
+    file = folder / "config.json"
+    if not file.is_file():
+        return False
+    text = file.read_text(encoding="utf-8", errors="replace")
+    try:
+        raw = json.loads(text)
+    except ValueError:
+        named = re.search(r'"format"\s*:\s*"([^"]*)"', text)
+        return named is not None and named[1] in KINDS
+    return isinstance(raw, dict) and raw.get("format") in KINDS
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether it holds a run that `--resume` goes on with."""
+    return any((folder / CHECKPOINT_FOLDER / name).is_file() for name in (RUN_FILE, STATE_FILE))
 
 
 def read_folder(
@@ -125,6 +143,11 @@ def read_folder(
         raise UsageError(f"{folder}: no such model folder")
     command = KINDS[config_type.kind][1]
     present = [name for name in FILES if (folder / name).is_file()]
+    if not present and is_unfinished(folder):
+        raise UsageError(
+            f"{folder} is not a model folder yet: it holds an unfinished run; the command that began it goes on with "
+            "--resume"
+        )
     if not present:
         raise UsageError(f"{folder} is not a model folder: it holds no config.json (`glassformer {command}` makes one)")
     if missing := [name for name in FILES if name not in present]:

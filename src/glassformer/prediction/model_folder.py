@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -55,6 +56,8 @@ def save_model_folder(folder: Path, trained: TrainedModel, *, card: str) -> None
     if replaced:
         for name in (REPORT_FILE, FIGURES_FILE):
             (folder / EVALUATION_FOLDER / name).unlink(missing_ok=True)
+        with suppress(OSError):  # others' files are in it, or it is not there
+            (folder / EVALUATION_FOLDER).rmdir()
 
 
 def load_model_folder(folder: Path) -> TrainedModel:

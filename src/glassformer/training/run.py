@@ -20,6 +20,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.prediction.calibration import fit_temperature
+from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel, save_model_folder
 from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
@@ -30,7 +31,7 @@ from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.recipe import Recipe
 from glassformer.training.sources import SourceConfig, Sources
-from glassformer.training.unfinished import CHECKPOINT_FOLDER, encode, learn_tokenizer, open_work, prepare_out, versions
+from glassformer.training.unfinished import encode, learn_tokenizer, open_work, prepare_out, versions
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -172,7 +173,7 @@ def _trainer(
         model,
         Classification(data, recipe.training, max_seq_len=recipe.model.max_seq_len),
         recipe.training,
-        checkpoint=None if work is None else work / "state.safetensors",
+        checkpoint=None if work is None else work / STATE_FILE,
         observer=observer,
     )
 

@@ -17,31 +17,34 @@ from glassformer.data.files import written_aside
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.folder import is_model_folder
-
-CHECKPOINT_FOLDER = "checkpoint"
+from glassformer.prediction.folder import CHECKPOINT_FOLDER as CHECKPOINT_FOLDER  # where an unfinished run works
+from glassformer.prediction.folder import RUN_FILE, is_model_folder, is_unfinished
 
 
 def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse to lose an earlier run.
+    """Refuse to lose an earlier run, or files that are not ours.
 
     Raises:
-        UsageError: the folder holds a model or an unfinished run, and neither flag says what to do with it.
+        UsageError: the folder holds a model or an unfinished run, and neither flag says what to do with it; or it holds
+            other files alone, which `overwrite` does not replace.
     """
-    unfinished = (out / CHECKPOINT_FOLDER).is_dir()
+    unfinished, finished = is_unfinished(out), is_model_folder(out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; name a folder")
     if resume and not unfinished:
-        state = "is finished" if is_model_folder(out) else "holds no unfinished run"
+        state = "is finished" if finished else "holds no unfinished run"
         raise UsageError(f"--resume: {out} {state}; leave out --resume to start one")
-    if resume or overwrite:
+    if resume or (overwrite and (unfinished or finished)):
         return
     if unfinished:
         raise UsageError(f"{out} holds an unfinished run; --resume continues it, --overwrite starts anew")
-    if is_model_folder(out):
+    if finished:
         raise UsageError(f"{out} already holds a model; choose another --out, or --overwrite to replace it")
-    if out.is_dir() and any(out.iterdir()):
-        raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
+    if any(not path.is_dir() for path in out.rglob("*")):
+        what = "a folder with other files in it"
+        if overwrite:
+            what += ", neither a model of ours nor an unfinished run, and --overwrite replaces nothing else"
+        raise UsageError(f"{out} is {what}; choose an --out that is new or empty")
 
 
 def open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
@@ -54,7 +57,7 @@ def open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
         UsageError: it did change.
         GlassformerError: what is there is damaged.
     """
-    file = work / "run.json"
+    file = work / RUN_FILE
     if resume and file.is_file():
         try:
             before = json.loads(file.read_text(encoding="utf-8"))

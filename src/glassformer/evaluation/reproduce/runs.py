@@ -22,6 +22,7 @@ from glassformer.evaluation.metrics import measure
 from glassformer.evaluation.result import Estimate, Record
 from glassformer.models.build import parameter_count
 from glassformer.prediction.calibration import probabilities
+from glassformer.prediction.folder import is_unfinished
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import InitialWeights
@@ -29,7 +30,6 @@ from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import train_classifier
 from glassformer.training.sources import SourceConfig, Sources, read_sources
-from glassformer.training.unfinished import CHECKPOINT_FOLDER
 
 RUN_FILE = "run.json"
 _SMALL = 1_000  # training rows that are scored again at the end
@@ -135,7 +135,7 @@ def run_system(
         source=rows.source,
         init=init,
         out=folder,
-        resume=(folder / CHECKPOINT_FOLDER).is_dir(),
+        resume=is_unfinished(folder),
         overwrite=True,
         device=device,
         observer=observer,
