@@ -95,6 +95,42 @@ sys.meta_path.insert(0, CtrlC())
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "stopped\n")
 
 
+def test_a_handler_of_ctrl_c_is_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    assert glassformer("data", "list").code == 0
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("error", ["RecursionError()", "ImportError('half')", "OSError('half')"])
+def test_ctrl_c_that_comes_back_as_another_error_is_one_too(error: str, tmp_path: Path) -> None:
+    """As from the middle of numpy's import; without Ctrl-C the same error is a mistake of ours, with its traceback."""
+    code = f"""
+import builtins, signal, sys
+def read(*_, **__):
+    try: ANY
+    except KeyboardInterrupt: pass
+    raise {error}
+import glassformer.training.recipe as recipe
+recipe.load_recipe = read
+from glassformer.__main__ import main
+sys.argv = ["glassformer", "train", "polarity", "--out", {str(tmp_path / "m")!r}]
+main()
+"""
+    stopped, plain = (
+        subprocess.run(
+            [sys.executable, "-c", code.replace("ANY", anything)],
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+        )
+        for anything in ("signal.raise_signal(signal.SIGINT)", "pass")
+    )
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (1, "", "stopped\n")
+    assert plain.returncode == 1
+    assert "stopped" not in plain.stderr
+    assert not (tmp_path / "m").exists()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_a_failure() -> None:
     with Path("/dev/full").open("wb") as full:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
 
 import typer
 
@@ -56,22 +62,55 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # JSON and tables are, whatever the locale
-    try:
+    with _remembered_ctrl_c() as stopped:
         try:
-            app(prog_name="glassformer")
-        finally:
-            sys.stdout.flush()
-    except (KeyboardInterrupt, SystemExit) as ended:
-        if isinstance(ended, SystemExit) and ended.code != _CTRL_C:
-            raise
-        say("stopped")
-        sys.exit(1)
-    except GlassformerError as error:
+            try:
+                app(prog_name="glassformer")
+            finally:
+                sys.stdout.flush()
+        except (KeyboardInterrupt, SystemExit) as ended:
+            if isinstance(ended, SystemExit) and ended.code != _CTRL_C:
+                raise
+            _stop()
+        except Exception as error:
+            if stopped.is_set():
+                _stop()
+            _fail(error)
+
+
+@contextmanager
+def _remembered_ctrl_c() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, beside what it did: an interrupt within an import may come back as any error."""
+    stopped, before = threading.Event(), signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        stopped.set()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop() -> NoReturn:
+    say("stopped")
+    sys.exit(1)
+
+
+def _fail(error: Exception) -> NoReturn:
+    """Say what went wrong and exit; what is no one's mistake but ours is raised again."""
+    if isinstance(error, GlassformerError):
         say(f"error: {error}")
         sys.exit(error.exit_code)
-    except OSError as error:  # no space, no permission; or the reader of a pipe went away, as `head` does
+    if isinstance(error, OSError):  # no space, no permission; or the reader of a pipe went away, as `head` does
         if not isinstance(error, BrokenPipeError):
             say(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         # What could not be written is not tried again on the way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    raise error
