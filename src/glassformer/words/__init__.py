@@ -1,0 +1,1 @@
+"""New words for a trained model: definitions become embeddings."""

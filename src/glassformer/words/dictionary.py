@@ -1,0 +1,203 @@
+"""Where definitions come from: an installed WordNet, or a table of words and definitions.
+
+WordNet (Miller 1995, "WordNet: A Lexical Database for English") is read from its plain database files, whose format is
+that of its manual pages wndb(5WN), cntlist(5WN) and morphy(7WN): `index.noun` names the senses of each word by their
+place in `data.noun`, where each has a line of its own with its words and its gloss.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from glassformer.data.rows import read_batches, with_columns
+from glassformer.errors import GlassformerError, UsageError
+
+WORDNET = "wordnet"
+WORDNET_FOLDERS = (Path("/usr/share/wordnet"), Path("/usr/local/WordNet-3.0/dict"))  # of Debian, of its makers
+_PARTS_OF_SPEECH = {"noun": "1", "verb": "2", "adj": "3", "adv": "4"}  # and their number in sense keys
+_SATELLITE = "5"  # adjectives that are near to another one; they stand among the adjectives
+_ENDINGS = {
+    "noun": (("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"),
+             ("ies", "y")),
+    "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adv": (),
+}  # fmt: skip
+_ROWS_PER_BATCH = 4096
+
+Sense = tuple[str, int]
+"""A part of speech and a place, in bytes, in its file of data."""
+
+
+class Dictionary(Protocol):
+    """Anything that says what a word means."""
+
+    name: str
+
+    def define(self, word: str) -> str | None:
+        """The definition of a word; none where it has none."""
+
+
+def open_dictionary(name: str, folder: Path | None = None) -> Dictionary:
+    """`wordnet`, in `folder` or where it is usually installed, or the path of a table.
+
+    Raises:
+        UsageError: there is none, or the table cannot be read.
+    """
+    if name != WORDNET:
+        if folder is not None:
+            raise UsageError(f"--dictionary-dir is the folder of {WORDNET}; the dictionary {name} is a table")
+        return TableDictionary(Path(name))
+    if folder is None:
+        folder = next((place for place in WORDNET_FOLDERS if (place / "index.noun").is_file()), None)
+        if folder is None:
+            places = ", ".join(map(str, WORDNET_FOLDERS))
+            raise UsageError(
+                f"--dictionary {WORDNET}: there is none in {places}. On Debian: apt-get install wordnet-base; "
+                "elsewhere name the folder that holds index.noun with --dictionary-dir"
+            )
+    return WordNet(folder)
+
+
+class TableDictionary:
+    """A table with the columns `word` and `definition`; the first definition of a word counts, whatever its case."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._definitions: dict[str, str] = {}
+        for word, definition in read_definitions(path):
+            if definition:
+                self._definitions.setdefault(word.lower(), definition)
+
+    def define(self, word: str) -> str | None:
+        return self._definitions.get(word.lower())
+
+
+def read_definitions(path: Path) -> Iterator[tuple[str, str | None]]:
+    """The rows of a table with the column `word` and, unless a dictionary is to fill it in, `definition`.
+
+    Raises:
+        UsageError: the table cannot be read, or it has no such column.
+    """
+    row = 0
+    for batch in read_batches(path, rows_per_batch=_ROWS_PER_BATCH):
+        if "word" not in batch.columns:
+            raise UsageError(f"{path} has no column 'word' (it has: {', '.join(batch.columns)})")
+        for word, definition in with_columns(batch, ["word", "definition"]).iter_rows():
+            row += 1
+            if word is None or not str(word).strip():
+                raise UsageError(f"{path}, row {row}: the word is missing")
+            yield str(word).strip(), str(definition or "").strip() or None
+
+
+class WordNet:
+    """WordNet's database files in a folder. A word means what it is used for most often in the texts tagged with it.
+
+    Raises:
+        UsageError: the folder does not hold them.
+        GlassformerError: a file is damaged (also when a word is looked up).
+    """
+
+    name = WORDNET
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._data: dict[str, bytes] = {}
+        self._senses: dict[str, dict[str, list[int]]] = {}
+        self._exceptions: dict[str, dict[str, str]] = {}
+        for part in _PARTS_OF_SPEECH:
+            for name in (f"index.{part}", f"data.{part}"):
+                if not (folder / name).is_file():
+                    raise UsageError(f"{folder} does not hold WordNet: {name} is missing (on Debian: wordnet-base)")
+            self._data[part] = (folder / f"data.{part}").read_bytes()
+            self._senses[part] = dict(self._index(part))
+            exceptions = (line.split() for line in self._lines(f"{part}.exc"))
+            self._exceptions[part] = {fields[0]: fields[1] for fields in exceptions if len(fields) > 1}
+        self._tagged = self._counts()
+
+    def define(self, word: str) -> str | None:
+        """The gloss of the most frequent sense without its examples; an inflected form has that of its base form."""
+        ranked = self._ranked(word)
+        return self._line(ranked[0])[1] if ranked else None
+
+    def synonyms(self, word: str) -> list[str]:
+        """Other words of its senses, the most frequent sense first, then those of adjectives said to be similar."""
+        ranked = self._ranked(word)
+        read = [self._line(sense)[0] for sense in ranked]
+        near = [("adj", place) for fields in read for place in _similar(fields)]
+        found = [other for fields in [*read, *(self._line(sense)[0] for sense in near)] for other in _words(fields)]
+        return [other for other in dict.fromkeys(found) if other != word.lower()]
+
+    def _ranked(self, word: str) -> list[Sense]:
+        """Every sense of a word, the most frequent first."""
+        lemma = word.lower().replace(" ", "_")
+        found = [lemma] if any(lemma in senses for senses in self._senses.values()) else []
+        ranked = []
+        for part, senses in self._senses.items():
+            for base in found or self._base_forms(lemma, part):
+                for number, place in enumerate(senses.get(base, ()), 1):
+                    tagged = self._tagged.get((base, part, number), 0)
+                    ranked.append((-tagged, number, (part, place)))
+        return [sense for *_, sense in sorted(ranked, key=lambda one: one[:2])]
+
+    def _base_forms(self, lemma: str, part: str) -> list[str]:
+        if lemma in self._exceptions[part]:
+            return [self._exceptions[part][lemma]]
+        forms = [lemma.removesuffix(end) + other for end, other in _ENDINGS[part] if lemma.endswith(end)]
+        return [form for form in forms if form in self._senses[part]][:1]
+
+    def _line(self, sense: Sense) -> tuple[list[str], str]:
+        """The fields of a sense's line before the bar, and the definition in its gloss behind it."""
+        part, place = sense
+        end = self._data[part].find(b"\n", place)
+        fields, bar, gloss = self._data[part][place:end].decode("utf-8", "replace").partition("|")
+        if not bar or not fields.startswith(f"{place:08d} "):
+            raise GlassformerError(f"{self._folder}: data.{part} does not belong to index.{part}; install it anew")
+        return fields.split(), _definition(gloss)
+
+    def _index(self, part: str) -> Iterator[tuple[str, list[int]]]:
+        """lemma pos synset_cnt p_cnt [ptr_symbol…] sense_cnt tagsense_cnt synset_offset…"""
+        for line in self._lines(f"index.{part}"):
+            if line.startswith(" "):  # the licence
+                continue
+            fields = line.split()
+            try:
+                yield fields[0], [int(place) for place in fields[6 + int(fields[3]) :]]
+            except (IndexError, ValueError) as error:
+                raise GlassformerError(f"{self._folder}/index.{part} is damaged: {line[:40]!r}") from error
+
+    def _counts(self) -> dict[tuple[str, str, int], int]:
+        """How often each sense was tagged: lemma%ss_type:…, sense_number, tag_cnt; nothing where the file is absent."""
+        parts = {number: part for part, number in _PARTS_OF_SPEECH.items()} | {_SATELLITE: "adj"}
+        counts = {}
+        for line in self._lines("cntlist.rev"):
+            try:
+                key, number, count = line.split()
+                lemma, kind = key.split("%")
+                counts[lemma, parts[kind[0]], int(number)] = int(count)
+            except (ValueError, LookupError) as error:
+                raise GlassformerError(f"{self._folder}/cntlist.rev is damaged: {line[:40]!r}") from error
+        return counts
+
+    def _lines(self, name: str) -> list[str]:
+        file = self._folder / name
+        return file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
+
+
+def _definition(gloss: str) -> str:
+    """A gloss up to its first example, which stands in quotation marks."""
+    return re.split(r';?\s*"', gloss.strip(), maxsplit=1)[0].strip()
+
+
+def _words(fields: list[str]) -> list[str]:
+    """The words of a sense: fields 5, 7, …, their number (hexadecimal) in field 4; adjectives may end on "(p)"."""
+    return [re.sub(r"\(\w+\)$", "", word).lower() for word in fields[4 : 4 + 2 * int(fields[3], 16) : 2]]
+
+
+def _similar(fields: list[str]) -> list[int]:
+    """Where the senses are that a sense of an adjective is said to be similar to: pointers "& offset pos …"."""
+    pointers = fields[5 + 2 * int(fields[3], 16) :]
+    return [int(pointers[i + 1]) for i in range(0, len(pointers) - 3, 4) if pointers[i] == "&"]

@@ -1,0 +1,171 @@
+"""Definitions to embeddings, for any model with a tokenizer, a table of embeddings and a way to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glassformer.data.store import IntArray
+from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
+from glassformer.words.context import Vectors
+from glassformer.words.definitions import resolve
+from glassformer.words.dictionary import Dictionary
+from glassformer.words.embedding_map import FEWEST_WORDS, MOST_WORDS, EmbeddingMap, cosines, fit_map
+
+Method = Literal["map", "average"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordSpace:
+    """A model as far as words go.
+
+    Attributes:
+        tokenizer: texts to the rows of `embeddings`.
+        embeddings: (vocab, d_model).
+        read: token ids of some texts and a table of embeddings, which may be larger, to one context vector per text.
+        learned: words that were added before. No map is fitted on them: their embeddings came from one.
+    """
+
+    tokenizer: TextTokenizer
+    embeddings: Tensor
+    read: Callable[[Sequence[IntArray], Tensor], Vectors]
+    learned: frozenset[str] = frozenset()
+
+    def with_words(self, words: Mapping[str, Vectors]) -> WordSpace:
+        """The same model with more words."""
+        rows = torch.from_numpy(np.stack(list(words.values()))).to(self.embeddings.dtype)
+        return WordSpace(
+            tokenizer=self.tokenizer.with_words(list(words)),
+            embeddings=torch.cat([self.embeddings, rows]),
+            read=self.read,
+            learned=self.learned | set(words),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """A new word's place.
+
+    Attributes:
+        vector: the embedding (d_model,).
+        bare: what the map alone gave, before `filled`; the same as `vector` without a map.
+        unknown: the words of the definition that were unknown when it was read.
+    """
+
+    vector: Vectors
+    bare: Vectors
+    unknown: tuple[str, ...]
+
+
+def map_of(space: WordSpace, dictionary: Dictionary) -> EmbeddingMap | None:
+    """The map fitted on words that the model knows and the dictionary defines; none where they are too few.
+
+    Vocabularies are numbered from the most frequent to the rarest, and the embeddings of rare words are little but
+    chance: the random start, and the labels of the few texts that they were met in. So it is the first ones that count.
+    """
+    by_id = sorted((id_, word) for word, id_ in space.tokenizer.words().items() if word not in space.learned)
+    ids: list[int] = []
+    definitions: list[str] = []
+    for id_, word in by_id:
+        definition = dictionary.define(word)
+        if definition and len(ids) < MOST_WORDS and readable(space.tokenizer.encode([definition])[0]):
+            ids.append(id_)
+            definitions.append(definition)
+    if len(set(definitions)) < FEWEST_WORDS:
+        return None
+    rows = space.tokenizer.encode(definitions)
+    return fit_map(
+        space.read(rows, space.embeddings),
+        space.embeddings.double().numpy()[ids],
+        averages(rows, space.embeddings),
+        definitions,
+    )
+
+
+def embed_words(
+    space: WordSpace,
+    wanted: Mapping[str, str],
+    dictionary: Dictionary | None,
+    mapped: Callable[[Vectors], Vectors] | None,
+    *,
+    depth: int,
+) -> dict[str, Embedded]:
+    """An embedding for each word (as the vocabulary spells it) of `wanted` from its definition.
+
+    Unknown words of a definition are first learned the same way, from the dictionary, for this reading alone. A word
+    of whose definition nothing is known gets none and is left out.
+
+    Args:
+        mapped: context vectors (words, d_model) to embeddings, which are then `filled` up to the median length of the
+            known ones; without a map the average of the embeddings of the definition's words is taken as it is.
+        depth: see `resolve`.
+    """
+    known, length = space.tokenizer, float(space.embeddings.norm(dim=1).median())
+    layers = resolve(
+        wanted,
+        define=lambda word: None if dictionary is None else dictionary.define(word),
+        unknown_words=lambda text: unknown_words(known, text),
+        depth=depth,
+    )
+    found: dict[str, Embedded] = {}
+    for layer in layers:
+        encoded = dict(zip(layer, space.tokenizer.encode(list(layer.values())), strict=True))
+        rows = {word: ids for word, ids in encoded.items() if readable(ids)}
+        if not rows:
+            continue
+        texts = list(rows.values())
+        means = averages(texts, space.embeddings)
+        bare = means if mapped is None else mapped(space.read(texts, space.embeddings))
+        vectors = means if mapped is None else filled(bare, means, length)
+        for word, vector, alone in zip(rows, vectors, bare, strict=True):
+            unknown = tuple(unknown_words(space.tokenizer, layer[word]))
+            found[word] = Embedded(vector=vector, bare=alone, unknown=unknown)
+        space = space.with_words({word: found[word].vector for word in rows})
+    return {word: found[word] for word in wanted if word in found}
+
+
+def unknown_words(tokenizer: TextTokenizer, text: str) -> list[str]:
+    """The words of a text that are read as unknown, as the vocabulary would spell them; signs are no words."""
+    found = dict.fromkeys(map(tokenizer.normalised, tokenizer.unknown_words(text)))
+    return [word for word in found if any(character.isalnum() for character in word)]
+
+
+def readable(ids: IntArray) -> bool:
+    """Whether any token of a text is known."""
+    return bool((ids != UNKNOWN_ID).any())
+
+
+def averages(rows: Sequence[IntArray], embeddings: Tensor) -> Vectors:
+    """The mean embedding of each row's known tokens (rows, d_model)."""
+    table = embeddings.double().numpy()
+    return np.stack([table[ids[ids != UNKNOWN_ID]].mean(axis=0) for ids in rows])
+
+
+def filled(vectors: Vectors, means: Vectors, length: float) -> Vectors:
+    """Each vector plus as much of `means`, its part at right angles to the vector, as makes it `length` long.
+
+    A regression that can say little gives short vectors, and a model that normalises does not see how short: it would
+    read them as words that are nothing but what they say of the label. The average of the definition's embeddings
+    stands in for what the map does not know. Vectors that are longer than `length` stay as they are.
+    """
+    size = np.linalg.norm(vectors, axis=1, keepdims=True)
+    along = vectors / np.where(size == 0, 1.0, size)
+    across = means - (means * along).sum(axis=1, keepdims=True) * along
+    width = np.linalg.norm(across, axis=1, keepdims=True)
+    missing = np.sqrt(np.maximum(length**2 - size**2, 0.0))
+    full: Vectors = vectors + across / np.where(width == 0, 1.0, width) * missing
+    return full
+
+
+def nearest(space: WordSpace, vectors: Sequence[Vectors], *, count: int) -> list[list[tuple[str, float]]]:
+    """For each vector the known words with the largest cosine to it, and that cosine, the nearest first."""
+    words = space.tokenizer.words()
+    names = list(words)
+    table = space.embeddings.double().numpy()[list(words.values())]
+    near = [cosines(vector, table) for vector in vectors]
+    return [[(names[place], float(one[place])) for place in np.argsort(-one, kind="stable")[:count]] for one in near]

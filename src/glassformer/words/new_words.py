@@ -1,0 +1,175 @@
+"""A trained classifier learns words from their definitions: a new model beside the old one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from glassformer.data.store import IntArray
+from glassformer.errors import UsageError
+from glassformer.models.build import build_model
+from glassformer.models.classifier import Classifier
+from glassformer.models.trunk import Trunk
+from glassformer.prediction.model_folder import NewWord, TrainedModel, save_model_folder
+from glassformer.training.card import model_card
+from glassformer.words.context import Vectors, context_vectors
+from glassformer.words.dictionary import Dictionary
+from glassformer.words.embed import WordSpace, embed_words, map_of, nearest
+from glassformer.words.embedding_map import MapReport
+
+GIVEN = "given"
+DEPTH = 2
+_NEAREST = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A word to learn, as the user writes it; its definition is looked up where none is given."""
+
+    word: str
+    definition: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedWord:
+    """What became of a word.
+
+    Attributes:
+        nearest: the known words whose embeddings have the largest cosine to its own, and that cosine.
+        unknown: words of the definition that were read as unknown.
+    """
+
+    new: NewWord
+    nearest: list[tuple[str, float]]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """The model with its new words.
+
+    Attributes:
+        left_out: word → why it was not learned.
+        map: how well the map does; none where averages were taken instead.
+    """
+
+    trained: TrainedModel
+    words: list[LearnedWord]
+    left_out: dict[str, str]
+    map: MapReport | None
+
+
+def learn_words(
+    trained: TrainedModel, entries: Sequence[Entry], dictionary: Dictionary | None = None, *, depth: int = DEPTH
+) -> Lesson:
+    """Give words embeddings made from their definitions; `trained` itself stays as it is.
+
+    The map is fitted on the known words that `dictionary` defines; without it, or where they are too few, a new word
+    gets the average of the embeddings of its definition's words.
+
+    Args:
+        depth: how often unknown words in definitions are looked up (see `resolve`).
+
+    Raises:
+        UsageError: the model is not of our own design or reads no words, or none of the words can be learned.
+    """
+    space = word_space(trained)
+    wanted, left_out = _wanted(space, entries, dictionary)
+    fitted = None if dictionary is None or not wanted else map_of(space, dictionary)
+    definitions = {word: new.definition for word, new in wanted.items()}
+    found = embed_words(space, definitions, dictionary, fitted, depth=depth)
+    left_out |= {word: "no word of its definition is known" for word in wanted if word not in found}
+    if not found:
+        reasons = "; ".join(f"{word!r}: {reason}" for word, reason in left_out.items())
+        raise UsageError(f"there is no word to learn ({reasons})")
+    method = "average" if fitted is None else "map"
+    added = [wanted[word].model_copy(update={"method": method}) for word in found]
+    vectors = {word: one.vector for word, one in found.items()}
+    larger = space.with_words(vectors)
+    near = nearest(space, list(vectors.values()), count=_NEAREST)
+    return Lesson(
+        trained=_enlarged(trained, larger, added),
+        words=[
+            LearnedWord(new=new, nearest=of_it, unknown=found[new.word].unknown)
+            for new, of_it in zip(added, near, strict=True)
+        ],
+        left_out=left_out,
+        map=None if fitted is None else fitted.report,
+    )
+
+
+def word_space(trained: TrainedModel) -> WordSpace:
+    """The words of a classifier.
+
+    Raises:
+        UsageError: it has no table of learned embeddings of words or pieces of words.
+    """
+    config, model = trained.config, trained.model
+    if not isinstance(model, Classifier):
+        raise UsageError(f"model.design = {config.model.design!r}: only our own design, 'classifier', can learn words")
+    if "embedding.weight" not in model.state_dict():
+        raise UsageError("model.embedding = 'one-hot' has nothing to learn: a word's embedding says nothing about it")
+    if config.tokenizer.kind in ("character", "byte"):
+        raise UsageError(f"tokenizer.kind = {config.tokenizer.kind!r} has no words to add to: it can spell every word")
+    trunk: Trunk = model
+
+    def read(rows: Sequence[IntArray], embeddings: Tensor) -> Vectors:
+        return context_vectors(trunk, rows, embeddings, max_seq_len=config.model.max_seq_len)
+
+    return WordSpace(
+        tokenizer=trained.tokenizer,
+        embeddings=model.get_parameter("embedding.weight").detach(),
+        read=read,
+        learned=frozenset(new.word for new in config.new_words),
+    )
+
+
+def save_lesson(lesson: Lesson, out: Path) -> None:
+    """Write the new model folder; its card says which words were added.
+
+    Raises:
+        UsageError: there is something at `out` already.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} is there already, and nothing is ever overwritten; choose another --out")
+    lines = [f"- {new.word} ({new.source}, {new.method}): {new.definition}" for new in lesson.trained.config.new_words]
+    added = "These words were not in the training rows. Their embeddings were made from definitions:"
+    card = f"{model_card(lesson.trained)}\n## Words learned after training\n\n{added}\n\n" + "\n".join(lines) + "\n"
+    save_model_folder(out, lesson.trained, card=card)
+
+
+def _wanted(
+    space: WordSpace, entries: Sequence[Entry], dictionary: Dictionary | None
+) -> tuple[dict[str, NewWord], dict[str, str]]:
+    """What can be tried, by the spelling of the vocabulary, and why the others cannot."""
+    left_out = space.tokenizer.refusals([entry.word for entry in entries])
+    wanted: dict[str, NewWord] = {}
+    for entry in entries:
+        spelled = space.tokenizer.normalised(entry.word)
+        definition, source = entry.definition, GIVEN
+        if definition is None and dictionary is not None:
+            definition, source = dictionary.define(entry.word), dictionary.name
+        if entry.word in left_out:
+            continue
+        if not definition:
+            left_out[entry.word] = "it has no definition" + ("" if dictionary is None else f" in {dictionary.name}")
+        elif spelled in wanted:
+            left_out[entry.word] = "it is asked for twice; its first definition is taken"
+        else:
+            wanted[spelled] = NewWord(word=spelled, definition=definition, source=source, method="average")
+    return wanted, left_out
+
+
+def _enlarged(trained: TrainedModel, larger: WordSpace, added: Sequence[NewWord]) -> TrainedModel:
+    """The same weights with more embeddings."""
+    changes = {"vocab_size": larger.tokenizer.vocab_size, "new_words": (*trained.config.new_words, *added)}
+    config = trained.config.model_copy(update=changes)
+    model = build_model(config.model, config.vocab_size, trained.n_classes)
+    with torch.no_grad():
+        model.load_state_dict(trained.model.state_dict() | {"embedding.weight": larger.embeddings})
+    return dataclasses.replace(trained, config=config, model=model.eval(), tokenizer=larger.tokenizer)
