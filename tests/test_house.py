@@ -99,6 +99,7 @@ def test_readme_shows_every_command_and_only_flags_that_exist() -> None:
         "compare",
         "compare-designs",
         "predict",
+        "learn-word",
         "reproduce",
         "recipes",
         "data list",

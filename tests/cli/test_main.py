@@ -23,6 +23,7 @@ def test_every_command_is_there() -> None:
         "compare-designs",
         "reproduce",
         "predict",
+        "learn-word",
         "recipes",
         "data list",
         "data get",

@@ -14,7 +14,18 @@ from typing import NoReturn
 
 import typer
 
-from glassformer.cli import compare, compare_designs, data, doctor, evaluate, predict, recipes, reproduce, train
+from glassformer.cli import (
+    compare,
+    compare_designs,
+    data,
+    doctor,
+    evaluate,
+    learn_word,
+    predict,
+    recipes,
+    reproduce,
+    train,
+)
 from glassformer.cli.output import say
 from glassformer.errors import GlassformerError
 
@@ -34,6 +45,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("compare-designs")(compare_designs.compare_designs)
 app.command("predict")(predict.predict)
+app.command("learn-word")(learn_word.learn_word)
 app.command("reproduce")(reproduce.reproduce)
 app.command("recipes")(recipes.recipes)
 app.add_typer(data.app, name="data")

@@ -1,0 +1,119 @@
+"""`glassformer learn-word`: a definition in, a model that knows the word out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.options import Json
+from glassformer.cli.output import human_count, print_json, print_table, say
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.words.dictionary import Dictionary
+    from glassformer.words.new_words import Entry, Lesson
+
+_SHOWN = 10
+
+
+def learn_word(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    word: Annotated[str | None, typer.Argument(help="The word to learn.")] = None,
+    definition: Annotated[str | None, typer.Option(help="What it means, in words that the model knows.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Many words: a table with the columns word and definition.")] = None,
+    dictionary: Annotated[
+        str | None,
+        typer.Option(help="Fit on the known words defined here and look others up: wordnet, or a table as for --file."),
+    ] = None,
+    dictionary_dir: Annotated[Path | None, typer.Option(help="The folder of wordnet, if not the usual one.")] = None,
+    depth: Annotated[int, typer.Option(min=0, help="How often unknown words in definitions are looked up.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="The model folder to write (else MODEL-words).")] = None,
+    json: Json = False,
+) -> None:
+    """Teach a model new words by their definitions; the old model stays as it is."""
+    if (word is None) == (file is None):
+        raise UsageError("give one word, or --file with many")
+    if definition is not None and file is not None:
+        raise UsageError("--definition goes with one word; a file has a column of them")
+    if word is not None and not (definition or "").strip() and dictionary is None:
+        raise UsageError(f"what does {word!r} mean? Say it with --definition, or name a --dictionary")
+    if dictionary_dir is not None and dictionary is None:
+        raise UsageError("--dictionary-dir goes with --dictionary wordnet")
+    from glassformer.prediction.model_folder import load_model_folder
+    from glassformer.words.dictionary import open_dictionary
+    from glassformer.words.new_words import learn_words, save_lesson
+
+    target = _beside(model) if out is None else out
+    trained = load_model_folder(model)
+    look_up = None if dictionary is None else open_dictionary(dictionary, dictionary_dir)
+    lesson = learn_words(trained, _entries(word, definition, file), look_up, depth=depth)
+    save_lesson(lesson, target)
+    _say_how(lesson, look_up)
+    if json:
+        words = [one.new.model_dump() | {"nearest": one.nearest, "unknown": one.unknown} for one in lesson.words]
+        report = None if lesson.map is None else asdict(lesson.map)
+        print_json({"model": str(target), "words": words, "left_out": lesson.left_out, "map": report})
+        return
+    _show(lesson)
+    print(f"\n{target}: {model} and {_words(len(lesson.words))} more")
+    say(f"next: glassformer predict {shlex.quote(str(target))} {shlex.quote(lesson.words[0].new.word)}")
+
+
+def _beside(model: Path) -> Path:
+    named = model if model.name.strip(".") else model.resolve()
+    return named.with_name(f"{named.name}-words")
+
+
+def _entries(word: str | None, definition: str | None, file: Path | None) -> Sequence[Entry]:
+    from glassformer.words.dictionary import read_definitions
+    from glassformer.words.new_words import Entry
+
+    if file is None:
+        return [Entry(word=(word or "").strip(), definition=(definition or "").strip() or None)]
+    return [Entry(word=one, definition=meaning) for one, meaning in read_definitions(file)]
+
+
+def _say_how(lesson: Lesson, dictionary: Dictionary | None) -> None:
+    """How the embeddings were made and how good that is, and what was left out."""
+    report = lesson.map
+    if report is not None:
+        say(
+            f"map: fitted on {human_count(report.words)} known words; cosine to the true embedding of "
+            f"{human_count(report.held_out)} words held out: {report.cosine:.3f} "
+            f"(average of the definition's embeddings {report.cosine_of_average:.3f}, "
+            f"mean embedding {report.cosine_of_mean:.3f})"
+        )
+    else:
+        why = (
+            "without --dictionary there are no definitions of known words to fit one on"
+            if dictionary is None
+            else f"{dictionary.name} defines too few of the words that the model knows"
+        )
+        say(f"no map: {why}; each new word gets the average of the embeddings of its definition's words")
+    for one in lesson.words[:_SHOWN]:
+        if one.unknown:
+            say(f"unknown in the definition of {one.new.word!r}: {', '.join(one.unknown)}")
+    for count, (word, reason) in enumerate(lesson.left_out.items()):
+        if count < _SHOWN:
+            say(f"left out: {word!r}, {reason}")
+    if len(lesson.left_out) > _SHOWN:
+        say(f"left out: {_words(len(lesson.left_out) - _SHOWN)} more (--json lists them)")
+
+
+def _show(lesson: Lesson) -> None:
+    """Each new word with the known words nearest to it."""
+    shown = lesson.words[:_SHOWN]
+    near = ["  ".join(f"{name} {cosine:.2f}" for name, cosine in one.nearest) for one in shown]
+    lines = [(one.new.word, of_it) for one, of_it in zip(shown, near, strict=True)]
+    print_table([("new word", "nearest known words, by cosine"), *lines], others=str.ljust)
+    if len(lesson.words) > _SHOWN:
+        print(f"and {_words(len(lesson.words) - _SHOWN)} more (--json lists them)")
+
+
+def _words(count: int) -> str:
+    return "1 word" if count == 1 else f"{human_count(count)} words"

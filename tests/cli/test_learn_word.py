@@ -1,0 +1,111 @@
+from pathlib import Path
+
+import pytest
+
+from glassformer.prediction.model_folder import load_model_folder, save_model_folder
+from tests.cli.terminal import glassformer, misused
+from tests.words.samples import KNOWN, definitions_of_known, trained_on_known, write_wordnet
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save_model_folder(tmp_path / "model", trained_on_known(), card="the old one")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A dictionary of the known words, and of two that are not known."""
+    path = tmp_path / "dictionary.csv"
+    rows = definitions_of_known() | {"gran": "aao gruff", "gruff": "bbo ddo"}
+    path.write_text("word,definition\n" + "".join(f"{word},{text}\n" for word, text in rows.items()))
+    return path
+
+
+def test_a_word_by_its_definition(model: Path) -> None:
+    outcome = glassformer("learn-word", model, "Gran", "--definition", "aao or bbo")
+    assert outcome.code == 0, outcome.err
+    made = model.with_name("model-words")
+    first, second, *_, last = outcome.out.splitlines()
+    assert first.split() == ["new", "word", "nearest", "known", "words,", "by", "cosine"]
+    name, nearest, *_ = second.split()
+    assert name == "gran"
+    assert nearest in KNOWN
+    assert last == f"{made}: {model} and 1 word more"
+    assert "no map: without --dictionary" in outcome.err
+    assert "unknown in the definition of 'gran': or\n" in outcome.err
+    assert f"next: glassformer predict {made} gran\n" in outcome.err
+    answer = glassformer("predict", made, "gran")
+    assert answer.code == 0
+    assert answer.err == ""
+    assert "read as unknown: gran" in glassformer("predict", model, "gran").err
+
+
+def test_a_word_from_a_dictionary(model: Path, table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "other"
+    outcome = glassformer("learn-word", model, "gran", "--dictionary", table, "--out", out, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.document["model"] == str(out)
+    (word,) = outcome.document["words"]
+    assert (word["word"], word["definition"], word["source"], word["method"]) == (
+        "gran",
+        "aao gruff",
+        str(table),
+        "map",
+    )
+    assert word["unknown"] == []
+    assert len(word["nearest"]) == 5
+    assert outcome.document["map"]["words"] == 70
+    assert "map: fitted on 70 known words; cosine to the true embedding of" in outcome.err
+    flat = glassformer(
+        "learn-word", model, "gran", "--dictionary", table, "--out", tmp_path / "b", "--depth", 0, "--json"
+    )
+    assert flat.document["words"][0]["unknown"] == ["gruff"]
+
+
+def test_many_words_from_a_file(model: Path, table: Path, tmp_path: Path) -> None:
+    file = tmp_path / "words.jsonl"
+    file.write_text(
+        '{"word": "gleam", "definition": "aao"}\n{"word": "gran"}\n{"word": "aao", "definition": "x"}\n{"word": "zz"}\n'
+    )
+    outcome = glassformer("learn-word", model, "--file", file, "--dictionary", table)
+    assert outcome.code == 0, outcome.err
+    assert "left out: 'aao', in the vocabulary already\n" in outcome.err
+    assert f"left out: 'zz', it has no definition in {table}\n" in outcome.err
+    config = load_model_folder(model.with_name("model-words")).config
+    assert [(new.word, new.source) for new in config.new_words] == [("gleam", "given"), ("gran", str(table))]
+
+
+def test_wordnet_in_a_folder(model: Path, tmp_path: Path) -> None:
+    folder = write_wordnet(tmp_path / "wordnet", {"noun": [(["gran"], 'aao bbo; "a gran"', [])]})
+    outcome = glassformer("learn-word", model, "gran", "--dictionary", "wordnet", "--dictionary-dir", folder, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.document["words"][0]["definition"] == "aao bbo"
+    assert outcome.document["map"] is None
+    assert "no map: wordnet defines too few of the words that the model knows" in outcome.err
+
+
+def test_nothing_is_overwritten(model: Path) -> None:
+    first = ("learn-word", model, "gran", "--definition", "aao")
+    assert glassformer(*first).code == 0
+    misused(glassformer(*first), "model-words is there already", "--out")
+    misused(glassformer(*first, "--out", model), "is there already")
+
+
+def test_the_folder_one_stands_in_has_a_name_too(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(model)
+    assert glassformer("learn-word", ".", "gran", "--definition", "aao").code == 0
+    assert (model.with_name("model-words") / "config.json").is_file()
+
+
+def test_misuse(model: Path, table: Path, tmp_path: Path) -> None:
+    misused(glassformer("learn-word", model), "give one word, or --file")
+    misused(glassformer("learn-word", model, "gran", "--file", table), "give one word, or --file")
+    misused(glassformer("learn-word", model, "--file", table, "--definition", "x"), "--definition goes with one word")
+    misused(glassformer("learn-word", model, "gran"), "what does 'gran' mean?", "--definition", "--dictionary")
+    misused(glassformer("learn-word", model, "gran", "--definition", " "), "what does 'gran' mean?")
+    misused(glassformer("learn-word", model, "gran", "--definition", "x", "--dictionary-dir", "y"), "--dictionary-dir")
+    misused(glassformer("learn-word", model, "aao", "--definition", "bbo"), "'aao': in the vocabulary already")
+    misused(glassformer("learn-word", model, "gran", "--dictionary", tmp_path / "no.csv"), "No such file")
+    misused(glassformer("learn-word", tmp_path / "nothing", "gran", "--definition", "x"), "no such model folder")
+    assert not model.with_name("model-words").exists()
