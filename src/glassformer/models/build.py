@@ -9,11 +9,17 @@ from pydantic import BeforeValidator, Discriminator
 from torch import nn
 
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import DesignConfig, ModelConfig
+from glassformer.models.config import DesignConfig, LanguageModelConfig, ModelConfig
+from glassformer.models.language_model import LanguageModel
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig
-from glassformer.models.published.notes_decoder import NotesDecoder, NotesDecoderConfig
+from glassformer.models.published.notes_decoder import (
+    NotesDecoder,
+    NotesDecoderConfig,
+    NotesLanguageModel,
+    NotesLanguageModelConfig,
+)
 from glassformer.models.published.sentiment140 import Sentiment140, Sentiment140Config
 from glassformer.models.published.vinh_attention import VinhAttention, VinhAttentionConfig
 from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
@@ -24,6 +30,11 @@ from glassformer.models.published.vinh_transformer import VinhTransformer, VinhT
 def _named(config: Any) -> Any:
     """A config without a design is of our own classifier."""
     return {"design": "classifier"} | config if isinstance(config, dict) else config
+
+
+def _named_language_model(config: Any) -> Any:
+    """A config without a design is of our own language model."""
+    return {"design": "language-model"} | config if isinstance(config, dict) else config
 
 
 AnyModelConfig = Annotated[
@@ -41,6 +52,10 @@ AnyModelConfig = Annotated[
     BeforeValidator(_named),
 ]
 """Which of them a record is, its `design` says."""
+
+AnyLanguageModelConfig = Annotated[
+    LanguageModelConfig | NotesLanguageModelConfig, Discriminator("design"), BeforeValidator(_named_language_model)
+]
 
 # The same configs, each built as design(config, vocab_size, n_classes) and called as model(token_ids, attention_mask).
 _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
@@ -73,3 +88,15 @@ def parameter_count(config: AnyModelConfig, vocab_size: int, n_classes: int) -> 
     with torch.device("meta"):
         model = build_model(config, vocab_size, n_classes)
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+LANGUAGE_DESIGNS: dict[str, type[DesignConfig]] = {
+    config.model_fields["design"].default: config for config in (LanguageModelConfig, NotesLanguageModelConfig)
+}
+
+
+def build_language_model(config: AnyLanguageModelConfig, vocab_size: int) -> LanguageModel | NotesLanguageModel:
+    """A new language model (see `PredictsTokens`)."""
+    if isinstance(config, NotesLanguageModelConfig):
+        return NotesLanguageModel(config, vocab_size)
+    return LanguageModel(config, vocab_size)

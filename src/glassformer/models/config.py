@@ -84,6 +84,11 @@ class LanguageModelConfig(TrunkConfig):
     max_seq_len: int = Field(default=256, ge=2)
     dropout: float = Field(default=0.1, ge=0, lt=1)
 
+    @property
+    def causal(self) -> bool:
+        """Whether it predicts the next token."""
+        return self.attention == "causal"
+
     @model_validator(mode="after")
     def _predicts(self) -> Self:
         if self.norm == "batch":
@@ -97,4 +102,10 @@ PRESETS: dict[str, ModelConfig] = {
     "tiny": ModelConfig(d_model=64, n_layers=1, n_heads=2, d_ff=128, max_seq_len=256),
     "small": ModelConfig(),
     "base": ModelConfig(d_model=256, n_layers=4, n_heads=8, d_ff=512),
+}
+
+LANGUAGE_PRESETS: dict[str, LanguageModelConfig] = {
+    "tiny": LanguageModelConfig(d_model=64, n_layers=2, n_heads=2, d_ff=128, max_seq_len=128),
+    "small": LanguageModelConfig(n_layers=4),
+    "base": LanguageModelConfig(d_model=256, n_layers=4, n_heads=8, d_ff=512),
 }

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions
 from glassformer.models.config import LanguageModelConfig
 from glassformer.models.trunk import Trunk
+
+
+class PredictsTokens(Protocol):
+    """What training and generation need of a language model, ours or a published one."""
+
+    def read(
+        self,
+        token_ids: Int[Tensor, "batch seq"],
+        attention_mask: AttentionMask,
+        *,
+        positions: Positions = None,
+        caches: Sequence[KeyValueCache] | None = None,
+    ) -> Float[Tensor, "batch seq d_model"]:
+        """The last hidden states (see `Trunk.read`)."""
+
+    def logits(self, hidden: Float[Tensor, "*places d_model"]) -> Float[Tensor, "*places vocab"]:
+        """Of the token that each place predicts."""
+
+    def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
+        """Empty caches for `read`; an empty list where the design has none."""
 
 
 class LanguageModel(Trunk):

@@ -55,6 +55,11 @@ class Trunk(nn.Module):
             hidden = block(hidden, attention_mask, cache)
         return self.norm(hidden, attention_mask)
 
+    def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
+        """Empty caches for `read`, one per block."""
+        device = next(self.parameters()).device
+        return [KeyValueCache(batch, max_seq_len, device) for _ in self.blocks]
+
     def _initialise(self) -> None:
         """Unit-variance projections into a branch, zeros out of it: a new block changes nothing.
 

@@ -20,6 +20,8 @@ class LoopConfig(BaseModel):
     """Train for exactly this many steps, whatever `epochs` and `patience` say; the schedule is stretched over them."""
     max_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """The same by the clock, validation included but for the last. Such a run is not repeatable to the bit."""
+    min_steps_per_epoch: int = Field(default=50, ge=1)
+    """Data that give fewer steps than this are read several times per epoch."""
     patience: int = Field(default=2, ge=1)
     """Stop when the validation loss has not fallen for this many epochs. The best epoch's weights are kept."""
     batch_size: int = Field(default=64, ge=1)
@@ -58,8 +60,6 @@ class LoopConfig(BaseModel):
 class TrainingConfig(LoopConfig):
     """How a classifier is trained."""
 
-    min_steps_per_epoch: int = Field(default=50, ge=1)
-    """A table that gives fewer steps than this is read several times per epoch."""
     batch_tokens: int = Field(default=8192, ge=1)
     """The most tokens in a batch of order `bucketed`, padding included; other orders go by `batch_size` alone."""
     order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"
@@ -72,3 +72,18 @@ class TrainingConfig(LoopConfig):
     """Weight of each class in the loss: all 1, inverse to its frequency, or a table by label."""
     token_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of tokens shown as unknown in training: it regularises, and teaches what an unknown word means."""
+
+
+class PretrainingConfig(LoopConfig):
+    """How a language model is trained."""
+
+    epochs: int = Field(default=3, ge=1)
+    batch_size: int = Field(default=32, ge=1)
+    """Windows in a batch."""
+    learning_rate: float = Field(default=2e-3, gt=0)
+    hidden_share: float = Field(default=0.25, gt=0, lt=1)
+    """With full attention: share of tokens that are hidden, to be filled in."""
+    whole_words: bool = False
+    """With full attention: hide all pieces of a word together."""
+    compile: bool = False
+    """Compile the step: about a minute before the first one, then faster ones. Needs a C++ compiler."""

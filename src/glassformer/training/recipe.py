@@ -6,16 +6,16 @@ import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import UsageError
-from glassformer.models.build import DESIGNS, AnyModelConfig
-from glassformer.models.config import PRESETS
-from glassformer.training.config import TrainingConfig
+from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
+from glassformer.models.config import LANGUAGE_PRESETS, PRESETS, DesignConfig
+from glassformer.training.config import PretrainingConfig, TrainingConfig
 from glassformer.training.initial_weights import InitialWeights
 
 DEFAULT_PRESET = "small"
@@ -23,7 +23,7 @@ _FINE_TUNING = "fine-tune"
 _NOT_OF_THE_SHAPE = {"dropout", "attention_dropout"}
 
 
-class Recipe(BaseModel):
+class AnyRecipe(BaseModel):
     """Everything that decides a run except the data itself.
 
     In a file `[model]` may begin with `preset = "small"`; the other keys of the section then change that preset. Or it
@@ -32,11 +32,48 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    designs: ClassVar[Mapping[str, type[DesignConfig]]]
+    """The designs that `[model]` may name, our own first."""
+    presets: ClassVar[Mapping[str, DesignConfig]]
+    """Of our own design."""
+
     description: str = ""
     validation: ValidationConfig = ValidationConfig()
+
+
+class Recipe(AnyRecipe):
+    """Of a classifier."""
+
+    designs: ClassVar[Mapping[str, type[DesignConfig]]] = DESIGNS
+    presets: ClassVar[Mapping[str, DesignConfig]] = PRESETS
+
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: AnyModelConfig = PRESETS[DEFAULT_PRESET]
     training: TrainingConfig = TrainingConfig()
+
+
+class PretrainingTokenizerConfig(TokenizerConfig):
+    """Pieces that spell any text, as it is."""
+
+    kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram"] = "bpe"
+    vocab_size: int = Field(default=8_192, ge=4)
+    lowercase: bool = False
+    normalization: Literal["none", "nfc", "nfkc"] = "none"
+
+
+class PretrainingRecipe(AnyRecipe):
+    """Of a language model."""
+
+    designs: ClassVar[Mapping[str, type[DesignConfig]]] = LANGUAGE_DESIGNS
+    presets: ClassVar[Mapping[str, DesignConfig]] = LANGUAGE_PRESETS
+
+    validation: ValidationConfig = ValidationConfig(fraction=0.05, min_rows=20)
+    tokenizer: PretrainingTokenizerConfig = PretrainingTokenizerConfig()
+    model: AnyLanguageModelConfig = LANGUAGE_PRESETS[DEFAULT_PRESET]
+    training: PretrainingConfig = PretrainingConfig()
+
+
+KindOfRecipe = TypeVar("KindOfRecipe", bound=AnyRecipe)
 
 
 def shipped_recipes() -> dict[str, Path]:
@@ -63,6 +100,28 @@ def load_recipe(
         UsageError: no such recipe or preset, TOML that cannot be read, an unknown key (the nearest known one is named),
             or a value that does not fit, alone or with `init`.
     """
+    raw, source = _gather(Recipe, name_or_path, preset, overrides)
+    if init is not None:
+        raw = _for_weights(raw, init, source)
+    return _checked(Recipe, raw, source)
+
+
+def load_pretraining_recipe(
+    path: str | None = None, *, preset: str | None = None, overrides: Mapping[str, Any] | None = None
+) -> PretrainingRecipe:
+    """The same for a language model, of which there are recipes in files alone.
+
+    Raises:
+        UsageError: as `load_recipe` does.
+    """
+    raw, source = _gather(PretrainingRecipe, path, preset, overrides)
+    return _checked(PretrainingRecipe, raw, source)
+
+
+def _gather(
+    kind: type[AnyRecipe], name_or_path: str | None, preset: str | None, overrides: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], str]:
+    """What a recipe's file and the command line say together, and what to call it."""
     source, raw = "recipe", {}
     if name_or_path is not None:
         path = _find(name_or_path)
@@ -71,12 +130,14 @@ def load_recipe(
     if preset is not None:
         _section(raw, "model", source)["preset"] = preset
     for dotted, value in (overrides or {}).items():
-        _override(raw, dotted, value)
-    if init is not None:
-        raw = _for_weights(raw, init, source)
-    _check_keys(raw, source)
+        _override(kind, raw, dotted, value)
+    return raw, source
+
+
+def _checked(kind: type[KindOfRecipe], raw: dict[str, Any], source: str) -> KindOfRecipe:
+    _check_keys(kind, raw, source)
     try:
-        return Recipe.model_validate(raw | {"model": _model_section(raw, source)})
+        return kind.model_validate(raw | {"model": _model_section(kind, raw, source)})
     except ValidationError as error:
         raise UsageError(f"{source}: {_in_words(error)}") from error
 
@@ -105,20 +166,24 @@ def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict
     return raw
 
 
-def _model_section(raw: dict[str, Any], source: str) -> dict[str, Any]:
+def _model_section(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> dict[str, Any]:
     """The section `[model]` with its preset, if it has one, written out."""
     model = dict(raw.get("model", {}))
-    if model.get("design", "classifier") != "classifier":
+    if model.get("design", own := _own(kind)) != own:
         if "preset" in model:
             raise UsageError(
-                f"{source}: preset {model['preset']!r} is a size of our own classifier and does not go with "
+                f"{source}: preset {model['preset']!r} is a size of our own {own} and does not go with "
                 f"model.design = {model['design']!r}"
             )
         return model
     chosen = model.pop("preset", DEFAULT_PRESET)
-    if not isinstance(chosen, str) or chosen not in PRESETS:
-        raise UsageError(f"{source}: no preset {chosen!r}; there are {', '.join(PRESETS)}")
-    return PRESETS[chosen].model_dump() | model
+    if not isinstance(chosen, str) or chosen not in kind.presets:
+        raise UsageError(f"{source}: no preset {chosen!r}; there are {', '.join(kind.presets)}")
+    return kind.presets[chosen].model_dump() | model
+
+
+def _own(kind: type[AnyRecipe]) -> str:
+    return next(iter(kind.designs))
 
 
 def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
@@ -169,34 +234,35 @@ def _section(raw: dict[str, Any], name: str, source: str) -> dict[str, Any]:
     return section
 
 
-def _override(raw: dict[str, Any], dotted: str, value: Any) -> None:
+def _override(kind: type[AnyRecipe], raw: dict[str, Any], dotted: str, value: Any) -> None:
     section, dot, key = dotted.partition(".")
     if not dot:
-        raise UsageError(f"--set {dotted}: name the section too, as in training.learning_rate{_nearest(dotted)}")
+        raise UsageError(f"--set {dotted}: name the section too, as in training.learning_rate{_nearest(kind, dotted)}")
     _section(raw, section, "--set")[key] = value
 
 
-def _known_keys(design: str = "classifier") -> dict[str, set[str]]:
+def _known_keys(kind: type[AnyRecipe], design: str) -> dict[str, set[str]]:
     """The keys of every section, those of `[model]` for one design."""
     sections = {
         name: set(field.annotation.model_fields)
-        for name, field in Recipe.model_fields.items()
+        for name, field in kind.model_fields.items()
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
     }
-    return sections | {"model": {*DESIGNS[design].model_fields, "preset"}}
+    return sections | {"model": {*kind.designs[design].model_fields, "preset"}}
 
 
-def _nearest(key: str, design: str = "classifier") -> str:
-    by_name = {name: f"{section}.{name}" for section, names in _known_keys(design).items() for name in names}
+def _nearest(kind: type[AnyRecipe], key: str, design: str | None = None) -> str:
+    known = _known_keys(kind, design or _own(kind))
+    by_name = {name: f"{section}.{name}" for section, names in known.items() for name in names}
     near = [by_name[name] for name in difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1)]
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _check_keys(raw: dict[str, Any], source: str) -> None:
-    design = _section(raw, "model", source).get("design", "classifier")
-    if not isinstance(design, str) or design not in DESIGNS:
-        raise UsageError(f"{source}: no design {design!r}; there are {', '.join(DESIGNS)}")
-    known = _known_keys(design)
+def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None:
+    design = _section(raw, "model", source).get("design", _own(kind))
+    if not isinstance(design, str) or design not in kind.designs:
+        raise UsageError(f"{source}: no design {design!r}; there are {', '.join(kind.designs)}")
+    known = _known_keys(kind, design)
     for section, values in raw.items():
         if section == "description":
             continue
@@ -208,7 +274,7 @@ def _check_keys(raw: dict[str, Any], source: str) -> None:
             raise UsageError(f"{source}: {section} must be a section, [{section}], not a value")
         for key in values:
             if key not in known[section]:
-                raise UsageError(f"{source}: unknown key {section}.{key}{_nearest(f'{section}.{key}', design)}")
+                raise UsageError(f"{source}: unknown key {section}.{key}{_nearest(kind, f'{section}.{key}', design)}")
 
 
 def _in_words(error: ValidationError) -> str:
@@ -216,7 +282,7 @@ def _in_words(error: ValidationError) -> str:
     clauses = []
     for found in error.errors():
         # "dict[…", "literal[…", "constrained-int" and designs name the branches of a union, not keys.
-        branches = ("dict[", "literal[", "constrained-int", *DESIGNS)
+        branches = ("dict[", "literal[", "constrained-int", *DESIGNS, *LANGUAGE_DESIGNS)
         where = ".".join(str(part) for part in found["loc"] if not str(part).startswith(branches))
         message = found["msg"].removeprefix("Value error, ")
         value = found["input"]

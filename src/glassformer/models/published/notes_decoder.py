@@ -1,4 +1,4 @@
-"""`notes-decoder`: the decoder of the notes "Deep Learning", here as an encoder (`is_decoder` off) that classifies.
+"""`notes-decoder`: the decoder of the notes "Deep Learning", as a language model and as an encoder that classifies.
 
 Embeddings + sinusoidal positions, dropout → pre-norm blocks: heads one by one, without bias; a ReLU feed-forward
 four times as wide → LayerNorm → linear.
@@ -6,21 +6,24 @@ four times as wide → LayerNorm → linear.
 Unusual, and kept: padding is not masked, so that a text is always `block_size` tokens long; attention is a loop over
 heads.
 
-Added, as the notes print a language model: the last linear layer has one output per class, and its logits are
-averaged over all positions. Nothing had to be mended at the fixed length.
+Added for the encoder (`is_decoder` off), as the notes print a language model: the last linear layer has one output per
+class, and its logits are averaged over all positions. Nothing had to be mended at the fixed length.
 """
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self
 
 import torch
 from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
-from glassformer.layers.positions import sinusoidal_table
+from glassformer.layers.masks import AttentionMask
+from glassformer.layers.positions import Positions, sinusoidal_table
 from glassformer.models.config import DesignConfig
 from glassformer.models.published.fixed_length import fixed_length
 
@@ -50,27 +53,72 @@ class NotesDecoderConfig(DesignConfig):
         return f"the notes' {kind}, {self.n_layers} blocks of width {self.emb_dim}, {self.num_heads} heads"
 
 
-class NotesDecoder(nn.Module):
-    """embed + positions → blocks → norm → linear, averaged over positions."""
+class NotesLanguageModelConfig(NotesDecoderConfig):
+    design: Literal["notes-language-model"] = "notes-language-model"  # type: ignore[assignment]
+    max_seq_len: int = Field(default=64, ge=2)
+    """`block_size`."""
+    is_decoder: Literal[True] = True
+    causal: ClassVar[bool] = True
+
+
+class _Notes(nn.Module):
+    """embed + positions → blocks → norm, with a linear layer to so many outputs."""
 
     positions: Tensor
 
-    def __init__(self, config: NotesDecoderConfig, vocab_size: int, n_classes: int) -> None:
+    def __init__(self, config: NotesDecoderConfig, length: int, vocab_size: int, outputs: int) -> None:
         super().__init__()
-        self.length = config.max_seq_len - 1
+        self.length = length
         self.embedding = nn.Embedding(vocab_size, config.emb_dim)
-        self.register_buffer("positions", sinusoidal_table(self.length, config.emb_dim), persistent=False)
+        self.register_buffer("positions", sinusoidal_table(length, config.emb_dim), persistent=False)
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.Sequential(*(_Block(config) for _ in range(config.n_layers)))
         self.final_layernorm = nn.LayerNorm(config.emb_dim)
-        self.final_linear = nn.Linear(config.emb_dim, n_classes)
+        self.final_linear = nn.Linear(config.emb_dim, outputs)
+
+    def hidden(self, token_ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq emb_dim"]:
+        embedded = self.embedding(token_ids) + self.positions[: token_ids.shape[1]]
+        return self.final_layernorm(self.blocks(self.dropout(embedded)))
+
+
+class NotesDecoder(_Notes):
+    """As an encoder: the linear layer averaged over positions."""
+
+    def __init__(self, config: NotesDecoderConfig, vocab_size: int, n_classes: int) -> None:
+        super().__init__(config, config.max_seq_len - 1, vocab_size, n_classes)
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
-        embedded = self.embedding(fixed_length(token_ids, self.length))
-        hidden = self.blocks(self.dropout(embedded + self.positions))
-        return self.final_linear(self.final_layernorm(hidden)).mean(1)
+        return self.final_linear(self.hidden(fixed_length(token_ids, self.length))).mean(1)
+
+
+class NotesLanguageModel(_Notes):
+    """As printed: the linear layer at every position predicts the next token.
+
+    Mended: positions and mask are cut to the length of the text, which had to be `block_size`. Documents in one window
+    see each other, as the notes cut one long text.
+    """
+
+    def __init__(self, config: NotesLanguageModelConfig, vocab_size: int) -> None:
+        super().__init__(config, config.max_seq_len, vocab_size, vocab_size)
+
+    def read(
+        self,
+        token_ids: Int[Tensor, "batch seq"],
+        _attention_mask: AttentionMask,
+        *,
+        positions: Positions = None,  # noqa: ARG002 (of the protocol; always those of the window here)
+        caches: Sequence[KeyValueCache] | None = None,
+    ) -> Float[Tensor, "batch seq emb_dim"]:
+        assert not caches, "the notes have no cache"
+        return self.hidden(token_ids)
+
+    def new_caches(self, _batch: int, _max_seq_len: int) -> list[KeyValueCache]:
+        return []
+
+    def logits(self, hidden: Float[Tensor, "*places emb_dim"]) -> Float[Tensor, "*places vocab"]:
+        return self.final_linear(hidden)
 
 
 class _Block(nn.Module):

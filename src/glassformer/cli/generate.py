@@ -1,0 +1,103 @@
+"""`glassformer generate`: a language model goes on with a text."""
+
+from __future__ import annotations
+
+import json as json_library
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.options import Device
+from glassformer.cli.output import say
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.prediction.generation import Continuation, TextGenerator
+    from glassformer.prediction.sampling import SamplingConfig
+
+
+def generate(
+    model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
+    prompts: Annotated[list[str] | None, typer.Argument(help="How the texts begin; nothing: any text.")] = None,
+    max_tokens: Annotated[int, typer.Option(help="The most tokens to write.")] = 100,
+    temperature: Annotated[
+        float, typer.Option(help="Below 1 the likely gets likelier; 0: always the likeliest.")
+    ] = 1.0,
+    top_k: Annotated[int | None, typer.Option(help="Choose among so many of the likeliest tokens.")] = None,
+    top_p: Annotated[float, typer.Option(help="Choose among the fewest tokens this probable together.")] = 1.0,
+    repetition_penalty: Annotated[float, typer.Option(help="Above 1: say less what stands there already.")] = 1.0,
+    stop: Annotated[list[str] | None, typer.Option(help="A string that ends the text; may be repeated.")] = None,
+    samples: Annotated[int, typer.Option(help="Texts for each prompt.")] = 1,
+    seed: Annotated[int, typer.Option(help="Decides every choice.")] = 0,
+    device: Device = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per text on standard output.")] = False,
+) -> None:
+    """Go on with a text, or with several at once; a single one appears as it is written."""
+    from pydantic import ValidationError
+
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.generation import TextGenerator
+    from glassformer.prediction.sampling import SamplingConfig
+
+    try:
+        sampling = SamplingConfig(
+            max_tokens=max_tokens,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            repetition_penalty=repetition_penalty,
+            stop=tuple(stop or ()),
+            seed=seed,
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        flag = str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+    if samples < 1:
+        raise UsageError(f"--samples {samples}: at least 1")
+    if "" in sampling.stop:
+        raise UsageError("--stop: an empty string would end every text at once")
+    writer = TextGenerator.load(model, device=choose_device(device))
+    texts = [prompt for prompt in prompts or [""] for _ in range(samples)]
+    _warn(writer, texts, sampling)
+    if json or len(texts) > 1:
+        written = writer.complete(texts, sampling)
+        _print_all(texts, written, json=json)
+    else:
+        written = _print_live(writer, texts[0], sampling)
+    if any(one.slid for one in written):
+        say(
+            f"note: the text is longer than the window of {writer.max_seq_len} tokens; the model wrote its end without "
+            "seeing its beginning"
+        )
+
+
+def _warn(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> None:
+    unknown = list(dict.fromkeys(word for text in texts for word in writer.tokenizer.unknown_words(text)))
+    if unknown:
+        say(f"warning: words never seen in training are read as unknown: {', '.join(unknown[:10])}")
+    if sampling.temperature == 0 and (sampling.top_k or sampling.top_p < 1):
+        say("note: at temperature 0 the likeliest token is taken, whatever --top-k and --top-p say")
+
+
+def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) -> list[Continuation]:
+    shown = 0
+    written: list[Continuation] = []
+    sys.stdout.write(prompt)
+    for written in writer.stream([prompt], sampling):
+        sys.stdout.write(written[0].text[shown:])
+        sys.stdout.flush()
+        shown = len(written[0].text)
+    print()
+    return written
+
+
+def _print_all(prompts: list[str], written: list[Continuation], *, json: bool) -> None:
+    for number, (prompt, one) in enumerate(zip(prompts, written, strict=True)):
+        if json:
+            record = {"prompt": prompt, "continuation": one.text, "tokens": len(one.token_ids), "ended": one.ended}
+            print(json_library.dumps(record, ensure_ascii=False))
+        else:
+            print(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt}{one.text}")

@@ -1,0 +1,105 @@
+"""`glassformer pretrain`: texts in, a language model out."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassformer.cli.options import DataDir, Device, Json, Preset, Settings, TextColumn
+from glassformer.cli.output import command_line, duration, human_count, print_json, say
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.training.pretrain import Prepared
+    from glassformer.training.recipe import PretrainingRecipe
+
+_OBJECTIVES = {"causal": "causal", "masked": "full"}
+
+
+def pretrain(
+    data: Annotated[str, typer.Argument(help="A text file, a table with a column of texts, or a known data set.")],
+    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    objective: Annotated[
+        str, typer.Option(help="causal: predict the next token; masked: fill in hidden ones.")
+    ] = "causal",
+    text: TextColumn = None,
+    recipe: Annotated[str | None, typer.Option(help="A recipe file for language models.")] = None,
+    preset: Preset = None,
+    set_: Settings = None,
+    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=…")] = None,
+    prompt: Annotated[str, typer.Option(help="How the sample after each epoch begins.")] = "",
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
+    json: Json = False,
+) -> None:
+    """Train a language model from scratch."""
+    from glassformer.cli.live import LiveView
+    from glassformer.data.documents import read_documents
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.loop import InterruptedTraining
+    from glassformer.training.pretrain import figures_in_words
+    from glassformer.training.pretrain import pretrain as run
+    from glassformer.training.recipe import load_pretraining_recipe, parse_overrides
+    from glassformer.training.unfinished import CHECKPOINT_FOLDER, prepare_out
+
+    if objective not in _OBJECTIVES:
+        raise UsageError(f"--objective {objective}: there are {' and '.join(_OBJECTIVES)}")
+    overrides: dict[str, Any] = parse_overrides(set_ or [])
+    if "model.design" not in overrides:
+        overrides.setdefault("model.attention", _OBJECTIVES[objective])
+    if seed is not None:
+        overrides["training.seed"] = seed
+    chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
+    target = choose_device(device)
+    prepare_out(out, resume=resume, overwrite=overwrite)
+    documents = read_documents(data, data_dir, text=text)
+    with LiveView() as view:
+        try:
+            trained = run(
+                documents,
+                chosen,
+                out=out,
+                resume=resume,
+                overwrite=overwrite,
+                device=target,
+                observer=view,
+                on_prepared=lambda prepared: _introduce(prepared, chosen, target),
+                prompt=prompt,
+            )
+        except (InterruptedTraining, KeyboardInterrupt) as error:
+            if not (out / CHECKPOINT_FOLDER).is_dir():
+                raise
+            again = command_line(leave_out="--overwrite", add="--resume")
+            say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
+            raise typer.Exit(1) from error
+    best, config = trained.metrics["best"], trained.config
+    if json:
+        record = {"model": str(out), "training_seconds": config.training_seconds, "data": config.data}
+        print_json(record | {"best": best, "history": trained.metrics["history"]})
+        return
+    measured = f"on held-out texts {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
+    print(f"{out}: {measured}; trained in {duration(config.training_seconds)}")
+    if config.model.causal:
+        say(f'next: glassformer generate {shlex.quote(str(out))} "how it begins"')
+
+
+def _introduce(prepared: Prepared, recipe: PretrainingRecipe, device: str) -> None:
+    train, held_out = prepared.train, prepared.validation
+    say(f"data: {train.source}, {human_count(len(train.texts))} texts to train on")
+    for note in train.notes:
+        say(f"  {note}")
+    say(f"  held out: {human_count(len(held_out.texts))} texts" if held_out else "  nothing is held out: too few texts")
+    say(
+        f"  {human_count(prepared.tokens)} tokens of a {recipe.tokenizer.kind} vocabulary of "
+        f"{human_count(prepared.vocab_size)}, {train.n_bytes / max(1, prepared.tokens):.2f} bytes each"
+        + (f", {prepared.unknown:.1%} of them unknown" if prepared.unknown else "")
+    )
+    say(
+        f"model: {human_count(prepared.parameters)} parameters ({recipe.model.in_words()}, window "
+        f"{recipe.model.max_seq_len} tokens), on {device}"
+    )

@@ -1,0 +1,112 @@
+"""Texts without labels, as a language model reads them: of a known data set, a table's column, or a plain text file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.known import KNOWN, resolve
+from glassformer.data.rows import check_file
+from glassformer.data.splits import ValidationConfig
+from glassformer.data.table import read_table, text_keys
+from glassformer.errors import UsageError
+
+_PLAIN = (".txt", ".text", ".md")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Documents:
+    """Texts in the order of their source.
+
+    Attributes:
+        texts: strings, none of them blank.
+        source: what the user named.
+        notes: what was detected, in plain words.
+    """
+
+    texts: pl.Series
+    source: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_bytes(self) -> int:
+        """The length of all texts in UTF-8."""
+        return int(self.texts.str.len_bytes().sum())
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the texts in their order."""
+        digest = hashlib.sha256()
+        for text in self.texts:
+            part = text.encode()
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+        return digest.hexdigest()
+
+
+def read_documents(source: str, data_dir: Path | None = None, *, text: str | None = None) -> Documents:
+    """The training texts of a known data set, the texts of a table, or the paragraphs of a text file.
+
+    Args:
+        text: the table's column; found where it is not given.
+
+    Raises:
+        UsageError: there is no such source, or it cannot be read, or it holds no text.
+    """
+    if source not in KNOWN and Path(source).suffix.lower() in _PLAIN:
+        if text is not None:
+            raise UsageError(f"--text {text}: {source} is plain text and has no columns; leave it out")
+        return _paragraphs(Path(source))
+    if source in KNOWN or not Path(source).is_file():
+        table = resolve(source, "train", data_dir, text=text)
+    else:
+        table = read_table(Path(source), text=text, labelled=False)
+    left_out = tuple(f"left out: {len(one.rows)} × {one.reason}" for one in table.dropped)
+    return Documents(texts=table.frame["text"], source=source, notes=(*table.notes, *left_out))
+
+
+def _paragraphs(path: Path) -> Documents:
+    """What stands between blank lines; in a file without any, its lines."""
+    raw = check_file(path).read_bytes()
+    try:
+        whole = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise UsageError(
+            f"{path}, line {line}: byte {error.start + 1} is not UTF-8. Convert it, for example: "
+            "iconv -f WINDOWS-1252 -t UTF-8"
+        ) from error
+    paragraphs = [one.strip("\r\n") for one in re.split(r"\n(?:[^\S\n]*\n)+", whole) if one.strip()]
+    kind = "paragraphs (blank lines stand between them)"
+    if len(paragraphs) == 1:
+        paragraphs, kind = [line for line in paragraphs[0].splitlines() if line.strip()], "lines"
+    if not paragraphs:
+        raise UsageError(f"{path} holds no text")
+    return Documents(texts=pl.Series(paragraphs), source=str(path), notes=(f"{len(paragraphs):,} {kind}",))
+
+
+def hold_out(documents: Documents, config: ValidationConfig, *, seed: int) -> tuple[Documents, Documents | None]:
+    """The texts to train on, and those held out: every text that equals a held-out one is left out of training.
+
+    Raises:
+        UsageError: the split is of a kind that needs a table of labels, or leaves nothing to train on.
+    """
+    if config.group is not None or config.file is not None:
+        raise UsageError("validation: a language model holds out a share of its texts; leave out group and file")
+    n_texts = len(documents.texts)
+    if not config.fraction or n_texts < max(2, config.min_rows):
+        return documents, None
+    chosen = np.random.default_rng(seed).permutation(n_texts)[: max(1, round(config.fraction * n_texts))]
+    held_out = documents.texts[np.sort(chosen)]
+    keys = text_keys(documents.texts)
+    train = documents.texts.filter(~keys.is_in(text_keys(held_out).unique().implode()))
+    if train.is_empty():
+        raise UsageError(f"{documents.source}: no text is left to train on, all of them are equal to held-out ones")
+    repeated = n_texts - len(train) - len(held_out)
+    notes = documents.notes + ((f"left out: {repeated} × equal to a held-out text",) if repeated else ())
+    return replace(documents, texts=train, notes=notes), replace(documents, texts=held_out, notes=())

@@ -1,0 +1,76 @@
+"""Documents one after another in windows of one length, without padding: what a language model learns from.
+
+The stream is `<start> document <start> document … <start>`: a start token also says that the document before it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import START_ID
+
+
+class PackedStream:
+    """The documents of a store in some order, cut into windows of `window` + 1 tokens.
+
+    Neighbours share one token: the last to be predicted in one is the first to be read in the next. Tokens that do not
+    fill a window at the end of the stream are left out. Nothing is copied until a window is read.
+
+    Args:
+        order: numbers of the documents; one may come several times.
+    """
+
+    def __init__(self, store: TokenStore, order: IntArray, window: int) -> None:
+        self._store, self._order, self._window = store, order, window
+        self._starts = np.cumsum([0, *(store.lengths[order] + 1)])  # of each document's start token in the stream
+
+    def __len__(self) -> int:
+        return int(self._starts[-1]) // self._window
+
+    def window(self, number: int) -> IntArray:
+        """The tokens (window + 1) of one window."""
+        first = number * self._window
+        last = first + self._window + 1
+        tokens = np.full(last - first, START_ID, dtype=np.int64)
+        place = int(np.searchsorted(self._starts, first, side="right")) - 1
+        while place < len(self._order) and self._starts[place] < last:
+            begins = int(self._starts[place]) + 1  # of the document's own tokens, in the stream
+            document = self._store.offsets[self._order[place]], self._store.offsets[self._order[place] + 1]
+            low, high = max(first, begins), min(last, int(self._starts[place + 1]))
+            if low < high:
+                tokens[low - first : high - first] = self._store.tokens[
+                    document[0] + low - begins : document[0] + high - begins
+                ]
+            place += 1
+        return tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excerpt:
+    """A piece of one document with the tokens before it that it is read with.
+
+    Attributes:
+        tokens: (read + 1,) with the token that follows; the start token stands before and after the document.
+        fresh: the first place of `tokens` whose successor no earlier excerpt has predicted.
+    """
+
+    tokens: IntArray
+    fresh: int
+
+
+def excerpts(store: TokenStore, window: int) -> Iterator[Excerpt]:
+    """Every token of every document once to be predicted, with half a window before it wherever there is as much."""
+    step = max(1, window // 2)
+    for row in range(len(store)):
+        own = store.tokens[store.offsets[row] : store.offsets[row + 1]].astype(np.int64)
+        tokens = np.concatenate([[START_ID], own, [START_ID]])
+        predicted = 0
+        while predicted < len(tokens) - 1:
+            first = max(0, predicted - (window - step)) if predicted else 0
+            last = min(first + window, len(tokens) - 1)
+            yield Excerpt(tokens=tokens[first : last + 1], fresh=predicted - first)
+            predicted = last

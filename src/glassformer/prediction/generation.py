@@ -1,0 +1,200 @@
+"""A language model goes on with texts, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
+from glassformer.errors import UsageError
+from glassformer.layers.cache import KeyValueCache
+from glassformer.layers.masks import lengths_to_mask
+from glassformer.models.language_model import PredictsTokens
+from glassformer.prediction.language_folder import load_language_model
+from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs
+
+_HALF_A_CHARACTER = "\ufffd"  # what bytes that do not yet make one are decoded to
+
+
+@dataclass(kw_only=True)
+class Continuation:
+    """What was written after one prompt.
+
+    Attributes:
+        text: without the prompt, and without a stop string.
+        token_ids: all tokens drawn, a final end token included.
+        ended: by the end token, by a stop string, or because `max_tokens` were written; none while it is being written.
+        slid: whether the text outgrew the window, so that its beginning was forgotten.
+    """
+
+    text: str = ""
+    token_ids: list[int] = field(default_factory=list)
+    ended: Literal["end", "stop", "length"] | None = None
+    slid: bool = False
+
+
+class TextGenerator:
+    """A causal language model that writes. It is put into evaluation mode."""
+
+    def __init__(self, model: PredictsTokens, tokenizer: TextTokenizer, *, max_seq_len: int) -> None:
+        assert isinstance(model, torch.nn.Module)
+        model.eval()
+        self.model, self.tokenizer, self.max_seq_len = model, tokenizer, max_seq_len
+
+    @classmethod
+    def load(cls, folder: Path, *, device: str = "cpu") -> TextGenerator:
+        """The language model of a folder.
+
+        Raises:
+            UsageError: it is no folder of a language model, or of one that fills in hidden tokens.
+            GlassformerError: it is damaged.
+        """
+        trained = load_language_model(folder)
+        if not trained.config.model.causal:
+            raise UsageError(
+                f"{folder}: this model fills in hidden tokens and cannot go on with a text; pretrain one with "
+                "--objective causal"
+            )
+        trained.model.to(device)
+        return cls(trained.predicts, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
+
+    def complete(self, prompts: Sequence[str], config: SamplingConfig) -> list[Continuation]:
+        """Go on with every prompt until all have ended."""
+        *_, last = self.stream(prompts, config)
+        return last
+
+    def stream(self, prompts: Sequence[str], config: SamplingConfig) -> Iterator[list[Continuation]]:
+        """The same, after every token: the same list each time, its texts grown.
+
+        A stop string is looked for in the text, whatever tokens it is made of.
+        """
+        tokenizer, window = self.tokenizer, self.max_seq_len
+        written = [Continuation() for _ in prompts]
+        encoded = [ids.tolist() for ids in tokenizer.encode(prompts)]
+        before = [[id_ for id_ in ids if id_ > START_ID][-1:] for ids in encoded]
+        views = [View([START_ID, *ids], window) for ids in encoded]
+        for tokens in write_tokens(self.model, views, config):
+            for one, token, last in zip(written, tokens, before, strict=True):
+                if token is not None:
+                    one.token_ids.append(token)
+                    spelled = tokenizer.decode([*last, *one.token_ids])[len(tokenizer.decode(last)) :]
+                    _end(one, spelled, config)
+            for one, view in zip(written, views, strict=True):
+                one.slid = view.slid
+                view.ended = one.ended is not None
+            yield written
+
+
+class View:
+    """The tokens of one text that the model sees: all of them, or the last ones once they do not fit into the window.
+
+    Then the start token and the latter half stay, so that there is room for half a window before it slides again.
+    """
+
+    def __init__(self, tokens: list[int], window: int) -> None:
+        self.window, self.slid, self.ended = window, False, False
+        self.tokens = tokens
+        if len(tokens) > window:
+            self._slide()
+
+    def append(self, token: int) -> bool:
+        """Take in the next token; whether the view slid."""
+        self.tokens.append(token)
+        if len(self.tokens) <= self.window:
+            return False
+        self._slide()
+        return True
+
+    def _slide(self) -> None:
+        self.slid = True
+        self.tokens = [START_ID, *self.tokens[-max(1, self.window // 2) :]]
+
+
+@torch.inference_mode()
+def write_tokens(
+    model: PredictsTokens, views: Sequence[View], config: SamplingConfig, *, cached: bool = True
+) -> Iterator[list[int | None]]:
+    """The next token of every text at a time, none for those that have ended, until all have.
+
+    A text ends with the start token, which also ends documents in training, after `config.max_tokens`, or when the
+    caller sets `ended` of its view.
+
+    Args:
+        cached: whether keys and values are kept from step to step; the tokens are the same either way.
+    """
+    random = [np.random.default_rng([config.seed, row]) for row in range(len(views))]
+    caches: list[KeyValueCache] = []
+    for _ in range(config.max_tokens):
+        active = [not view.ended for view in views]
+        if not any(active):
+            return
+        if not caches:
+            caches = model.new_caches(len(views), views[0].window) if cached else []
+            hidden = _read_all(model, views, caches)
+        else:
+            hidden = _read_last(model, views, active, caches)
+        logits = model.logits(hidden).float()
+        logits[:, [PAD_ID, UNKNOWN_ID]] = -torch.inf
+        seen = torch.zeros_like(logits, dtype=torch.bool)
+        if config.repetition_penalty != 1:
+            for row, view in enumerate(views):
+                seen[row, view.tokens[1:]] = True
+        chance = torch.tensor([one.random() for one in random], dtype=torch.double, device=logits.device)
+        drawn = draw(next_token_probs(logits, seen, config), chance).tolist()
+        slid = [view.append(token) for view, token, on in zip(views, drawn, active, strict=True) if on]
+        if any(slid):
+            caches = []
+        for view, token in zip(views, drawn, strict=True):
+            view.ended = view.ended or token == START_ID
+        yield [token if on else None for token, on in zip(drawn, active, strict=True)]
+
+
+def _read_all(model: PredictsTokens, views: Sequence[View], caches: list[KeyValueCache]) -> Tensor:
+    """The last hidden state (batch, d_model) of every text, read from its beginning."""
+    lengths = torch.tensor([len(view.tokens) for view in views])
+    token_ids = torch.full((len(views), int(lengths.max())), PAD_ID)
+    for row, view in enumerate(views):
+        token_ids[row, : len(view.tokens)] = torch.tensor(view.tokens)
+    device = _device(model)
+    mask = lengths_to_mask(lengths, token_ids.shape[1])
+    hidden = model.read(token_ids.to(device), mask.to(device), caches=caches or None)
+    return hidden[torch.arange(len(views)), lengths - 1]
+
+
+def _read_last(model: PredictsTokens, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
+    """The same after one more token; texts that have ended are not read."""
+    device = _device(model)
+    token_ids = torch.tensor([[view.tokens[-1]] for view in views], device=device)
+    return model.read(token_ids, torch.tensor(active, device=device)[:, None], caches=caches)[:, 0]
+
+
+def _device(model: PredictsTokens) -> torch.device:
+    assert isinstance(model, torch.nn.Module)
+    return next(model.parameters()).device
+
+
+def _end(one: Continuation, text: str, config: SamplingConfig) -> None:
+    """Take in what the tokens spell, and see whether the last one ends it."""
+    found = [place for stop in config.stop if (place := text.find(stop)) >= 0]
+    if found:
+        one.ended = "stop"
+    elif one.token_ids[-1] == START_ID:
+        one.ended = "end"
+    elif len(one.token_ids) == config.max_tokens:
+        one.ended = "length"
+    if one.ended is None:
+        text = text.rstrip(_HALF_A_CHARACTER)
+        text = text[: len(text) - _might_stop(text, config.stop)]
+    one.text = text[: min(found)] if found else text
+
+
+def _might_stop(text: str, stops: tuple[str, ...]) -> int:
+    """How many characters at the end of a text are the beginning of a stop string, and so must wait."""
+    lengths = (size for stop in stops for size in range(len(stop) - 1, 0, -1) if text.endswith(stop[:size]))
+    return max(lengths, default=0)

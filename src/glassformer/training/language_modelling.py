@@ -1,0 +1,174 @@
+"""The tasks of a language model: say the next token, or fill in hidden ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from glassformer.data.packing import Excerpt, PackedStream, excerpts
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
+from glassformer.errors import UsageError
+from glassformer.layers.masks import documents_to_mask
+from glassformer.models.language_model import PredictsTokens
+from glassformer.training.config import PretrainingConfig
+from glassformer.training.loop import Cost, Examples
+
+IGNORED = -100
+"""An answer that does not count."""
+_VALIDATION_TOKENS = 8192  # in a batch
+
+
+class LanguageModelling:
+    """Packed documents in an order of their own in each epoch.
+
+    Args:
+        window: tokens that the model reads at once.
+        validation: held-out documents, every token of which is predicted with at least half a window before it.
+        validation_bytes: the length of those documents in UTF-8, for bits per byte; 0 where they make no sense.
+        begins_word: (vocab,) which tokens begin a word; needed with `config.whole_words` alone.
+
+    Raises:
+        UsageError: there is less text than fills a window.
+    """
+
+    unit = "tokens"
+
+    def __init__(
+        self,
+        train: TokenStore,
+        config: PretrainingConfig,
+        *,
+        window: int,
+        causal: bool,
+        validation: TokenStore | None = None,
+        validation_bytes: int = 0,
+        begins_word: np.ndarray[Any, np.dtype[np.bool_]] | None = None,
+    ) -> None:
+        self.train, self.config, self.window, self.causal = train, config, window, causal
+        self.validation, self.validation_bytes = validation, validation_bytes
+        self.begins_word = begins_word if config.whole_words else None
+        self._costs = torch.compile(_costs) if config.compile else _costs
+        if not (tokens := len(self._stream(0))):
+            raise UsageError(
+                f"{int(train.lengths.sum()) + len(train)} tokens do not fill one window of {window}; choose a smaller "
+                f"one (--set model.max_seq_len={max(2, tokens // 4)}), or more text"
+            )
+
+    def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
+        size = self.config.batch_size * self.config.accumulation
+        steps: list[Callable[[], list[Examples]]] = []
+        for number in count(epoch * 1_000):
+            stream = self._stream(number)
+            order = self._random(number, 1).permutation(len(stream))
+            steps += [partial(self._assemble, stream, number, order[i : i + size]) for i in range(0, len(order), size)]
+            if len(steps) >= self.config.min_steps_per_epoch:
+                break
+        return steps
+
+    def _stream(self, number: int) -> PackedStream:
+        return PackedStream(self.train, self._random(number, 0).permutation(len(self.train)), self.window)
+
+    def _random(self, *numbers: int) -> np.random.Generator:
+        return np.random.default_rng([self.config.seed, *numbers])
+
+    def _assemble(self, stream: PackedStream, number: int, chosen: IntArray) -> list[Examples]:
+        size = self.config.batch_size
+        parts = [chosen[i : i + size] for i in range(0, len(chosen), size)]
+        windows = [np.stack([stream.window(int(one)) for one in part]) for part in parts]
+        return [
+            self._examples(tokens, self._random(number, 2, int(part[0])))
+            for tokens, part in zip(windows, parts, strict=True)
+        ]
+
+    def _examples(self, tokens: IntArray, rng: np.random.Generator) -> Examples:
+        """Windows with the token after each: (batch, window + 1)."""
+        read, answers = tokens[:, :-1], tokens[:, 1:]
+        if not self.causal:
+            hidden = self._hide(read, rng)
+            read, answers = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
+        return Examples(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool), torch.from_numpy(answers))
+
+    def _hide(self, tokens: IntArray, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which tokens to hide, at least one: each by itself, or word by word (Devlin et al. 2019, §3.1)."""
+        ordinary = tokens > START_ID
+        if self.begins_word is None:
+            words = np.arange(tokens.size)
+        else:
+            words = np.cumsum((self.begins_word[tokens] | ~ordinary).ravel())
+        hidden = (rng.random(int(words[-1]) + 1) < self.config.hidden_share)[words].reshape(tokens.shape) & ordinary
+        if not hidden.any():
+            hidden.flat[np.flatnonzero(ordinary)[:1]] = True
+        return hidden
+
+    def weight(self, examples: Examples) -> float:
+        return float((examples.answers != IGNORED).sum())
+
+    def count(self, examples: Examples) -> int:
+        return examples.token_ids.numel()
+
+    def cost(self, model: nn.Module, examples: Examples) -> Cost:
+        return Cost(self._costs(model, examples))
+
+    @torch.inference_mode()
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        if self.validation is None:
+            return {}
+        was_training = model.training
+        model.eval()
+        device = next(model.parameters()).device
+        loss, weight = 0.0, 0.0
+        for examples in self._held_out(self.validation):
+            loss += float(_costs(model, examples.to(device)))
+            weight += self.weight(examples)
+        model.train(was_training)
+        found = {"validation_loss": loss / weight}
+        if self.causal and self.validation_bytes:
+            found["validation_bits_per_byte"] = loss / math.log(2) / self.validation_bytes
+        return found
+
+    def _held_out(self, store: TokenStore) -> list[Examples]:
+        pieces = sorted(excerpts(store, self.window), key=lambda one: len(one.tokens))
+        size = max(1, _VALIDATION_TOKENS // self.window)
+        return [self._padded(pieces[i : i + size], i) for i in range(0, len(pieces), size)]
+
+    def _padded(self, pieces: list[Excerpt], number: int) -> Examples:
+        lengths = torch.tensor([len(one.tokens) - 1 for one in pieces])
+        longest = int(lengths.max())
+        places = np.arange(longest)
+        tokens = np.full((len(pieces), longest + 1), PAD_ID, dtype=np.int64)
+        fresh = np.array([one.fresh for one in pieces])
+        for row, one in enumerate(pieces):
+            tokens[row, : len(one.tokens)] = one.tokens
+        examples = self._examples(tokens, self._random(0, 3, number))
+        mask = torch.from_numpy(places) < lengths[:, None]
+        counts = mask & torch.from_numpy(places >= fresh[:, None])
+        return Examples(examples.token_ids, mask, examples.answers.where(counts, IGNORED))
+
+
+def documents_and_places(
+    token_ids: Int[Tensor, "batch seq"],
+) -> tuple[Int[Tensor, "batch seq"], Int[Tensor, "batch seq"]]:
+    """The number of each token's document within its row, and the token's place in it; start tokens begin one."""
+    begins = token_ids == START_ID
+    everywhere = torch.arange(token_ids.shape[1], device=token_ids.device)
+    return begins.cumsum(dim=1), everywhere - (everywhere * begins).cummax(dim=1).values
+
+
+def _costs(model: nn.Module, examples: Examples) -> Tensor:
+    """The summed cross entropy of all answers that count, in nats."""
+    documents, places = documents_and_places(examples.token_ids)
+    mask = documents_to_mask(documents) & examples.attention_mask[:, None, :]
+    predicts = cast(PredictsTokens, model)
+    hidden = predicts.read(examples.token_ids, mask, positions=places)
+    counts = examples.answers != IGNORED
+    return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.answers[counts], reduction="sum")

@@ -1,0 +1,258 @@
+"""One run of pre-training: texts in, the model folder of a language model out."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from glassformer.data.documents import Documents, hold_out
+from glassformer.data.store import TokenStore
+from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
+from glassformer.errors import GlassformerError
+from glassformer.models.build import build_language_model
+from glassformer.models.language_model import PredictsTokens
+from glassformer.prediction.generation import TextGenerator
+from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
+from glassformer.prediction.sampling import SamplingConfig
+from glassformer.training.language_modelling import LanguageModelling
+from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
+from glassformer.training.memory import keep_large_buffers
+from glassformer.training.recipe import PretrainingRecipe
+from glassformer.training.unfinished import (
+    CHECKPOINT_FOLDER,
+    encode,
+    learn_tokenizer,
+    open_work,
+    prepare_out,
+    versions,
+)
+
+_FAITHFUL = {"byte", "bpe"}
+"""Vocabularies that spell every text, so that its bytes can be counted."""
+_SAMPLE = SamplingConfig(max_tokens=40, temperature=0.8, top_p=0.95)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What a run is about to train on.
+
+    Attributes:
+        tokens: of the training texts.
+        unknown: share of them that the vocabulary does not have.
+    """
+
+    train: Documents
+    validation: Documents | None
+    tokens: int
+    unknown: float
+    vocab_size: int
+    parameters: int
+
+
+def pretrain(
+    documents: Documents,
+    recipe: PretrainingRecipe,
+    *,
+    out: Path,
+    resume: bool = False,
+    overwrite: bool = False,
+    device: str = "cpu",
+    observer: Observer | None = None,
+    on_prepared: Callable[[Prepared], None] | None = None,
+    prompt: str = "",
+) -> TrainedLanguageModel:
+    """Hold out, learn a vocabulary, encode, train; leave a model folder in `out`.
+
+    Args:
+        resume: continue the unfinished run in `out`; texts and recipe must be what they were.
+        device: a torch device.
+        on_prepared: hears of the texts and the size of the model before training begins.
+        prompt: how the sample of each epoch begins (causal models).
+
+    Raises:
+        UsageError: there is too little text, or `out` is taken.
+        InterruptedTraining: on Ctrl-C; `out` can be resumed.
+        NotANumberError: training diverged; the best weights so far, if any, are in `out`.
+    """
+    keep_large_buffers()
+    observer = observer or Silent()
+    train, validation = hold_out(documents, recipe.validation, seed=recipe.training.seed)
+    prepare_out(out, resume=resume, overwrite=overwrite)
+    work = out / CHECKPOINT_FOLDER
+    open_work(work, {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}, resume=resume)
+    try:
+        tokenizer = learn_tokenizer(train.texts, recipe.tokenizer, work)
+        store = encode(train.texts, tokenizer, work, "train")
+        trainer = _trainer(store, validation, tokenizer, recipe, work, device)
+    except GlassformerError:
+        if not resume:
+            shutil.rmtree(work)  # nothing was begun that could be resumed
+        raise
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    unknown = float((store.tokens == UNKNOWN_ID).mean()) if len(store.tokens) else 0.0
+    if on_prepared:
+        prepared = Prepared(
+            train=train,
+            validation=validation,
+            tokens=len(store.tokens),
+            unknown=unknown,
+            vocab_size=tokenizer.vocab_size,
+            parameters=parameters,
+        )
+        on_prepared(prepared)
+    if resume and (work / "state.safetensors").is_file():
+        trainer.resume()
+        observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
+
+    def finish() -> TrainedLanguageModel:
+        trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
+        save_language_model(out, trained, card=_card(trained))
+        shutil.rmtree(work)
+        return trained
+
+    trainer.observer = observer
+    if recipe.model.causal:
+        predicts = cast(PredictsTokens, trainer.model)
+        writer = TextGenerator(predicts, tokenizer, max_seq_len=recipe.model.max_seq_len)
+        trainer.observer = _Sampling(observer, writer, prompt)
+    try:
+        trainer.run()
+    except NotANumberError as error:
+        if not trainer.best:
+            raise
+        trainer.model.load_state_dict(trainer.best)
+        finish()
+        kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
+        raise NotANumberError(f"{error} {kept}") from error
+    return finish()
+
+
+def _trainer(
+    store: TokenStore,
+    validation: Documents | None,
+    tokenizer: TextTokenizer,
+    recipe: PretrainingRecipe,
+    work: Path,
+    device: str,
+) -> Trainer:
+    """A new model, a function of the recipe's seed, and its encoded texts."""
+    faithful = recipe.tokenizer.kind in _FAITHFUL
+    task = LanguageModelling(
+        store,
+        recipe.training,
+        window=recipe.model.max_seq_len,
+        causal=recipe.model.causal,
+        validation=None if validation is None else encode(validation.texts, tokenizer, work, "validation"),
+        validation_bytes=validation.n_bytes if validation is not None and faithful else 0,
+        begins_word=begins_word(tokenizer, recipe.tokenizer.kind),
+    )
+    torch.manual_seed(recipe.training.seed)
+    model = build_language_model(recipe.model, tokenizer.vocab_size).to(device)
+    return Trainer(model, task, recipe.training, checkpoint=work / "state.safetensors")
+
+
+def begins_word(tokenizer: TextTokenizer, kind: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """(vocab,) Which tokens begin a word: those that follow a space, or are no continuation of a piece.
+
+    In `bpe` what follows a word without a space, as punctuation does, counts as part of it.
+    """
+    begins = np.ones(tokenizer.vocab_size, dtype=bool)
+    for token, id_ in tokenizer.vocabulary().items():
+        match kind:
+            case "bpe" | "byte":
+                begins[id_] = token[0] in "\u0120\u010a"  # how the library writes the bytes of a space and a new line
+            case "unigram":
+                begins[id_] = token[0] == "\u2581"
+            case "wordpiece":
+                begins[id_] = not token.startswith("##")
+            case "character":
+                begins[id_] = token.isspace()
+    return begins
+
+
+class _Sampling:
+    """An observer in front of another that also hears, after each epoch, how the model writes."""
+
+    def __init__(self, inner: Observer, writer: TextGenerator, prompt: str) -> None:
+        self._inner, self._writer, self._prompt = inner, writer, prompt
+        self.on_step, self.on_message = inner.on_step, inner.on_message
+
+    def on_epoch(self, row: dict[str, float]) -> None:
+        self._inner.on_epoch(row)
+        (written,) = self._writer.complete([self._prompt], _SAMPLE)
+        self._inner.on_message(f"  it writes: {self._prompt}{' '.join(written.text.splitlines())}")
+
+
+def _finished(
+    trainer: Trainer,
+    tokenizer: TextTokenizer,
+    train: Documents,
+    validation: Documents | None,
+    recipe: PretrainingRecipe,
+    parameters: int,
+) -> TrainedLanguageModel:
+    """What the model folder will hold."""
+    state = trainer.state
+    config = LanguageFolderConfig(
+        model=recipe.model,
+        vocab_size=tokenizer.vocab_size,
+        tokenizer=recipe.tokenizer,
+        data={
+            "source": train.source,
+            "texts": len(train.texts),
+            "validation_texts": 0 if validation is None else len(validation.texts),
+            "bytes": train.n_bytes,
+            "fingerprint": train.fingerprint,
+            "parameters": parameters,
+            "notes": list(train.notes),
+        },
+        recipe=recipe.model_dump(mode="json"),
+        versions=versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        training_seconds=round(state.seconds, 2),
+    )
+    best = next((row for row in state.history if row["epoch"] == state.best_epoch), {})
+    metrics = {"best_epoch": state.best_epoch, "best": best, "history": state.history}
+    return TrainedLanguageModel(config=config, model=trainer.model, tokenizer=tokenizer, metrics=metrics)
+
+
+def _card(trained: TrainedLanguageModel) -> str:
+    """Markdown for the model folder's README.md."""
+    config, data, best = trained.config, trained.config.data, trained.metrics["best"]
+    does = "goes on with a text" if config.model.causal else "fills in hidden tokens of a text"
+    facts = [
+        f"Trained from scratch on {data['texts']:,} texts of `{data['source']}` ({data['bytes']:,} bytes).",
+        f"{data['parameters']:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
+        f"{config.vocab_size:,}; window of {config.model.max_seq_len} tokens.",
+        f"On {data['validation_texts']:,} held-out texts: {figures_in_words(best)}."
+        if "validation_loss" in best
+        else "No texts were held out, so nothing is known about new ones.",
+        f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
+        f"on {config.created}.",
+        f"Fingerprint of the training texts: `{data['fingerprint']}`.",
+    ]
+    return f"""# A glassformer language model
+
+It {does}.
+
+{chr(10).join("- " + fact for fact in facts)}
+
+It writes what its texts are like, their mistakes and prejudices included, and knows nothing else. Fluent is not true.
+"""
+
+
+def figures_in_words(row: dict[str, float]) -> str:
+    """The held-out figures of an epoch."""
+    loss = row["validation_loss"]
+    bits = row.get("validation_bits_per_byte")
+    return f"loss {loss:.4f} nats per token, perplexity {math.exp(loss):,.1f}" + (
+        "" if bits is None else f", {bits:.4f} bits per byte"
+    )
