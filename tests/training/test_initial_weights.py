@@ -9,15 +9,19 @@ from typing import Any
 import pytest
 import torch
 
+from glassformer.data.documents import Documents
 from glassformer.data.labels import LabelSet
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
+from glassformer.models.config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
+from glassformer.prediction.language_folder import load_language_model
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.pretrain import pretrain
+from glassformer.training.recipe import Recipe, load_pretraining_recipe, load_recipe
 from glassformer.training.run import train_classifier
 from glassformer.training.sources import Sources
 from tests.checkpoints import write_checkpoint
@@ -281,3 +285,39 @@ def test_weights_without_a_dimension_have_a_fingerprint_too(tmp_path: Path) -> N
     assert changed.record["fingerprint"] != before
     half = {name: tensor.bfloat16() for name, tensor in init.weights.items()}
     assert dataclasses.replace(init, weights=half).record["fingerprint"] != before
+
+
+@pytest.mark.parametrize("attention", ["causal", "full"])
+def test_a_language_model_gives_its_trunk(attention: str, tmp_path: Path) -> None:
+    shape = {"d_model": 12, "n_layers": 1, "n_heads": 2, "d_ff": 14, "max_seq_len": 16, "attention": attention}
+    settings = {f"model.{name}": value for name, value in shape.items()}
+    quick = {"training.epochs": 1, "training.min_steps_per_epoch": 2, "tokenizer.kind": "word"}
+    texts = opinions().frame["text"]
+    pretrain(
+        Documents(texts=texts, source="reviews.txt"),
+        load_pretraining_recipe(overrides=settings | quick),
+        out=tmp_path / "lm",
+    )
+    language_model = load_language_model(tmp_path / "lm")
+    init, listener = read_initial_weights(str(tmp_path / "lm")), Memory()
+    chosen = begun(str(tmp_path / "lm"), **{"model.pooling": "attention"})
+    assert isinstance(chosen.model, ModelConfig)
+    assert (chosen.model.attention, chosen.model.feed_forward) == (attention, "swiglu")
+    trained = train_classifier(Sources(train=opinions(30, first=500)), chosen, init=init, observer=listener)
+    assert listener.messages == [f"weights: {tmp_path / 'lm'}, with a new head for these labels"]
+    assert trained.tokenizer.vocabulary() == language_model.tokenizer.vocabulary()
+    found = trained.model.state_dict()
+    for name, tensor in language_model.model.state_dict().items():
+        torch.testing.assert_close(found[name], tensor)
+
+
+def test_the_notes_language_model_has_no_trunk_to_give(tmp_path: Path) -> None:
+    overrides = {"model.design": "notes-language-model", "model.emb_dim": 8, "model.max_seq_len": 8,
+                 "training.epochs": 1, "training.min_steps_per_epoch": 1}  # fmt: skip
+    pretrain(
+        Documents(texts=opinions().frame["text"], source="reviews.txt"),
+        load_pretraining_recipe(overrides=overrides),
+        out=tmp_path / "lm",
+    )
+    with pytest.raises(UsageError, match="no trunk that a classifier could start from"):
+        read_initial_weights(str(tmp_path / "lm"))

@@ -109,17 +109,22 @@ def write_aside(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def is_model_folder(folder: Path) -> bool:
-    """Whether it holds a model of ours, of any kind; a damaged `config.json` counts where it still names its format."""
+    """Whether it holds a model of ours, of any kind."""
+    return format_of(folder) in KINDS
+
+
+def format_of(folder: Path) -> str | None:
+    """The format that `config.json` names, also where the rest of it is damaged; none where it names none."""
     file = folder / "config.json"
     if not file.is_file():
-        return False
+        return None
     text = file.read_text(encoding="utf-8", errors="replace")
     try:
         raw = json.loads(text)
     except ValueError:
         named = re.search(r'"format"\s*:\s*"([^"]*)"', text)
-        return named is not None and named[1] in KINDS
-    return isinstance(raw, dict) and raw.get("format") in KINDS
+        return None if named is None else named[1]
+    return str(raw.get("format")) if isinstance(raw, dict) else None
 
 
 def is_unfinished(folder: Path) -> bool:

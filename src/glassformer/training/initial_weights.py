@@ -21,6 +21,9 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_config, read_family, read_weights
+from glassformer.models.config import LanguageModelConfig, ModelConfig, TrunkConfig
+from glassformer.prediction.folder import format_of
+from glassformer.prediction.language_folder import LanguageFolderConfig, load_language_model
 from glassformer.prediction.model_folder import load_model_folder
 
 HUB = "hf:"
@@ -37,6 +40,7 @@ class InitialWeights:
         name: where it came from, as the user named it.
         weights: by the names of the model that `model` describes. Of a head there may be all, a part or nothing.
         labels: what the rows of the last matrix stand for; none where that is not known.
+        free: settings of `model` that the weights leave open.
     """
 
     name: str
@@ -46,6 +50,7 @@ class InitialWeights:
     weights: Mapping[str, Tensor]
     labels: tuple[str, ...] | None
     multilabel: bool
+    free: frozenset[str] = frozenset()
 
     @cached_property
     def record(self) -> dict[str, str]:
@@ -70,6 +75,8 @@ def read_initial_weights(name: str) -> InitialWeights:
     folder = Path(name)
     if not folder.is_dir():
         raise UsageError(f"--init {name}: no such model folder (a checkpoint of another library is named {HUB}{name})")
+    if format_of(folder) == LanguageFolderConfig.kind:
+        return _language_model(folder, name)
     trained = load_model_folder(folder)
     return InitialWeights(
         name=name,
@@ -79,6 +86,26 @@ def read_initial_weights(name: str) -> InitialWeights:
         weights=trained.model.state_dict(),
         labels=trained.label_set.names,
         multilabel=trained.config.multilabel,
+    )
+
+
+def _language_model(folder: Path, name: str) -> InitialWeights:
+    """The trunk of a language model, for a classifier of the same shape."""
+    trained = load_language_model(folder)
+    if not isinstance(trained.config.model, LanguageModelConfig):
+        raise UsageError(
+            f"--init {name}: {trained.config.model.in_words()} has no trunk that a classifier could start from"
+        )
+    shape = trained.config.model.model_dump(include=set(TrunkConfig.model_fields))
+    return InitialWeights(
+        name=name,
+        model=ModelConfig.model_validate(shape),
+        tokenizer_config=trained.config.tokenizer,
+        tokenizer=trained.tokenizer,
+        weights=trained.model.state_dict(),
+        labels=None,
+        multilabel=False,
+        free=frozenset({"pooling"}),
     )
 
 
@@ -107,7 +134,9 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
             tensor = tensor[: config.max_seq_len]
         if tensor.shape == own[name].shape:
             taken[name] = tensor
-    if absent := [name for name in own if name not in taken and name not in last and not name.startswith("head.")]:
+    if absent := [
+        name for name in own if name not in taken and name not in last and not name.startswith(("head.", "pooling."))
+    ]:
         raise GlassformerError(f"--init {initial.name}: {absent[0]} does not fit the model that its settings describe")
     model.load_state_dict(own | taken)
     return f"weights: {initial.name}, " + (

@@ -157,7 +157,7 @@ def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict
         own, given = theirs.model_dump(), _section(raw, name, source)
         for key, value in given.items():
             shorter = key == "max_seq_len" and isinstance(value, int) and value <= own.get(key, 0)
-            if key in own and key not in _NOT_OF_THE_SHAPE and value != own[key] and not shorter:
+            if key in own and key not in _NOT_OF_THE_SHAPE | init.free and value != own[key] and not shorter:
                 raise UsageError(
                     f"{source}: {name}.{key} = {value!r} contradicts --init {init.name}, where it is {own[key]!r}; "
                     "leave one of them out"
