@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -45,13 +46,29 @@ def test_the_terminal_names_the_better_one(reviews: Trained, turned_round: Path,
 
 def test_a_model_against_itself(reviews: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "test.csv", ROWS)
-    said = glassformer("compare", reviews.folder, reviews.folder, table)
-    assert "do not tell" in said.out
-    assert "p = 1.000" in said.out
+    misused(glassformer("compare", reviews.folder, f"{reviews.folder}/.", table), "are the same model; name two")
 
 
-def test_several_labels_are_read_as_in_training(tags: Trained) -> None:
-    found = glassformer("compare", tags.folder, tags.folder, tags.table, "--json").document
+def test_models_that_no_row_tells_apart(reviews: Trained, tmp_path: Path) -> None:
+    shutil.copytree(reviews.folder, tmp_path / "copy")
+    said = glassformer("compare", reviews.folder, tmp_path / "copy", write_csv(tmp_path / "test.csv", ROWS))
+    assert f"No row tells {reviews.folder} and {tmp_path / 'copy'} apart: they are right on the same rows, " in said.out
+    assert "+.000" not in said.out
+
+
+def test_texts_keep_to_their_lines(reviews: Trained, turned_round: Path, tmp_path: Path) -> None:
+    rows = [(f"good film\n{' ' * spaces}row\tbreak\r", POSITIVE) for spaces in range(4)]
+    command = ("compare", reviews.folder, turned_round, write_csv(tmp_path / "test.csv", rows))
+    said, document = glassformer(*command), glassformer(*command, "--json").document
+    shown = [line for line in said.out.splitlines() if line.startswith("  row ")]
+    assert len(shown) == 4
+    assert shown[0].endswith(r": good film\nrow\tbreak\r")
+    assert document["only_a_right"][0]["text"] == "good film\nrow\tbreak\r"
+
+
+def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -> None:
+    shutil.copytree(tags.folder, tmp_path / "copy")
+    found = glassformer("compare", tags.folder, tmp_path / "copy", tags.table, "--json").document
     assert found["rows"] == 45
     assert found["only_a_right"] == []
 

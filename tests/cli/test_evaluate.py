@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,41 @@ def test_json_is_metrics_json(reviews: Trained, table: Path, tmp_path: Path) -> 
     majority = document["duel"]["baselines"][0]["metrics"]["accuracy"]["value"]
     assert majority in (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert "note: " in said.err
+
+
+def test_an_evaluation_on_other_rows_is_not_replaced_unsaid(reviews: Trained, table: Path, tmp_path: Path) -> None:
+    other = write_csv(tmp_path / "other.csv", UNSEEN_ROWS[:7])
+    command = ("evaluate", reviews.folder)
+    (tmp_path / "e").mkdir()
+    (tmp_path / "e" / "metrics.json").write_text("not ours")
+    for data, replaced in ((table, None), (table, None), (other, table), (table, other)):
+        said = glassformer(*command, data, "--out", tmp_path / "e")
+        assert said.code == 0
+        rows = {table: 15, other: 7}.get(replaced or Path())
+        expected = (
+            f"note: this replaces the evaluation on {replaced}, {rows} rows in {tmp_path / 'e'}; --out OTHER keeps"
+        )
+        assert (expected in said.err) == (replaced is not None)
+        assert ("replaces" in said.err) == (replaced is not None)
+
+
+def test_one_class_alone(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "one.csv", UNSEEN_ROWS[:1])
+    said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path)
+    assert f"{table}: 1 text\n" in said.out
+    assert "note: 'very good' is the only class that occurs here: this accuracy is its recall" in said.err
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<th scope="row">not, good</th><td>–</td><td>–</td><td>–</td><td>0</td>' in page
+    assert "the only class" not in glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path).err
+
+
+def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(reviews.folder, copy)
+    config = json.loads((copy / "config.json").read_text())
+    for temperature, words in ((1.0, "(no temperature was fitted)"), (1.9, "before the temperature of 1.90)")):
+        (copy / "config.json").write_text(json.dumps(config | {"temperature": temperature}))
+        assert words in glassformer("evaluate", copy, table).out
 
 
 def test_a_known_data_set_is_measured_on_its_test_split(polarity: Trained, tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ def test_several_texts_each_stand_beside_their_answer(reviews: Trained) -> None:
     assert all(line.split("\t")[1].startswith(line.split("\t")[0] + " 0.") for line in lines)
 
 
+def test_breaks_and_tabs_of_a_text_are_shown_not_written(reviews: Trained) -> None:
+    texts = ("good\nfilm", "bad\r\n\tfilm", "good film")
+    said = glassformer("predict", reviews.folder, *texts)
+    assert [line.split("\t")[2] for line in said.out.splitlines()] == [r"good\nfilm", r"bad\r\n\tfilm", "good film"]
+    document = glassformer("predict", reviews.folder, *texts, "--json").document
+    assert [one["text"] for one in document["answers"]] == list(texts)
+
+
 def test_json_probabilities_sum_to_one(reviews: Trained) -> None:
     answers = glassformer("predict", reviews.folder, *TEXTS, "--json").document["answers"]
     assert [answer["text"] for answer in answers] == list(TEXTS)

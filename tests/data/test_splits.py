@@ -179,7 +179,7 @@ def test_the_same_file_twice_is_refused() -> None:
 
 def test_conflicting_labels_are_said_and_kept() -> None:
     splits = make_splits(table_of(["a", "b", "a", "b", "c"], ["x", "y", "y", "y", "x"]), ValidationConfig(), seed=0)
-    assert splits.notes[0] == "1 texts occur with different labels (rows 1 and 3); kept"
+    assert splits.notes[0] == "1 text occurs with different labels (rows 1 and 3); kept"
     assert len(rows(splits.train)) == 5
 
 

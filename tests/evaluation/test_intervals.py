@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows, mcnemar
+from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows, mcnemar, share_right
 
 
 def test_mcnemar_hand_worked() -> None:
@@ -57,6 +57,20 @@ def test_same_seed_same_interval_around_the_value(seed: int, n: int) -> None:
     assert found.low <= found.high
     assert values.min() <= found.low
     assert found.high <= values.max()
+
+
+@pytest.mark.parametrize("rows", [1, 20, 60, 397])
+def test_rows_that_are_all_alike_leave_room_for_others(rows: int) -> None:
+    # Clopper & Pearson: the share q with q^n = .025, at which n right answers in a row are just unlikely enough
+    right, wrong = share_right(np.ones(rows, bool), seed=0), share_right(np.zeros(rows, bool), seed=0)
+    bound = 0.025 ** (1 / rows)
+    assert (right.value, right.low, right.high) == pytest.approx((1, bound, 1))
+    assert (wrong.value, wrong.low, wrong.high) == pytest.approx((0, 0, 1 - bound))
+
+
+def test_a_share_of_rows_that_differ_is_bootstrapped_as_before() -> None:
+    right = np.arange(150) % 7 > 0
+    assert share_right(right, seed=3) == bootstrap_mean(right, seed=3) == bootstrap_mean(right.astype(int), seed=3)
 
 
 def test_twenty_five_thousand_rows_are_quick_enough() -> None:

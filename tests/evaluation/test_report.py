@@ -1,10 +1,14 @@
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.charts import axis
+from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.report import render, seconds, size, write_report
+from glassformer.evaluation.result import DataSummary
 from tests.evaluation.samples import HISTORY, sample_evaluation
 
 VOID = {"meta", "br"}
@@ -101,6 +105,24 @@ def test_axes_hold_all_values_at_round_ticks(values: list[float], ticks: list[fl
     assert found.low <= min(values) <= max(values) <= found.high
     assert 4 <= len(found.ticks) <= 8
     assert ticks is None or found.ticks == pytest.approx(ticks)
+
+
+def test_all_right_on_both_sides_is_not_called_certain() -> None:
+    labels = np.arange(20) % 2
+    probs = np.eye(2)[labels]
+    same = BaselineOutcome(
+        name="words", description="", probs=probs, fit_seconds=1.0, predict_seconds=1.0, size_bytes=1
+    )
+    evaluation = evaluate(
+        logits=probs * 8, labels=labels, texts=["fine"] * 20, rows=range(1, 21), class_names=["no", "yes"],
+        multilabel=False, temperature=1.0, data=DataSummary(source="t.csv", split="test", rows=20), model={},
+        baselines=[same],
+    )  # fmt: skip
+    html = render(evaluation)
+    assert "(95%: .832 to 1.000)" in html
+    assert "1.000 to 1.000" not in html
+    assert "Against words: no row that only one of the two got right." in html
+    assert "No row tells the transformer and words apart" in html
 
 
 def test_units() -> None:

@@ -35,6 +35,13 @@ def test_noise_is_no_victory(low: float, high: float, p: float) -> None:
     assert sentence(0.01, low, high, p).startswith("No clear winner on 1,234 rows")
 
 
+def test_no_row_tells_them_apart() -> None:
+    assert sentence(0, 0, 0, 1) == (
+        "No row tells the transformer and TF-IDF apart: they are right on the same rows, 987 of 1,234; "
+        "the simpler one is the safe choice until other test rows tell them apart."
+    )
+
+
 def test_numbers() -> None:
     assert (share(0.9071), share(1), share(0)) == (".907", "1.000", ".000")
     assert (signed(-0.0214), signed(0.5), signed(-1)) == ("−.021", "+.500", "−1.000")

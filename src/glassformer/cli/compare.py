@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Multilabel, TextColumn
-from glassformer.cli.output import human_count, print_json, say
+from glassformer.cli.output import one_line, print_json, say
 
 if TYPE_CHECKING:
     from glassformer.evaluation.compare import Flip
@@ -28,6 +28,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Compare two models: paired difference, McNemar's p, and the texts on which they part."""
+    from glassformer.data.table import counted
     from glassformer.evaluation.compare import compare_models
     from glassformer.evaluation.verdict import share
     from glassformer.prediction.devices import choose_device
@@ -45,7 +46,7 @@ def compare(
     if json:
         print_json(found.model_dump(mode="json"))
         return
-    print(f"{found.data}: {human_count(found.rows)} texts")
+    print(f"{found.data}: {counted(found.rows, 'text', 'texts')}")
     for name, accuracy in ((found.model_a, found.accuracy_a), (found.model_b, found.accuracy_b)):
         print(f"{name}: accuracy {share(accuracy.value)} ({share(accuracy.low)} to {share(accuracy.high)})")
     print(found.verdict)
@@ -55,7 +56,9 @@ def compare(
 
 
 def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:
-    print(f"\n{title}: {human_count(len(flips))} texts")
+    from glassformer.data.table import counted
+
+    print(f"\n{title}: {counted(len(flips), 'text', 'texts')}")
     for flip in flips[:_FLIPS_SHOWN]:
-        shown = flip.text if len(flip.text) <= 100 else flip.text[:99] + "…"
+        shown = one_line(flip.text if len(flip.text) <= 100 else flip.text[:99] + "…")
         print(f"  row {flip.row}, {flip.truth} (answers {flip.answer_a} / {flip.answer_b}): {shown}")

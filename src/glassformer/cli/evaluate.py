@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_library
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +62,7 @@ def evaluate(
             on_progress=lambda share: bar.update(task, completed=share),
         )
     folder.mkdir(parents=True, exist_ok=True)
+    _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
     write_report(folder / REPORT_FILE, evaluation, predictor.trained.metrics.get("history"))
     document = evaluation.model_dump_json(indent=2)
     with written_aside(folder / FIGURES_FILE) as aside:
@@ -76,12 +78,25 @@ def evaluate(
         say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
 
 
+def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
+    """Where an evaluation on other rows stands there."""
+    try:
+        earlier = json_library.loads(figures.read_text(encoding="utf-8"))["data"]
+        source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]
+    except (OSError, ValueError, TypeError, KeyError):  # there is none, or nothing that can be named
+        return
+    if digest != evaluation.data.sha256:
+        shown = f"{source}, {human_count(rows)} rows"
+        say(f"note: this replaces the evaluation on {shown} in {figures.parent}; --out OTHER keeps both")
+
+
 def _show(evaluation: Evaluation) -> None:
     """The duel as a table, then the verdict in one sentence."""
+    from glassformer.data.table import counted
     from glassformer.evaluation.report import seconds, size
 
     metrics = evaluation.metrics
-    print(f"{evaluation.data.source}: {human_count(metrics.rows)} texts\n")
+    print(f"{evaluation.data.source}: {counted(metrics.rows, 'text', 'texts')}\n")
     heads = ("", "accuracy", "95% interval", "macro F1", "log loss", "trained in", "answers in", "size")
     lines = [heads]
     for one in (*reversed(evaluation.duel.baselines), evaluation.duel.model):
@@ -101,8 +116,9 @@ def _show(evaluation: Evaluation) -> None:
     print_table(lines)
     before, after = evaluation.calibration.before.ece, evaluation.calibration.after.ece
     auc = "" if metrics.roc_auc is None else f"ROC-AUC {metrics.roc_auc:.4f}, "
-    print(
-        f"\n{auc}calibration error {after:.4f} "
-        f"({before:.4f} before the temperature of {evaluation.calibration.temperature:.2f})"
+    temperature = evaluation.calibration.temperature
+    fitted = (
+        "no temperature was fitted" if temperature == 1 else f"{before:.4f} before the temperature of {temperature:.2f}"
     )
+    print(f"\n{auc}calibration error {after:.4f} ({fitted})")
     print(evaluation.duel.verdict)

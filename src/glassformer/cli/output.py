@@ -27,6 +27,11 @@ def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], 
         print("  ".join(cells).rstrip())
 
 
+def one_line(text: str) -> str:
+    """A text that keeps to its line and its column: breaks and tabs are shown as \\n, \\r and \\t."""
+    return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+
+
 def command_line(*, leave_out: str = "", add: str = "") -> str:
     """The command as it was typed, quoted for a shell; without one flag, with another."""
     arguments = [one for one in sys.argv[1:] if one not in (leave_out, add)]

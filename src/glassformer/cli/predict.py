@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.options import Device, Json, TextColumn
-from glassformer.cli.output import human_count, print_json, say
+from glassformer.cli.output import human_count, one_line, print_json, say
 from glassformer.cli.writers import check_out, lines_on_standard_output, table_in_file, table_on_standard_output
 from glassformer.errors import UsageError
 
@@ -123,7 +123,8 @@ def _answer_lines(answers: Answers, texts: list[str], top_k: int | None, *, json
         else:
             shown = ", ".join(map(str, label)) if answers.multilabel else str(label)
             listed = "  ".join(f"{name} {prob:.3f}" for name, prob in ranked)
-            yield f"{shown or '(no label)'}\t{listed}" + ("" if alone else f"\t{text}")
+            cells = [shown or "(no label)", listed, *([] if alone else [text])]
+            yield "\t".join(map(one_line, cells))
 
 
 def _warn_of_unknown(unknown: Counter[str]) -> None:

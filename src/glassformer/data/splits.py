@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.table import Dropped, Table, row_list, text_keys
+from glassformer.data.table import Dropped, Table, counted, row_list, text_keys
 from glassformer.errors import UsageError
 
 
@@ -112,7 +112,8 @@ def _conflicts(table: Table) -> list[str]:
         return []
     examples = "; ".join(row_list(rows) for rows in conflicts[:3])
     return [
-        f"{len(conflicts)} texts occur with different labels ({examples}{'; …' if len(conflicts) > 3 else ''}); kept"
+        f"{counted(len(conflicts), 'text occurs', 'texts occur')} with different labels "
+        f"({examples}{'; …' if len(conflicts) > 3 else ''}); kept"
     ]
 
 

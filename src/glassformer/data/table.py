@@ -93,6 +93,11 @@ def text_keys(texts: pl.Series) -> pl.Series:
     return texts.str.normalize("NFC").str.strip_chars()
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """ "1 text occurs", "1,234 texts occur": a number with the words that go with it."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def row_list(rows: list[int], *, most: int = 5) -> str:
     """The numbers of rows for a message: "row 3", "rows 3, 5 and 9", "rows 1, 2, 3, 4, 5 and 12 more"."""
     if len(rows) == 1:

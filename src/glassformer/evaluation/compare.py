@@ -10,10 +10,10 @@ import polars as pl
 from glassformer.data.labels import label_name
 from glassformer.data.splits import fingerprint
 from glassformer.errors import UsageError
-from glassformer.evaluation.intervals import bootstrap_mean, mcnemar
+from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.result import Estimate, Record
-from glassformer.evaluation.verdict import p_value, share, signed
+from glassformer.evaluation.verdict import p_value, same_rows_right, share, signed
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.sources import SourceConfig, read_like_training
 
@@ -65,8 +65,11 @@ def compare_models(
     The difference has a paired 95% bootstrap interval, and p is McNemar's exact test.
 
     Raises:
-        UsageError: the table cannot be read, or the models have different labels or the table has others.
+        UsageError: both are the same folder, the table cannot be read, or the models have different labels or the table
+            has others.
     """
+    if folder_a.resolve() == folder_b.resolve():
+        raise UsageError(f"{folder_a} and {folder_b} are the same model; name two")
     predictors = [Predictor.load(folder, device=device) for folder in (folder_a, folder_b)]
     label_set, other = (predictor.trained.label_set for predictor in predictors)
     if (set(label_set.names), label_set.multilabel) != (set(other.names), other.multilabel):
@@ -84,7 +87,7 @@ def compare_models(
         truth = predictor.trained.label_set.encode(table)
         right.append(correct_rows(answered.probs, truth, multilabel=answered.multilabel))
         answers.append([_shown(one) for one in answered.predictions()])
-    accuracy_a, accuracy_b = (bootstrap_mean(one.astype(np.int8), seed=seed) for one in right)
+    accuracy_a, accuracy_b = (share_right(one, seed=seed) for one in right)
     difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
     p = mcnemar(right[0], right[1])[2]
 
@@ -112,7 +115,7 @@ def compare_models(
         only_a_right=flips(right[0] & ~right[1]),
         only_b_right=flips(right[1] & ~right[0]),
         mcnemar_p=p,
-        verdict=_verdict(str(folder_a), str(folder_b), difference, p, len(texts)),
+        verdict=_verdict(str(folder_a), str(folder_b), accuracy_a, difference, p, len(texts)),
         seed=seed,
     )
 
@@ -122,8 +125,10 @@ def _shown(answer: object) -> str:
     return "|".join(map(label_name, answer)) if isinstance(answer, (list, pl.Series)) else label_name(answer)
 
 
-def _verdict(name_a: str, name_b: str, difference: Estimate, p: float, rows: int) -> str:
+def _verdict(name_a: str, name_b: str, accuracy_a: Estimate, difference: Estimate, p: float, rows: int) -> str:
     low, high = difference.low, difference.high
+    if low == high == 0:
+        return f"No row tells {name_a} and {name_b} apart: {same_rows_right(accuracy_a.value, rows)}."
     if p < SIGNIFICANT and low * high > 0:
         better, worse = (name_a, name_b) if low > 0 else (name_b, name_a)
         near, far = sorted((abs(low), abs(high)))

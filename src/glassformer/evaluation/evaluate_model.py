@@ -14,7 +14,7 @@ from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.splits import fingerprint, make_splits
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Table, text_keys
+from glassformer.data.table import Table, counted, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
@@ -105,7 +105,11 @@ def measure_model(
     texts = table.frame["text"].to_list()
     notes = list(table.notes)
     if conflicts := conflicting_rows(table):
-        notes.append(f"{len(conflicts)} texts occur with different labels, so no model can get all of them right")
+        occur = counted(len(conflicts), "text occurs", "texts occur")
+        notes.append(f"{occur} with different labels, so no model can get every row right")
+    if not config.multilabel and len(set(labels.tolist())) == 1:
+        only = trained.label_set.names[int(labels[0])]
+        notes.append(f"{only!r} is the only class that occurs here: this accuracy is its recall, and knows no other")
     say(f"answering {len(texts):,} texts of {table.source}")
     began = time.perf_counter()
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
@@ -161,8 +165,8 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     notes = [f"{unknown:.1%} of the tokens are unknown to the vocabulary"]
     if longer:
         notes.append(
-            f"{longer:,} of {len(store):,} texts are longer than the window of {config.model.max_seq_len} tokens; "
-            "they were read in overlapping windows whose logits were averaged"
+            f"{longer:,} of {len(store):,} texts {'is' if longer == 1 else 'are'} longer than the window of "
+            f"{config.model.max_seq_len} tokens, and read in overlapping windows whose logits were averaged"
         )
     return notes
 
@@ -210,8 +214,9 @@ def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | N
 
 def _overlap(train: Table, table: Table) -> list[str]:
     both = text_keys(table.frame["text"]).is_in(text_keys(train.frame["text"]).unique().implode()).sum()
+    was = "was" if both == 1 else "were"
     return (
-        [f"{both:,} of the measured texts were also trained on; the figures flatter every contestant"] if both else []
+        [f"{both:,} of the measured texts {was} also trained on; the figures flatter every contestant"] if both else []
     )
 
 

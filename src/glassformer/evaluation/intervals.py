@@ -1,4 +1,4 @@
-"""How sure a number is: bootstrap intervals, the paired difference, McNemar's exact test."""
+"""How sure a number is: bootstrap and exact intervals, the paired difference, McNemar's exact test."""
 
 from collections.abc import Callable
 
@@ -60,13 +60,26 @@ def distinct_rows(values: Shaped[np.ndarray, "n k"]) -> tuple[NDArray[np.generic
 
 
 def bootstrap_mean(values: Shaped[np.ndarray, " n"], *, seed: int, resamples: int = RESAMPLES) -> Estimate:
-    """The mean of one number per row (right or wrong, say) with its interval.
+    """The mean of one number per row with its interval; of right answers see `share_right`.
 
     For `correct_a − correct_b` of two classifiers this is the paired bootstrap of the difference in accuracy.
     """
     patterns, counts = distinct_rows(values[:, None])
     rows = len(values)
     return bootstrap(patterns, counts, lambda sums: sums[:, 0] / rows, seed=seed, resamples=resamples)
+
+
+def share_right(right: Bool[np.ndarray, " n"], *, seed: int, resamples: int = RESAMPLES) -> Estimate:
+    """The share of rows that are answered rightly, with its interval: `bootstrap_mean`'s.
+
+    Rows that are all alike, all right or all wrong, would have no width there, as if no other row could be different.
+    They get the exact binomial interval (Clopper & Pearson 1934).
+    """
+    count = int(right.sum())
+    if 0 < count < len(right):
+        return bootstrap_mean(right, seed=seed, resamples=resamples)
+    exact = binomtest(count, len(right)).proportion_ci(LEVEL, method="exact")
+    return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
 
 
 def mcnemar(correct_a: Bool[np.ndarray, " n"], correct_b: Bool[np.ndarray, " n"]) -> tuple[int, int, float]:

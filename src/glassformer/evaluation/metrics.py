@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
-from glassformer.evaluation.intervals import RESAMPLES, bootstrap, bootstrap_mean, distinct_rows
+from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.result import ClassScores, Metrics, Scores
 from glassformer.prediction.calibration import THRESHOLD
 
@@ -43,7 +43,7 @@ def measure(
     auc, reason = roc_auc(probs, labels, class_names, multilabel=multilabel)
     return Metrics(
         rows=len(labels),
-        accuracy=bootstrap_mean(correct_rows(probs, labels, multilabel=multilabel), seed=seed, resamples=resamples),
+        accuracy=share_right(correct_rows(probs, labels, multilabel=multilabel), seed=seed, resamples=resamples),
         macro_f1=bootstrap(patterns, row_counts, macro_f1, seed=seed, resamples=resamples),
         macro=_as_scores([float(_macro(score[None], counts)[0]) for score in per_class]),
         weighted=_as_scores([_weighted(score, counts[0, 1]) for score in per_class]),

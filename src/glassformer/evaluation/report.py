@@ -11,7 +11,7 @@ from glassformer.data.files import written_aside
 from glassformer.evaluation.charts import Series, accuracy_chart, axis, heat_map, line_chart, reliability_chart
 from glassformer.evaluation.html import page, table
 from glassformer.evaluation.reliability import N_BINS
-from glassformer.evaluation.result import Comparison, Contestant, Estimate, Evaluation
+from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, share, signed
 
 SHORT_TEXT = 320
@@ -81,7 +81,7 @@ def _duel(evaluation: Evaluation) -> str:
     for one in contestants:
         cells = [
             f"{share(one.metrics.accuracy.value)}<small>{_interval(one.metrics.accuracy)}</small>",
-            f"{share(one.metrics.macro_f1.value)}<small>{_interval(one.metrics.macro_f1)}</small>",
+            _with_interval(one.metrics.macro_f1),
             "–" if one.metrics.roc_auc is None else share(one.metrics.roc_auc),
             f"{one.metrics.log_loss:.3f}",
             seconds(one.fit_seconds),
@@ -100,6 +100,8 @@ def _duel(evaluation: Evaluation) -> str:
 
 
 def _comparison(one: Comparison) -> str:
+    if not one.only_model_right + one.only_baseline_right:
+        return f"Against {escape(one.baseline)}: no row that only one of the two got right."
     return (
         f"Against {escape(one.baseline)}: {one.only_model_right:,} rows only the model got right, "
         f"{one.only_baseline_right:,} only the baseline; difference {signed(one.difference.value)} "
@@ -149,10 +151,10 @@ def _confusion(evaluation: Evaluation) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     lines = []
     for i, line in enumerate(matrix):
-        total = sum(line) or 1
+        total = sum(line)
         cells = "".join(
-            f'<td class="{"right" if i == j else "wrong"}" style="--share:{count / total:.3f}">{count:,}'
-            f"<small>{share(count / total)}</small></td>"
+            f'<td class="{"right" if i == j else "wrong"}" style="--share:{count / (total or 1):.3f}">{count:,}'
+            f"<small>{share(count / total) if total else '–'}</small></td>"
             for j, count in enumerate(line)
         )
         lines.append(f'<tr><th scope="row">{escape(names[i])}</th>{cells}</tr>')
@@ -179,7 +181,7 @@ def _classes(evaluation: Evaluation) -> str:
     rows = [
         (
             escape(one.name),
-            [share(one.precision), share(one.recall), share(one.f1), f"{one.support:,}", f"{one.predicted:,}"],
+            [*_scores(one), f"{one.support:,}", f"{one.predicted:,}"],
         )
         for one in metrics.per_class
     ]
@@ -191,6 +193,11 @@ def _classes(evaluation: Evaluation) -> str:
         "Precision: the share of the predicted rows that is right. Recall: the share of the true rows that is found."
     )
     return table(caption, ("class", "precision", "recall", "F1", "true rows", "predicted rows"), rows)
+
+
+def _scores(one: ClassScores) -> list[str]:
+    """Of a class without rows nothing is known."""
+    return [share(value) if one.support else "–" for value in (one.precision, one.recall, one.f1)]
 
 
 def _calibration(evaluation: Evaluation) -> str:
@@ -274,8 +281,9 @@ def _method(evaluation: Evaluation) -> str:
     )
     return (
         f'<dl class="facts">{listed}</dl><p class="soft">{several}Intervals: 95% percentile bootstrap over rows, '
-        f"{evaluation.resamples:,} resamples; differences are paired. McNemar’s test is exact and two-sided. Macro "
-        "averages run over the classes that occur in the truth or the predictions; ROC-AUC of more than two classes is "
+        f"{evaluation.resamples:,} resamples; exact binomial where rows are all right or all wrong; differences are "
+        "paired. McNemar’s test is exact and two-sided. Macro averages run over "
+        "the classes that occur in the truth or the predictions; ROC-AUC of more than two classes is "
         "the mean of each against the rest; log loss in nats. The baselines learned from the same training rows.</p>"
     )
 
@@ -298,6 +306,12 @@ def _list(items: Sequence[str]) -> str:
 
 def _names(names: Sequence[str]) -> str:
     return escape(", ".join(names)) if names else "no label"
+
+
+def _with_interval(estimate: Estimate) -> str:
+    """One of no width, as the bootstrap gives where rows are all alike, would claim a certainty that no rows have."""
+    width = "" if estimate.low == estimate.high else f"<small>{_interval(estimate)}</small>"
+    return share(estimate.value) + width
 
 
 def _interval(estimate: Estimate) -> str:

@@ -14,7 +14,7 @@ class Record(BaseModel):
 
 
 class Estimate(Record):
-    """A number with its 95% percentile bootstrap interval."""
+    """A number with its 95% interval: percentile bootstrap, or exact for a share of rows that are all alike."""
 
     value: float
     low: float

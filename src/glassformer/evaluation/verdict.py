@@ -8,10 +8,15 @@ SIGNIFICANCE = 0.05
 def verdict(
     *, model: str, baseline: str, accuracy: float, baseline_accuracy: float, difference: Estimate, p: float, rows: int
 ) -> str:
-    """Say which of two classifiers is better on the same rows, or that these rows cannot tell.
+    """Say which of two classifiers is better on the same rows, or that these rows cannot tell, or no row at all.
 
     One is called better only where the interval of the difference leaves out zero and McNemar's p is below .05.
     """
+    if difference.low == difference.high == 0:
+        return (
+            f"No row tells {model} and {baseline} apart: {same_rows_right(accuracy, rows)}; "
+            "the simpler one is the safe choice until other test rows tell them apart."
+        )
     span = f"95% interval {signed(difference.low)} to {signed(difference.high)}"
     numbers = f"difference {signed(difference.value)}, {span}, {p_value(p)}"
     ours, theirs = share(accuracy), share(baseline_accuracy)
@@ -27,6 +32,11 @@ def verdict(
         f"No clear winner on {rows:,} rows: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
         "the simpler one is the safe choice until more test rows tell them apart."
     )
+
+
+def same_rows_right(accuracy: float, rows: int) -> str:
+    """Of two classifiers that no row tells apart: an interval of their difference from 0 to 0 would claim too much."""
+    return f"they are right on the same rows, {round(accuracy * rows):,} of {rows:,}"
 
 
 def share(value: float) -> str:
