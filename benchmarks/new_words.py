@@ -1,0 +1,311 @@
+"""Does reading a definition help? Hide words from training, learn them by their definitions, answer texts with them.
+
+    python benchmarks/new_words.py disaster-tweets --seeds 5
+    python benchmarks/new_words.py imdb --seeds 3
+
+Needs an installed WordNet. Runs that are done are kept in --work and not repeated; after a change of the code, empty
+that folder. With --rows it is a trial on some of the rows, and its figures are left in --work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import dataclasses
+import json
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+import torch.nn.functional as F
+from accuracy import RESULTS, commit, processor
+from torch import Tensor, nn
+from torch.func import functional_call
+
+import glassformer
+from glassformer.cli.live import LiveView
+from glassformer.data.batches import assemble, bucket, random_windows
+from glassformer.data.known import resolve
+from glassformer.data.labels import LabelSet
+from glassformer.data.splits import fingerprint
+from glassformer.data.store import TokenStore
+from glassformer.data.table import Table
+from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
+from glassformer.evaluation.intervals import bootstrap_mean
+from glassformer.prediction.model_folder import TrainedModel, load_model_folder
+from glassformer.prediction.scoring import score
+from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_classifier
+from glassformer.training.sources import Sources
+from glassformer.words.context import Vectors
+from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
+from glassformer.words.embed import WordSpace, embed_words, map_of
+from glassformer.words.embedding_map import cosines
+from glassformer.words.new_words import DEPTH, word_space
+
+UNKNOWN, AVERAGE, SYNONYM, BARE, OURS = "unknown token", "average", "synonym", "map alone", "ours"
+AFTERWARDS, WITH = "trained afterwards", "trained with the words"
+FEWEST_TRAINING_TEXTS = 10  # with the word; fewer teach a model little about it
+WORDS_SEED = 17
+ROW_EPOCHS, ROW_RATE = 10, 3e-3
+BATCH = {"batch_tokens": 16_384, "batch_size": 64}
+
+
+def main() -> None:
+    """Run the experiment that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", help="a known data set")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--words", type=int, default=200, help="hidden words of each kind")
+    parser.add_argument("--rows", type=int, help="a trial on so many training rows, and as many test rows at most")
+    parser.add_argument("--work", type=Path, default=Path("runs/new-words"), help="folder for models and finished runs")
+    parser.add_argument("--dictionary-dir", type=Path)
+    options = parser.parse_args()
+    at = commit()  # of the code that runs, not of what is committed meanwhile
+    wordnet = open_dictionary(WORDNET, options.dictionary_dir)
+    assert isinstance(wordnet, WordNet)
+    train, test = (_some(resolve(options.data, split), options.rows) for split in ("train", "test"))
+    work = options.work / (f"{options.data}-{options.words}" + (f"-{options.rows}" if options.rows else ""))
+    sets = _choose_words(train, test, wordnet, options.words)
+    results = {}
+    for name, words in sets.items():
+        runs = [_run(train, test, words, name, seed, work, wordnet) for seed in range(options.seeds)]
+        results[name] = {"hidden": words, "test_texts": len(runs[0]["correct"][UNKNOWN])} | _summary(runs)
+    document = {
+        "benchmark": f"new words, {options.data}",
+        "command": " ".join(["python", "benchmarks/new_words.py", *sys.argv[1:]]),
+        "results": results,
+        "training_sha256": fingerprint(train),
+        "test_sha256": fingerprint(test),
+        "recipe": load_recipe().model_dump(mode="json"),
+        "machine": {"processor": processor(), "threads": torch.get_num_threads(), "system": platform.platform()},
+        "versions": {"glassformer": glassformer.__version__, "torch": torch.__version__, "numpy": np.__version__},
+        "commit": at,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    file = work / "result.json" if options.rows else RESULTS / "new-words" / f"{options.data}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for name, result in results.items():
+        _show(name, result)
+    print(file)
+
+
+def _some(table: Table, rows: int | None) -> Table:
+    if rows is None or rows >= table.frame.height:
+        return table
+    return dataclasses.replace(table, frame=table.frame.sample(rows, seed=WORDS_SEED, shuffle=True))
+
+
+def _choose_words(train: Table, test: Table, wordnet: WordNet, count: int) -> dict[str, list[str]]:
+    """Defined words that training texts often and test texts ever hold: the most telling, and others by chance.
+
+    How telling a word is: by how many standard deviations the number of texts of some label among the training texts
+    with it differs from what their share would make it. Test labels have no part in it.
+    """
+    tokenizer = TextTokenizer.train(train.frame["text"], load_recipe().tokenizer)
+    labels = LabelSet.from_table(train).encode(train)
+    holds = np.zeros((int(labels.max()) + 1, tokenizer.vocab_size))
+    for ids, label in zip(tokenizer.encode(train.frame["text"].to_list()), labels.tolist(), strict=True):
+        holds[label, np.unique(ids)] += 1
+    tested = np.zeros(tokenizer.vocab_size)
+    for ids in tokenizer.encode(test.frame["text"].to_list()):
+        tested[np.unique(ids)] += 1
+    texts = holds.sum(axis=0)
+    share = np.bincount(labels)[:, None] / len(labels)
+    deviations = np.abs(holds - texts * share) / np.sqrt(np.maximum(texts * share * (1 - share), 1e-9))
+    telling = deviations.max(axis=0)
+    candidates = [
+        (word, id_)
+        for word, id_ in tokenizer.words().items()
+        if texts[id_] >= FEWEST_TRAINING_TEXTS and tested[id_] and word.isalpha() and wordnet.define(word)
+    ]
+    candidates.sort(key=lambda one: (-telling[one[1]], one[0]))
+    bearing = [word for word, _ in candidates[:count]]
+    others = sorted(word for word, _ in candidates[count:])
+    chosen = np.random.default_rng(WORDS_SEED).permutation(len(others))[:count]
+    return {"bearing": bearing, "random": [others[number] for number in chosen]}
+
+
+def _run(
+    train: Table, test: Table, words: list[str], name: str, seed: int, work: Path, wordnet: WordNet
+) -> dict[str, Any]:
+    """Which of the test texts with hidden words each condition answers rightly, and each embedding's cosine."""
+    done = work / f"{name}-{seed}.json"
+    if done.is_file():
+        finished: dict[str, Any] = json.loads(done.read_text(encoding="utf-8"))
+        if finished["words"] == words:
+            return finished
+    recipe = load_recipe(overrides={"training.seed": seed})
+    whole = _trained(train, test, recipe, work / f"whole-{seed}")
+    without, rows_with = _without(train, words, whole.tokenizer)
+    blind = _trained(without, test, recipe, work / f"without-{name}-{seed}")
+    space = word_space(blind)
+    definitions = {word: definition for word in words if (definition := wordnet.define(word))}
+    fitted = map_of(space, wordnet)
+    assert fitted is not None
+    ours = embed_words(space, definitions, wordnet, fitted, depth=DEPTH)
+    averages = embed_words(space, definitions, wordnet, None, depth=0)
+    learned = [word for word in words if word in ours and word in averages]
+    vectors: dict[str, dict[str, Vectors]] = {
+        AVERAGE: {word: averages[word].vector for word in learned},
+        SYNONYM: {word: _synonym(space, word, wordnet) for word in learned},
+        BARE: {word: ours[word].bare for word in learned},
+        OURS: {word: ours[word].vector for word in learned},
+    }
+    vectors[AFTERWARDS] = _trained_afterwards(blind, space, learned, train.frame[rows_with], train, seed)
+    affected = test.frame[_without(test, words, whole.tokenizer)[1]]
+    truth = LabelSet.from_table(train).encode(dataclasses.replace(test, frame=affected))
+    texts = affected["text"].to_list()
+
+    def correct(trained: TrainedModel, words_of: WordSpace | None) -> str:
+        right = _logits(trained, words_of or word_space(trained), texts).argmax(axis=1) == truth
+        return "".join(map(str, right.astype(int)))  # a digit for each text: no text is kept
+
+    answered = {UNKNOWN: correct(blind, None), WITH: correct(whole, None)}
+    answered |= {condition: correct(blind, space.with_words(of_it)) for condition, of_it in vectors.items()}
+    truths = np.stack(list(vectors[AFTERWARDS].values()))
+    found = {
+        "words": words,
+        "learned": learned,
+        "correct": answered,
+        "cosines": {
+            condition: cosines(np.stack(list(of_it.values())), truths).tolist()
+            for condition, of_it in vectors.items()
+            if condition != AFTERWARDS
+        },
+        "map": dataclasses.asdict(fitted.report),
+    }
+    done.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+    return found
+
+
+def _trained(train: Table, test: Table, recipe: Recipe, folder: Path) -> TrainedModel:
+    """The model in the folder, or a new one."""
+    if not (folder / "config.json").is_file():
+        with LiveView() as view:
+            train_classifier(Sources(train=train, test=test), recipe, out=folder, overwrite=True, observer=view)
+    return load_model_folder(folder)
+
+
+def _without(table: Table, words: Sequence[str], tokenizer: TextTokenizer) -> tuple[Table, list[int]]:
+    """The table with the words cut out of its texts, and the rows that held some. Rows of nothing else are gone.
+
+    They are cut out and not read as unknown: the unknown token would learn what they say.
+    """
+    hidden = {id_ for id_ in tokenizer.word_ids(words) if id_ is not None}
+    texts, held = [], []
+    for row, text in enumerate(table.frame["text"]):
+        ids, offsets = tokenizer.encode_with_offsets(text)
+        spans = [span for id_, span in zip(ids, offsets, strict=True) if id_ in hidden]
+        held += [row] if spans else []
+        for start, end in reversed(spans):
+            text = text[:start] + text[end:]
+        texts.append(text)
+    frame = table.frame.with_columns(pl.Series("text", texts)).filter(pl.col("text").str.strip_chars() != "")
+    return dataclasses.replace(table, frame=frame), held
+
+
+def _synonym(space: WordSpace, word: str, wordnet: WordNet) -> Vectors:
+    """The embedding of the first synonym that is known, or else of the unknown token."""
+    known = [id_ for id_ in space.tokenizer.word_ids(wordnet.synonyms(word)) if id_ is not None]
+    return space.embeddings[known[0] if known else UNKNOWN_ID].double().numpy()
+
+
+def _trained_afterwards(
+    blind: TrainedModel, space: WordSpace, words: list[str], rows: pl.DataFrame, train: Table, seed: int
+) -> dict[str, Vectors]:
+    """Embeddings trained on the texts with the words, all else frozen, until the loss on a tenth of them rises."""
+    torch.manual_seed(seed)
+    width = space.embeddings.shape[1]
+    larger = space.with_words({word: np.zeros(width) for word in words})
+    new = nn.Parameter(torch.empty(len(words), width).normal_(std=0.02))  # as training begins
+    optimizer = torch.optim.Adam([new], lr=ROW_RATE)
+    store = TokenStore.in_memory(larger.tokenizer.encode(rows["text"].to_list()))
+    labels = torch.tensor(LabelSet.from_table(train).encode(dataclasses.replace(train, frame=rows))).long()
+    held_out = np.random.default_rng([seed, WORDS_SEED]).random(len(store)) < 0.1
+    max_seq_len = blind.config.model.max_seq_len
+
+    def losses(epoch: int, *, learn: bool) -> float:
+        windows = random_windows(store.lengths, max_seq_len, seed=seed, epoch=epoch)
+        chosen = np.flatnonzero(held_out != learn)
+        total = 0.0
+        for places in bucket(windows.lengths[chosen], **BATCH, seed=seed, epoch=epoch):
+            batch = assemble(store, windows, chosen[places])
+            embeddings = torch.cat([space.embeddings, new])
+            inputs = (batch.token_ids, batch.attention_mask)
+            logits: Tensor = functional_call(blind.model, {"embedding.weight": embeddings}, inputs)
+            loss = F.cross_entropy(logits, labels[batch.rows])
+            if learn:
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            total += float(loss.detach()) * len(places)
+        return total / len(chosen)
+
+    best, kept = float("inf"), new.detach().clone()
+    for parameter in blind.model.parameters():
+        parameter.requires_grad_(False)
+    for epoch in range(ROW_EPOCHS):
+        losses(epoch, learn=True)
+        with torch.no_grad():
+            now = losses(0, learn=False)
+        if now >= best:
+            break
+        best, kept = now, new.detach().clone()
+    return dict(zip(words, kept.double().numpy(), strict=True))
+
+
+def _logits(trained: TrainedModel, space: WordSpace, texts: list[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """What the model answers with other words than its own."""
+    model = copy.deepcopy(trained.model)
+    model.get_submodule("embedding").register_parameter("weight", nn.Parameter(space.embeddings))
+    store = TokenStore.in_memory(space.tokenizer.encode(texts))
+    return score(model, store, max_seq_len=trained.config.model.max_seq_len, n_classes=trained.n_classes)
+
+
+def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Accuracies, differences and cosines: means over seeds, with intervals over texts or words."""
+    right = {
+        condition: np.mean([[int(digit) for digit in run["correct"][condition]] for run in runs], axis=0)
+        for condition in runs[0]["correct"]
+    }
+    conditions: dict[str, Any] = {}
+    for condition, shares in right.items():
+        conditions[condition] = {
+            "accuracy": bootstrap_mean(shares, seed=0).model_dump(),
+            "by_seed": [run["correct"][condition].count("1") / len(run["correct"][condition]) for run in runs],
+            "above_unknown": bootstrap_mean(shares - right[UNKNOWN], seed=0).model_dump(),
+            "ours_above_it": bootstrap_mean(right[OURS] - shares, seed=0).model_dump(),
+        }
+        if condition in runs[0]["cosines"]:
+            by_word: dict[str, list[float]] = {}
+            for run in runs:
+                for word, cosine in zip(run["learned"], run["cosines"][condition], strict=True):
+                    by_word.setdefault(word, []).append(cosine)
+            means = np.array([np.mean(of_it) for of_it in by_word.values()])
+            conditions[condition]["cosine"] = bootstrap_mean(means, seed=0).model_dump()
+    return {
+        "learned": [len(run["learned"]) for run in runs],
+        "conditions": conditions,
+        "maps": [run["map"] for run in runs],
+    }
+
+
+def _show(name: str, result: Mapping[str, Any]) -> None:
+    print(f"{name}: {len(result['hidden'])} hidden words, {result['test_texts']} test texts")
+    for condition, one in result["conditions"].items():
+        accuracy, gain, cosine = one["accuracy"], one["above_unknown"], one.get("cosine")
+        line = f"  {condition:24} {accuracy['value']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}]"
+        line += f"  {gain['value']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
+        print(line + (f"  cosine {cosine['value']:.3f}" if cosine else ""))
+
+
+if __name__ == "__main__":
+    main()
