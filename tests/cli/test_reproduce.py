@@ -1,10 +1,16 @@
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from glassformer.evaluation.reproduce import systems
+from glassformer.evaluation.reproduce import runs, systems
 from glassformer.evaluation.reproduce.systems import Entry, Variant
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_classifier
+from glassformer.training.sources import Sources
 from tests.cli.terminal import glassformer, misused
 
 STEPS = {"training.max_steps": 2}
@@ -17,7 +23,15 @@ POLARITY = Entry(
         "default": Variant(recipe="quick", seeds=1, overrides=STEPS),
     },
 )
+WHOLE = replace(POLARITY, system="notes-decoder", quick_in_full=True)
 ZHOU = Entry(system="bui-dang-rows", data="zhou", reported="", variants=dict(POLARITY.variants))
+
+
+def short(sources: Sources, recipe: Recipe, **more: Any) -> TrainedModel:
+    """A run of two steps, whatever the recipe says."""
+    return train_classifier(
+        sources, recipe.model_copy(update={"training": recipe.training.model_copy(update={"max_steps": 2})}), **more
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +62,31 @@ def test_a_first_look_says_that_it_proves_little(tmp_path: Path) -> None:
     assert "seeds)" not in said.out
 
 
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ((POLARITY,), "few seeds, 400 steps each;"),
+        ((WHOLE,), "few seeds, each in full;"),
+        ((POLARITY, WHOLE), "few seeds, 400 steps each but for notes-decoder, whose runs are whole;"),
+    ],
+)
+def test_a_first_look_says_what_it_cuts(
+    entries: tuple[Entry, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = [replace(one, variants={"default": replace(one.variants["default"], overrides={})}) for one in entries]
+    monkeypatch.setattr(systems, "ENTRIES", ours)
+    monkeypatch.setattr(systems, "_QUICK_STEPS", 2)
+    monkeypatch.setattr(runs, "train_classifier", short)
+    said = glassformer("reproduce", "--quick", "--out", tmp_path)
+    assert said.code == 0, said.err
+    assert f"a first look only: {words.replace('400', '2')} without --quick" in said.err
+
+
 def test_misuse(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    misused(glassformer("reproduce", "vinh-mlp", "--out", tmp_path / "file"), "file is a file; name a folder")
+    idle = glassformer("reproduce", "vinh-mlp", "--init", "hf:nix", "--out", tmp_path)
+    misused(idle, "--init: of vinh-mlp none starts from weights")
     vague = glassformer("reproduce", "vinh", "--out", tmp_path)
     misused(vague, "no system 'vinh' (did you mean 'vinh-mlp'?)")
     elsewhere = glassformer("reproduce", "vinh-mlp", "--data", "zhou", "--out", tmp_path)

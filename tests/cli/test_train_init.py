@@ -1,5 +1,6 @@
 import json
 import shutil
+import shutil
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,8 @@ def test_from_a_checkpoint_to_answers_and_figures(checkpoint: Path, tmp_path: Pa
     answer = glassformer("predict", folder, "good film", "--json").document
     assert answer["answers"][0]["probabilities"].keys() == {POSITIVE, NEGATIVE}
     assert glassformer("evaluate", folder, table).code == 0
-    assert glassformer("compare", folder, folder, table).code == 0
+    shutil.copytree(folder, tmp_path / "copy")
+    assert glassformer("compare", folder, tmp_path / "copy", table).code == 0
 
 
 def test_from_a_model_folder(reviews: Trained, tmp_path: Path) -> None:

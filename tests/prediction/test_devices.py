@@ -15,8 +15,16 @@ def test_a_device_by_name() -> None:
     assert choose_device("cpu") == "cpu"
 
 
-@pytest.mark.parametrize("name", ["cuda:99", "gpu", "cpu:x", ""])
-def test_a_device_that_is_not_there(name: str) -> None:
-    with pytest.raises(UsageError, match=f"--device {name}: not available here") as caught:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cuda:99", "not available here; use cpu or auto"),
+        ("gpu", "no such device; there are auto, cpu, cuda"),
+        ("cpu:x", "no such device"),
+        ("", "no such device"),
+    ],
+)
+def test_a_device_that_is_not_there(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=f"--device {name}: {words}") as caught:
         choose_device(name)
     assert "\n" not in str(caught.value)

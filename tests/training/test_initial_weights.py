@@ -259,11 +259,21 @@ def test_without_the_extra_or_the_network_it_says_what_to_do(monkeypatch: pytest
         read_initial_weights("hf:someone/bert")
 
     def offline(_name: str, **_options: object) -> str:
-        raise ConnectionError("cannot reach the hub\nand more")
+        try:
+            raise type("ConnectError", (type("NetworkError", (Exception,), {}),), {})("[Errno -2] Name not known")
+        except Exception as error:
+            raise FileNotFoundError("Got: ConnectError: [Errno -2] Name not known\nAn error happened") from error
 
-    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=offline))
-    with pytest.raises(GlassformerError, match=r"neither a folder here nor to be downloaded \(cannot reach the hub\)$"):
-        read_initial_weights("hf:someone/bert")
+    def missing(_name: str, **_options: object) -> str:
+        raise FileNotFoundError("404: Repository Not Found\nand more")
+
+    for download, words in (
+        (offline, r"no such folder here, and the hub cannot be reached; check the network, or name a folder$"),
+        (missing, r"neither a folder here nor to be downloaded \(404: Repository Not Found\)$"),
+    ):
+        monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=download))
+        with pytest.raises(GlassformerError, match=words):
+            read_initial_weights("hf:someone/bert")
 
 
 def test_the_fingerprint_is_of_the_weights(checkpoint: Path, tmp_path: Path) -> None:

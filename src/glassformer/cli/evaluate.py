@@ -10,7 +10,7 @@ import typer
 
 from glassformer.cli.options import DataDir, Device, Json, LabelColumn, TextColumn
 from glassformer.cli.output import command_line, human_count, print_table, say
-from glassformer.errors import UsageError
+from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
     from glassformer.evaluation.result import Evaluation
@@ -42,8 +42,7 @@ def evaluate(
     from glassformer.prediction.predictor import Predictor
 
     folder = out or model / EVALUATION_FOLDER
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder} is a file; name a folder")
+    check_folder(folder)
     predictor = Predictor.load(model, device=choose_device(device))
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:

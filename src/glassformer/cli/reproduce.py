@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.live import Live
 from glassformer.cli.options import DataDir, Device, Json
 from glassformer.cli.output import command_line, duration, print_json, print_table, say
+from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
     from glassformer.evaluation.reproduce.runs import SystemRun
@@ -24,7 +25,10 @@ def reproduce(
         "runs/reproduce"
     ),
     quick: Annotated[
-        bool, typer.Option("--quick", help="A first look: few seeds, few steps, without imdb. It proves little.")
+        bool,
+        typer.Option(
+            "--quick", help="A first look: few seeds, long runs cut to 400 steps, without imdb. It proves little."
+        ),
     ] = False,
     data: Annotated[str | None, typer.Option(help="Only on this data set.")] = None,
     init: Annotated[
@@ -35,13 +39,17 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Run the published systems again: as reported, as printed, done right, and our default."""
-    from glassformer.evaluation.reproduce.reproduce import RESULTS_FILE, TABLE_FILE, choose
+    check_folder(out)
+    from glassformer.evaluation.reproduce.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
     from glassformer.evaluation.reproduce.reproduce import reproduce as run
+    from glassformer.evaluation.reproduce.systems import quick_in_words
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.loop import InterruptedTraining
 
     entries = choose(systems or [], data, first_look=quick)
+    if init is not None:
+        check_init(entries)
     start = None if init is None else read_initial_weights(init)
     target = choose_device(device)
     with LiveTable() as view:
@@ -67,7 +75,7 @@ def reproduce(
     for sentence in found.left_out:
         say(f"left out: {sentence}")
     if quick:
-        say("a first look only: few steps and seeds; without --quick the figures mean something")
+        say(f"a first look only: {quick_in_words(entries)}; without --quick the figures mean something")
 
 
 class LiveTable(Live):

@@ -31,6 +31,12 @@ def check_out(out: Path) -> None:
         raise UsageError(f"--out {out}: there is no folder {out.parent}")
 
 
+def check_folder(out: Path) -> None:
+    """Raises `UsageError` where this path is a file and no folder."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is a file; name a folder")
+
+
 @contextmanager
 def table_in_file(out: Path) -> Iterator[WriteFrame]:
     """Frame after frame into one file, written aside and renamed at the end."""

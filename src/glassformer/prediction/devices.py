@@ -16,6 +16,10 @@ def choose_device(name: str) -> str:
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
+        torch.device(name)
+    except RuntimeError as error:
+        raise UsageError(f"--device {name}: no such device; there are auto, cpu, cuda (cuda:1, …) and mps") from error
+    try:
         torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise UsageError(f"--device {name}: not available here; use cpu or auto") from error

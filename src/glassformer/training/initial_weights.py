@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -190,8 +191,25 @@ def _folder(name: str) -> Path:
     try:
         return Path(snapshot_download(place, allow_patterns=_DOWNLOADED))
     except Exception as error:  # of the library, of its HTTP client, of the operating system: all mean the same here
+        if _is_of_the_network(error):
+            raise GlassformerError(
+                f"--init {name}: no such folder here, and the hub cannot be reached; check the network, or name a "
+                "folder"
+            ) from error
         cause = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise GlassformerError(f"--init {name}: neither a folder here nor to be downloaded ({cause})") from error
+
+
+def _is_of_the_network(error: BaseException | None) -> bool:
+    """Whether there was no connection. The library words that in many ways, and its HTTP client has been exchanged."""
+    names = {"NetworkError", "TimeoutException", "ProxyError", "OfflineModeIsEnabled"}
+    while error is not None:
+        if isinstance(error, (ConnectionError, TimeoutError, socket.gaierror)):
+            return True
+        if names & {one.__name__ for one in type(error).__mro__}:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _checkpoint(folder: Path, name: str) -> InitialWeights:

@@ -61,6 +61,14 @@ def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[
     return [quick(one) for one in chosen] if first_look else chosen
 
 
+def check_init(entries: Sequence[Entry]) -> None:
+    """Raises `UsageError` where weights to start from are of no use: none of these systems starts from any."""
+    if not any(variant.from_weights for entry in entries for variant in entry.variants.values()):
+        named = ", ".join(dict.fromkeys(entry.system.split()[0] for entry in entries))
+        users = {one.system for one in systems.ENTRIES for v in one.variants.values() if v.from_weights}
+        raise UsageError(f"--init: of {named} none starts from weights; {', '.join(sorted(users)) or 'no system'} does")
+
+
 def reproduce(
     entries: Sequence[Entry],
     out: Path,

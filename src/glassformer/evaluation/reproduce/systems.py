@@ -6,7 +6,7 @@ printed was measured on other splits, other vocabularies or an unknown number of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -48,6 +48,15 @@ def quick(entry: Entry) -> Entry:
         for name, variant in entry.variants.items()
     }
     return replace(entry, variants=variants)
+
+
+def quick_in_words(entries: Sequence[Entry]) -> str:
+    """What a first look at these is."""
+    whole = list(dict.fromkeys(entry.system for entry in entries if entry.quick_in_full))
+    if all(entry.quick_in_full for entry in entries):
+        return "few seeds, each in full"
+    but = f" but for {' and '.join(whole)}, whose runs are whole" if whole else ""
+    return f"few seeds, {_QUICK_STEPS} steps each{but}"
 
 
 def _default(seeds: int) -> Variant:
