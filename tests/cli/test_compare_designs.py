@@ -49,6 +49,24 @@ def test_json_is_what_is_written_and_a_second_time_is_only_reading(table: Path, 
     assert again.document["designs"] == first.document["designs"]
 
 
+def test_another_plan_in_the_same_folder_says_which_report_it_replaces(table: Path, tmp_path: Path) -> None:
+    replaces = f"note: this replaces the report on norm (rms, layer) on {table}, 2 seeds, 3 steps, whose runs are kept"
+    assert compare(table, tmp_path, *SHORT).code == 0
+    assert "replaces" not in compare(table, tmp_path, *SHORT).err
+    more = compare(table, tmp_path, "--seeds", 3, "--steps", 3)
+    assert "replaces" not in more.err
+    fewer = compare(table, tmp_path, *SHORT)
+    assert f"{replaces.replace('2 seeds', '3 seeds')}; another --out keeps both" in fewer.err
+    assert replaces in compare(table, tmp_path, *SHORT, "--set", "model.dropout=0.2").err
+    (tmp_path / "results.json").write_text("{")
+    assert "replaces" not in compare(table, tmp_path, *SHORT).err
+
+
+def test_a_file_for_a_folder_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    misused(compare(tmp_path / "no-such-table.csv", tmp_path / "file"), "file is a file; name a folder")
+
+
 def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trains, calls = "glassformer.evaluation.designs.runs.train_classifier", []
 

@@ -21,6 +21,7 @@ from glassformer.cli.options import (
     TextColumn,
 )
 from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, say
+from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
     from glassformer.evaluation.designs.result import DesignComparison
@@ -51,9 +52,11 @@ def compare_designs(
     json: Json = False,
 ) -> None:
     """Train every combination of some values with several seeds; say which differences are beyond noise."""
-    from glassformer.evaluation.designs.compare import RUNS_FOLDER
+    check_folder(out)
+    from glassformer.evaluation.designs.compare import RESULTS_FILE, RUNS_FOLDER
     from glassformer.evaluation.designs.compare import compare_designs as compare
     from glassformer.evaluation.designs.plan import plan_designs
+    from glassformer.evaluation.designs.result import read_comparison
     from glassformer.prediction.devices import choose_device
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import parse_overrides
@@ -70,6 +73,7 @@ def compare_designs(
     if test is not None:
         measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None)
         say(f"note: a design chosen by {test} needs other rows for a fair final figure")
+    earlier = read_comparison(out / RESULTS_FILE)
     with _LiveRuns(f"{len(plan.designs)} designs × {seeds} seeds, {plan.budget} each") as view:
         try:
             found = compare(plan, sources, out, test=measured, device=target, command=command_line(), watcher=view)
@@ -83,6 +87,8 @@ def compare_designs(
     else:
         _show(found)
         print(f"\nreport: {out / 'report.html'}    figures: {out / 'results.json'}")
+    if earlier is not None and not found.holds(earlier):
+        say(f"note: this replaces the report on {earlier.in_words()}, whose runs are kept; another --out keeps both")
     for note in found.notes:
         say(f"note: {note}")
 

@@ -1,11 +1,13 @@
 import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from glassformer.data.splits import fingerprint
-from glassformer.data.table import Table
+from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.designs import compare as module
 from glassformer.evaluation.designs.compare import RESULTS_FILE, RUNS_FOLDER, compare_designs, prepare_folder
@@ -139,9 +141,60 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
     assert any(note.startswith("2 of 4 runs diverged") for note in found.notes)
 
 
-def test_without_validation_rows_it_says_so(tmp_path: Path) -> None:
+def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
     found = compared(tmp_path, of=plan("norm=rms,layer", fraction=0))
-    assert any("keeps its last weights" in note for note in found.notes)
+    assert "Nothing was held out for validation, as validation.fraction is 0; such a run keeps its last weights." in (
+        found.notes
+    )
+    assert "Each run learned from 48 rows." in found.notes
+    designs = plan_designs(["norm=rms,layer"], overrides=SMALL | {"validation.min_rows": 49}, seeds=2, steps=2)
+    found = compare_designs(designs, Sources(train=opinions(60)), tmp_path)
+    few = "Nothing was held out for validation, as fewer than validation.min_rows = 49 rows were left to learn from;"
+    assert any(note.startswith(few) for note in found.notes)
+
+
+@pytest.mark.parametrize("test", [None, opinions(26, source="test.csv")])
+def test_rows_that_a_run_did_not_learn_from_are_said(test: Table | None, tmp_path: Path) -> None:
+    rows = opinions(60).frame
+    twice = table([*rows["text"], *rows["text"][:20]], [*rows["label"], *rows["label"][:20]])
+    found = compare_designs(plan("norm=rms,layer"), Sources(train=twice), tmp_path, test=test)
+    learned, left_out = found.notes[:2]
+    trained = sorted({run.training_rows for run in found.runs})
+    first, last = trained[0], trained[-1]
+    assert learned.startswith(f"Each run learned from {first if first == last else f'{first} to {last}'} rows; ")
+    gone = sorted(80 - run.training_rows - run.validation_rows - (0 if test else run.rows) for run in found.runs)
+    assert gone[0] > 0
+    span = str(gone[0]) if gone[0] == gone[-1] else f"{gone[0]} to {gone[-1]}"
+    assert left_out.startswith(
+        f"{span} rows of the table took no part in a run: their texts are also among the measured"
+    )
+
+
+def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
+    rows = opinions(60)
+    with_gap = replace(rows, dropped=(Dropped(reason="empty text", rows=[61]),))
+    found = compare_designs(plan("norm=rms,layer"), Sources(train=with_gap), tmp_path)
+    assert found.notes[0] == "1 row left out: empty text"
+
+
+def test_designs_with_the_same_mean_share_it(found: tuple[DesignComparison, Path, Notes]) -> None:
+    runs, cuts = list(found[0].runs), [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+
+    def verdict(*right: str) -> str:
+        """Of designs that answer the first seed's rows and the second's as each string says."""
+        bits = [np.packbits([int(bit) for bit in one]).tobytes().hex() for one in right]
+        counts = [one.count("1") / 12 for one in right]
+        changed = [
+            run.model_copy(update={"right": bits[i % 4], "accuracy": counts[i % 4]}) for i, run in enumerate(runs)
+        ]
+        return module.assemble(plan(), changed, opinions(), cuts, same_rows=False, device="cpu").verdict
+
+    six, five = "110110110000", "000000111110"
+    assert verdict(six, six, six, six) == "All 4 designs have the same mean, .500."
+    assert verdict(five, six, five, six) == (
+        "rms · max and layer · max share the highest mean, .500; none of the other 2 is worse beyond noise."
+    )
+    assert verdict(five, six, five, five).startswith("rms · max has the highest mean, .500, but none")
 
 
 def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:

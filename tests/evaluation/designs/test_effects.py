@@ -117,6 +117,17 @@ def test_one_correction_spans_all_keys() -> None:
     assert [one.holm_p for one in pairs] == pytest.approx(holm([one.p for one in pairs]))
 
 
+def test_an_exact_tie_has_no_winner() -> None:
+    two, three = (
+        key_effects(
+            outcomes(*(shares([0.3 + luck] * n, 30) for luck in (0.1, 0.2))), [("norm", ["rms", "layer", "x"][:n])]
+        )
+        for n in (2, 3)
+    )
+    assert two[0].verdict == "no difference: both values have the same mean"
+    assert three[0].verdict == "no difference: all values have the same mean"
+
+
 def test_noise_is_called_noise() -> None:
     found = key_effects(
         outcomes(shares([0.5, 0.6], 30), shares([0.6, 0.5], 30), shares([0.5, 0.53], 30)),

@@ -23,12 +23,14 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.designs.effects import (
+    SAME,
     Difference,
     Outcomes,
     corrected_together,
     differences,
     key_effects,
 )
+from glassformer.evaluation.designs.notes import notes_on
 from glassformer.evaluation.designs.page import write_page
 from glassformer.evaluation.designs.plan import Cut, Plan, check_buildable, cut_rows, key_name, value_name
 from glassformer.evaluation.designs.result import DesignComparison, DesignData, DesignSummary
@@ -40,7 +42,6 @@ from glassformer.training.sources import Sources
 
 RUNS_FOLDER, RESULTS_FILE, REPORT_FILE = "runs", "results.json", "report.html"
 MOST_RUNS = 1_000
-FEW_SEEDS = 5
 _COVERS = {
     False: (
         "the chance of seeds and of the rows measured on, as each seed has rows of its own; widened because the rows "
@@ -169,7 +170,7 @@ def assemble(
         best=best,
         verdict=_verdict(designs, best),
         covers=_COVERS[same_rows],
-        notes=_notes(plan, runs, table),
+        notes=notes_on(plan, runs, table, same_rows=same_rows),
         runs=tuple(run.model_copy(update={"right": ""}) for run in runs),
         device=device,
         threads=torch.get_num_threads(),
@@ -225,6 +226,13 @@ def _summaries(
 def _verdict(designs: tuple[DesignSummary, ...], best: str) -> str:
     others = [one.behind_best for one in designs if one.behind_best is not None]
     worse = sum(one.beyond_noise for one in others)
+    first = [one.name for one in designs if designs[0].accuracy.value - one.accuracy.value < SAME]
+    if len(first) > 1:
+        value, remaining = share(designs[0].accuracy.value), len(designs) - len(first)
+        if not remaining:
+            return f"{'Both' if len(first) == 2 else f'All {len(first)}'} designs have the same mean, {value}."
+        behind = f"{worse or 'none'} of the other {remaining} {'is' if worse < 2 else 'are'} worse beyond noise"
+        return f"{', '.join(first[:-1])} and {first[-1]} share the highest mean, {value}; {behind}."
     lead = f"{best} has the highest mean, {share(designs[0].accuracy.value)}"
     if worse == len(others):
         return f"{lead}, and is better than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
@@ -237,22 +245,3 @@ def _verdict(designs: tuple[DesignSummary, ...], best: str) -> str:
         return f"{lead}, but {rest} by these runs."
     alike = len(others) - worse
     return f"{lead}; {worse} of the other {len(others)} are worse beyond noise, {alike} cannot be told from it."
-
-
-def _notes(plan: Plan, runs: list[DesignRun], table: Table) -> tuple[str, ...]:
-    notes = [f"{len(one.rows):,} rows left out: {one.reason}" for one in table.dropped]
-    if (seeds := len(plan.seeds)) < FEW_SEEDS:
-        notes.append(
-            f"{seeds} seeds tell little apart: their intervals are wide for want of runs. {FEW_SEEDS} are usual."
-        )
-    if not any(run.validation_rows for run in runs):
-        notes.append("Nothing was held out for validation, so every run keeps its last weights.")
-    if diverged := sum(run.diverged for run in runs):
-        notes.append(
-            f"{diverged} of {len(runs)} runs diverged; each counts as if it always gave the most frequent answer."
-        )
-    if len({(run.threads, *run.versions.values()) for run in runs}) > 1:
-        notes.append(
-            "The runs were made with different versions or numbers of threads; their times cannot be compared."
-        )
-    return tuple(notes)

@@ -15,6 +15,9 @@ from glassformer.evaluation.intervals import LEVEL
 from glassformer.evaluation.result import Estimate, Record
 from glassformer.evaluation.verdict import SIGNIFICANCE, p_value, share, signed
 
+SAME = 1e-9
+"""Means closer than this are the same: what is left between them is rounding."""
+
 
 class ValueEffect(Record):
     """One value of a varied key: its mean accuracy over all designs that have it. `effect` is how far that lies from
@@ -193,6 +196,8 @@ def _verdict(found: Sequence[Difference]) -> str:
             for one in shown
         )
     largest = max(found, key=lambda one: one.difference.value)
+    if largest.difference.value < SAME:
+        return f"no difference: {'both values' if len(found) == 1 else 'all values'} have the same mean"
     low, high = signed(largest.difference.low), signed(largest.difference.high)
     return (
         f"no difference that these runs can show; the largest, {largest.better} over {largest.worse}, is "

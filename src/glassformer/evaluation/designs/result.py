@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import JsonValue
 
 from glassformer.evaluation.designs.effects import Difference, KeyEffect
@@ -63,3 +65,38 @@ class DesignComparison(Record):
     machine: Machine
     command: str
     created: str
+
+    def in_words(self) -> str:
+        """What was compared: `norm (rms, layer) on reviews.csv, 5 seeds, 1,000 steps`."""
+        keys = ", ".join(f"{key} ({', '.join(map(str, values))})" for key, values in self.varied.items())
+        return f"{keys} on {self.data.source}, {len(self.seeds)} seeds, {self.budget}"
+
+    def holds(self, earlier: DesignComparison) -> bool:
+        """Whether this one has every run of an earlier one: the same, or one with more values or seeds."""
+
+        def fixed(one: DesignComparison) -> tuple[object, ...]:
+            recipe = {
+                f"{name}.{key}": value
+                for name, part in one.recipe.items()
+                if isinstance(part, dict)
+                for key, value in part.items()
+                if name != "model" or not {"preset", "design"} & one.varied.keys()
+            }
+            varied = {key if "." in key else f"model.{key}" for key in one.varied}
+            kept = {key: value for key, value in recipe.items() if key not in varied}
+            return kept, one.varied.keys(), one.budget, one.data.sha256, one.data.measured_sha256, one.device
+
+        designs = [one.settings for one in self.designs]
+        return (
+            fixed(self) == fixed(earlier)
+            and set(earlier.seeds) <= set(self.seeds)
+            and all(one.settings in designs for one in earlier.designs)
+        )
+
+
+def read_comparison(file: Path) -> DesignComparison | None:
+    """What `results.json` says; none where there is no such file, or none that can be read."""
+    try:
+        return DesignComparison.model_validate_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
