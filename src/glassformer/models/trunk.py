@@ -28,6 +28,7 @@ class Trunk(nn.Module):
 
     def __init__(self, config: TrunkConfig, vocab_size: int) -> None:
         super().__init__()
+        self.d_model = config.d_model
         self.embedding = _embedding(config, vocab_size)
         self.positions = _positions(config)
         self.dropout = Dropout(config.dropout)

@@ -57,11 +57,12 @@ class LanguageModelling:
         self.train, self.config, self.window, self.causal = train, config, window, causal
         self.validation, self.validation_bytes = validation, validation_bytes
         self.begins_word = begins_word if config.whole_words else None
-        self._costs = torch.compile(_costs) if config.compile else _costs
-        if not (tokens := len(self._stream(0))):
+        self._cost = torch.compile(answer_cost) if config.compile else answer_cost
+        tokens = int(train.lengths.sum()) + len(train)
+        if not len(self._stream(0)):
             raise UsageError(
-                f"{int(train.lengths.sum()) + len(train)} tokens do not fill one window of {window}; choose a smaller "
-                f"one (--set model.max_seq_len={max(2, tokens // 4)}), or more text"
+                f"{tokens} tokens do not fill one window of {window}; choose a smaller one "
+                f"(--set model.max_seq_len={max(2, tokens // 4)}), or more text"
             )
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
@@ -104,7 +105,9 @@ class LanguageModelling:
         if self.begins_word is None:
             words = np.arange(tokens.size)
         else:
-            words = np.cumsum((self.begins_word[tokens] | ~ordinary).ravel())
+            begins = self.begins_word[tokens] | ~ordinary
+            begins[:, 0] = True  # a window goes on with no word of the one above it
+            words = np.cumsum(begins.ravel())
         hidden = (rng.random(int(words[-1]) + 1) < self.config.hidden_share)[words].reshape(tokens.shape) & ordinary
         if not hidden.any():
             hidden.flat[np.flatnonzero(ordinary)[:1]] = True
@@ -117,7 +120,7 @@ class LanguageModelling:
         return examples.token_ids.numel()
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
-        return Cost(self._costs(model, examples))
+        return Cost(self._cost(model, examples))
 
     @torch.inference_mode()
     def validate(self, model: nn.Module) -> dict[str, float]:
@@ -128,7 +131,7 @@ class LanguageModelling:
         device = next(model.parameters()).device
         loss, weight = 0.0, 0.0
         for examples in self._held_out(self.validation):
-            loss += float(_costs(model, examples.to(device)))
+            loss += float(answer_cost(model, examples.to(device)))
             weight += self.weight(examples)
         model.train(was_training)
         found = {"validation_loss": loss / weight}
@@ -164,11 +167,11 @@ def documents_and_places(
     return begins.cumsum(dim=1), everywhere - (everywhere * begins).cummax(dim=1).values
 
 
-def _costs(model: nn.Module, examples: Examples) -> Tensor:
+def answer_cost(model: nn.Module, examples: Examples) -> Tensor:
     """The summed cross entropy of all answers that count, in nats."""
     documents, places = documents_and_places(examples.token_ids)
-    mask = documents_to_mask(documents) & examples.attention_mask[:, None, :]
+    documents = documents.masked_fill(~examples.attention_mask, -1)  # padding sees padding: it must see something
     predicts = cast(PredictsTokens, model)
-    hidden = predicts.read(examples.token_ids, mask, positions=places)
+    hidden = predicts.read(examples.token_ids, documents_to_mask(documents), positions=places)
     counts = examples.answers != IGNORED
     return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.answers[counts], reduction="sum")
