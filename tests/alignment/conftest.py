@@ -1,5 +1,8 @@
-"""Every call in these tests checks the shapes that the signatures promise."""
+"""Every call in these tests checks the shapes that the signatures of the pure functions promise."""
 
 from jaxtyping import install_import_hook
 
-install_import_hook("glassformer.alignment", "beartype.beartype")
+install_import_hook(
+    [f"glassformer.alignment.{name}" for name in ("advantages", "divergence", "logprobs", "losses")],
+    "beartype.beartype",
+)

@@ -1,0 +1,75 @@
+"""The settings of the stages of alignment. Names are those of the papers where there are some."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from glassformer.training.config import LoopConfig
+
+
+class FineTuningConfig(LoopConfig):
+    """How a language model learns to answer (`align sft`), and a reward model to judge (`align reward`)."""
+
+    epochs: int = Field(default=5, ge=1)
+    batch_size: int = Field(default=16, ge=1)
+    """Windows, or pairs, in a batch."""
+    learning_rate: float = Field(default=3e-4, gt=0)
+    held_out: float = Field(default=0.1, ge=0, le=0.5)
+    """Share of the records that is held out."""
+
+
+class PolicyConfig(BaseModel):
+    """What PPO and GRPO have in common. The policy is sampled as it is: at temperature 1, from all tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seed: int = Field(default=0, ge=0)
+    """Decides the prompts and every sampled token."""
+    updates: int = Field(default=100, ge=1)
+    """Rounds of writing, judging and learning."""
+    batch_size: int = Field(default=64, ge=2)
+    """Completions written in each round."""
+    max_tokens: int = Field(default=32, ge=1)
+    """The most tokens of a completion."""
+    epochs: int = Field(default=2, ge=1)
+    """Passes over the completions of a round."""
+    minibatch_size: int = Field(default=32, ge=1)
+    """Completions in a step of the optimizer."""
+    learning_rate: float = Field(default=3e-4, gt=0)
+    clip: float = Field(default=0.2, gt=0, lt=1)
+    """How far from 1 a token's probability ratio may count."""
+    beta: float = Field(default=0.1, ge=0)
+    """What a nat of KL from the reference costs, in units of reward."""
+    target_kl: float | None = Field(default=None, gt=0)
+    """With it, `beta` is adapted so that a completion stays this many nats from the reference."""
+    held_out: float = Field(default=0.1, gt=0, le=0.5)
+    """Share of the prompts on which the best policy is chosen; with fewer than ten prompts, all of them."""
+    held_out_completions: int = Field(default=128, ge=1)
+    """Completions of held-out prompts that are judged at each look; by few, the best policy is drawn by lot."""
+    evaluate_every: int = Field(default=10, ge=1)
+    """Rounds between two looks at the held-out prompts."""
+    most_kl: float = Field(default=50.0, gt=0)
+    """Stop when a completion is more nats from the reference than this: the policy has left the language."""
+    least_entropy: float = Field(default=0.02, ge=0)
+    """Stop when the choice of a token is less uncertain than this many nats: the policy always says the same."""
+    max_norm: float = Field(default=1.0, gt=0)
+    """The most that the norm of all gradients together may be."""
+
+
+class PPOConfig(PolicyConfig):
+    """Proximal policy optimisation."""
+
+    gamma: float = Field(default=1.0, gt=0, le=1)
+    """What the next token's return is worth now."""
+    lam: float = Field(default=0.95, ge=0, le=1)
+    """How far advantages look ahead in what happened, rather than in what was expected."""
+    value_clip: float = Field(default=0.2, gt=0)
+    value_share: float = Field(default=0.5, ge=0)
+    """Weight of the value loss beside the policy's."""
+
+
+class GRPOConfig(PolicyConfig):
+    """Group relative policy optimisation."""
+
+    group_size: int = Field(default=8, ge=2)
+    """Completions of one prompt that are compared with each other; `batch_size` is a multiple of it."""

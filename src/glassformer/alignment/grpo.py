@@ -1,0 +1,71 @@
+"""Group relative policy optimisation of a language model (Shao et al. 2024, §4.1).
+
+Each round the policy writes several completions of each prompt, and is moved towards those that were judged better than
+the others of their group. There is no value head: the group is the expectation.
+
+How it differs from the paper:
+- the KL from the reference is part of what a group is compared by (k₁, as a reward), not a term k₃ of the loss, whose
+  gradient is that of the KL in the other direction; so the policy that is sought is the one that PPO seeks;
+- the mean of the loss is over all tokens of the batch: the paper's mean per completion first favours long bad ones
+  (Liu et al. 2025);
+- the policy that is kept is the best on held-out prompts by reward less the price of KL, not the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from glassformer.alignment.advantages import group_relative_advantages
+from glassformer.alignment.config import GRPOConfig
+from glassformer.alignment.losses import clipped_policy_loss
+from glassformer.alignment.rollouts import read_rollouts
+from glassformer.alignment.steering import Reward, Steering, SteeringObserver
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import UsageError
+from glassformer.models.language_model import LanguageModel
+from glassformer.training.checkpoint import RunState
+
+
+def grpo(
+    policy: LanguageModel,
+    tokenizer: TextTokenizer,
+    reward: Reward,
+    prompts: Sequence[str],
+    config: GRPOConfig,
+    *,
+    max_seq_len: int,
+    observer: SteeringObserver | None = None,
+    checkpoint: Path | None = None,
+) -> RunState:
+    """Steer `policy`, in place, towards what `reward` likes, near to what it was.
+
+    Raises:
+        InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
+        CollapseError: the policy left the language; it is the best one so far then.
+        UsageError: a prompt does not fit, or groups do not fill a batch.
+    """
+    if config.batch_size % config.group_size:
+        raise UsageError(
+            f"batch_size must be a multiple of group_size, got batch_size = {config.batch_size}, group_size = "
+            f"{config.group_size}"
+        )
+    run = Steering(
+        policy, tokenizer, reward, prompts, config, max_seq_len=max_seq_len, observer=observer, checkpoint=checkpoint
+    )
+    with run:
+        for number in run.rounds():
+            old = run.write(number, group_size=config.group_size)
+            groups = (old.scores - run.price.beta * old.kl).view(-1, config.group_size)
+            advantages = group_relative_advantages(groups).view(-1, 1).expand_as(old.logprobs)
+            clipped = []
+            for rows in run.minibatches(number):
+                _, logprobs, _ = read_rollouts(policy, old.rollouts.rows(rows))
+                loss, share = clipped_policy_loss(
+                    logprobs, old.logprobs[rows], advantages[rows], old.rollouts.loss_mask[rows], config.clip
+                )
+                run.step(loss)
+                clipped.append(float(share))
+            run.tell(old, clip_share=fmean(clipped))
+    return run.state

@@ -1,0 +1,139 @@
+"""Prompts with one completion, to imitate, or with two, of which one was preferred: read from JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from glassformer.data.rows import check_file
+from glassformer.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """What is asked, and what is to be answered."""
+
+    prompt: str
+    completion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preference:
+    """Two completions of a prompt, the better one first."""
+
+    prompt: str
+    chosen: str
+    rejected: str
+
+
+Record = TypeVar("Record")
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Lines of {"prompt": …, "completion": …}, or of {"messages": [{"role": …, "content": …}, …]}.
+
+    A list of messages becomes a text of lines "role: content", the last message being the completion.
+
+    Raises:
+        UsageError: no such file, or a line that is not such a record, with its number.
+    """
+    return _read(path, _pair)
+
+
+def read_preferences(path: Path) -> list[Preference]:
+    """Lines of {"prompt": …, "chosen": …, "rejected": …}; the prompt may be empty or left out.
+
+    Raises:
+        UsageError: no such file, or a line that is not such a record, with its number.
+    """
+    return _read(path, _preference)
+
+
+def read_prompts(path: Path) -> list[str]:
+    """The prompts of lines with a "prompt", whatever else they hold; of a .txt file, its lines.
+
+    Raises:
+        UsageError: no such file, or a line that is not such a record, with its number.
+    """
+    if path.suffix.lower() == ".txt":
+        lines = [line for line in check_file(path).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        if not lines:
+            raise UsageError(f"{path} holds no prompt")
+        return lines
+    return list(dict.fromkeys(_read(path, lambda record: _text(record, "prompt", empty=True))))
+
+
+def hold_out(records: Sequence[Record], share: float, *, seed: int) -> tuple[list[Record], list[Record]]:
+    """The records to learn from, and a share of them held out, at least one where there are ten."""
+    size = max(1, round(share * len(records))) if share > 0 and len(records) >= 10 else 0
+    chosen = set(np.random.default_rng(seed).permutation(len(records))[:size].tolist())
+    return (
+        [one for number, one in enumerate(records) if number not in chosen],
+        [one for number, one in enumerate(records) if number in chosen],
+    )
+
+
+def _read(path: Path, understand: Callable[[dict[str, Any]], Record]) -> list[Record]:
+    records = []
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            raw = json.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{path}, line {number}: not readable as JSON ({error})") from error
+        if not isinstance(raw, dict):
+            raise UsageError(f"{path}, line {number}: an object with names is needed, got {str(raw)[:40]!r}")
+        try:
+            records.append(understand(raw))
+        except UsageError as error:
+            raise UsageError(f"{path}, line {number}: {error}") from error
+    if not records:
+        raise UsageError(f"{path} holds no record")
+    return records
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with check_file(path).open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            try:
+                yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise UsageError(f"{path}, line {number}: byte {error.start + 1} of the line is not UTF-8") from error
+
+
+def _pair(record: dict[str, Any]) -> Pair:
+    if "messages" in record:
+        return _conversation(record["messages"])
+    return Pair(prompt=_text(record, "prompt", empty=True), completion=_text(record, "completion"))
+
+
+def _conversation(messages: Any) -> Pair:
+    if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
+        raise UsageError('"messages" must be a list of {"role": …, "content": …}')
+    lines = [f"{_text(one, 'role')}: {_text(one, 'content', empty=True)}" for one in messages]
+    *before, last = lines
+    role = _text(messages[-1], "role")
+    return Pair(prompt="\n".join([*before, f"{role}:"]), completion=last.removeprefix(f"{role}:") or " ")
+
+
+def _preference(record: dict[str, Any]) -> Preference:
+    prompt = _text(record, "prompt", empty=True) if "prompt" in record else ""
+    chosen, rejected = _text(record, "chosen"), _text(record, "rejected")
+    if chosen == rejected:
+        raise UsageError('"chosen" and "rejected" are the same; nothing can be learned from that')
+    return Preference(prompt=prompt, chosen=chosen, rejected=rejected)
+
+
+def _text(record: dict[str, Any], name: str, *, empty: bool = False) -> str:
+    value = record.get(name)
+    if not isinstance(value, str):
+        raise UsageError(f'"{name}" must be a text, got {value!r}' if name in record else f'there is no "{name}"')
+    if not value and not empty:
+        raise UsageError(f'"{name}" is empty')
+    return value

@@ -1,0 +1,104 @@
+"""What a policy writes, in the tensors that its losses need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from glassformer.alignment.logprobs import token_logprobs
+from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
+from glassformer.layers.masks import lengths_to_mask
+from glassformer.models.language_model import LanguageModel
+from glassformer.prediction.generation import View, write_tokens
+from glassformer.prediction.sampling import SamplingConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollouts:
+    """Prompts and their completions, read as one text each and padded on the right.
+
+    Attributes:
+        token_ids: with the start token, the prompt, and the completion.
+        loss_mask: True where `token_ids[:, t + 1]` is of the completion, its end token included: one place less.
+        completions: as texts.
+        ended: whether a completion came to its end before it was cut off.
+    """
+
+    token_ids: Int[Tensor, "batch seq"]
+    attention_mask: Bool[Tensor, "batch seq"]
+    loss_mask: Bool[Tensor, "batch places"]
+    prompts: list[str]
+    completions: list[str]
+    completion_ids: list[list[int]]
+    ended: list[bool]
+
+    def rows(self, chosen: Int[Tensor, " rows"]) -> Rollouts:
+        """Some of them."""
+        numbers = chosen.tolist()
+        return Rollouts(
+            token_ids=self.token_ids[chosen],
+            attention_mask=self.attention_mask[chosen],
+            loss_mask=self.loss_mask[chosen],
+            prompts=[self.prompts[i] for i in numbers],
+            completions=[self.completions[i] for i in numbers],
+            completion_ids=[self.completion_ids[i] for i in numbers],
+            ended=[self.ended[i] for i in numbers],
+        )
+
+
+def roll_out(
+    policy: LanguageModel,
+    tokenizer: TextTokenizer,
+    prompts: Sequence[str],
+    sampling: SamplingConfig,
+    *,
+    max_seq_len: int,
+) -> Rollouts:
+    """Let the policy complete every prompt once; prompt and `sampling.max_tokens` fit into the window together."""
+    policy.eval()
+    encoded = [ids.tolist() for ids in tokenizer.encode(prompts)]
+    views = [View([START_ID, *ids], max_seq_len) for ids in encoded]
+    written: list[list[int]] = [[] for _ in prompts]
+    for tokens in write_tokens(policy, views, sampling):
+        for row, token in zip(written, tokens, strict=True):
+            if token is not None:
+                row.append(token)
+    lengths = torch.tensor([1 + len(ids) + len(row) for ids, row in zip(encoded, written, strict=True)])
+    token_ids = torch.full((len(prompts), int(lengths.max())), PAD_ID)
+    for number, (ids, row) in enumerate(zip(encoded, written, strict=True)):
+        token_ids[number, : lengths[number]] = torch.tensor([START_ID, *ids, *row])
+    seq = token_ids.shape[1]
+    begins = torch.tensor([1 + len(ids) for ids in encoded])
+    device = next(policy.parameters()).device
+    mask = lengths_to_mask(lengths, seq)
+    counts = mask & ~lengths_to_mask(begins, seq)
+    return Rollouts(
+        token_ids=token_ids.to(device),
+        attention_mask=mask.to(device),
+        loss_mask=counts[:, 1:].to(device),
+        prompts=list(prompts),
+        completions=[tokenizer.decode(row) for row in written],
+        completion_ids=written,
+        ended=[bool(row) and row[-1] == START_ID for row in written],
+    )
+
+
+def read_rollouts(
+    model: LanguageModel, rollouts: Rollouts
+) -> tuple[Float[Tensor, "batch places vocab"], Float[Tensor, "batch places"], Float[Tensor, "batch places d_model"]]:
+    """Of each place: the logits of the next token, the log-probability of the one that follows, and the hidden state.
+
+    Padding and unknown tokens are never written, so they have no probability here either.
+    """
+    hidden = model.read(rollouts.token_ids[:, :-1], rollouts.attention_mask[:, :-1])
+    logits = model.logits(hidden).float()
+    banned = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
+    banned[[PAD_ID, UNKNOWN_ID]] = True
+    logits = logits.masked_fill(banned, -torch.inf)
+    # Where nothing counts the next token may be padding, of which the log-probability is not a number to learn from.
+    followed = rollouts.token_ids[:, 1:].where(rollouts.loss_mask, START_ID)
+    return logits, token_logprobs(logits, followed), hidden

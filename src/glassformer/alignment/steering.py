@@ -1,0 +1,250 @@
+"""What PPO and GRPO share around their loops: prompts, held-out reward, the best policy, when to stop, and going on."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, Protocol, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from glassformer.alignment.config import PolicyConfig
+from glassformer.alignment.divergence import AdaptiveBeta, kl_k1
+from glassformer.alignment.diversity import distinct_n
+from glassformer.alignment.logprobs import entropy
+from glassformer.alignment.pairs import hold_out
+from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.language_model import LanguageModel
+from glassformer.prediction.sampling import SamplingConfig
+from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
+from glassformer.training.loop import InterruptedTraining, ctrl_c
+
+Reward = Callable[[Rollouts], Tensor]
+"""Completions in, one number for each (batch) out."""
+_HORIZON = 10_000  # completions over which an adaptive price of KL moves, as in the code of Ziegler et al. 2019
+
+
+class CollapseError(GlassformerError):
+    """The policy left the language or says always the same; the best policy so far is kept."""
+
+
+class SteeringObserver(Protocol):
+    """Hears how steering goes."""
+
+    def on_update(self, row: dict[str, float], sample: tuple[str, str]) -> None:
+        """One round's figures, and a prompt with its completion."""
+
+    def on_message(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A round's completions as the reward, the policy that wrote them, and the reference see them.
+
+    Attributes:
+        scores: what the reward says.
+        kl: nats from the reference, estimated by k₁.
+        entropy: mean uncertainty of the policy where it chose a token, in nats.
+    """
+
+    rollouts: Rollouts
+    scores: Float[Tensor, " batch"]
+    logprobs: Float[Tensor, "batch places"]
+    reference_logprobs: Float[Tensor, "batch places"]
+    hidden: Float[Tensor, "batch places d_model"]
+    kl: Float[Tensor, " batch"]
+    entropy: float
+
+
+class Steering:
+    """One run of an algorithm that steers a policy by a reward. What the policy was is the reference.
+
+    Args:
+        beside: modules that are learned beside the policy, by name.
+        max_seq_len: the policy's window.
+        checkpoint: where the run is saved at each look at the held-out prompts and on Ctrl-C.
+
+    Raises:
+        UsageError: a prompt leaves no room for `config.max_tokens` in the window.
+    """
+
+    def __init__(
+        self,
+        policy: LanguageModel,
+        tokenizer: TextTokenizer,
+        reward: Reward,
+        prompts: Sequence[str],
+        config: PolicyConfig,
+        *,
+        max_seq_len: int,
+        beside: dict[str, nn.Module] | None = None,
+        observer: SteeringObserver | None = None,
+        checkpoint: Path | None = None,
+    ) -> None:
+        self.policy, self.reference = policy.eval(), copy.deepcopy(policy).requires_grad_(False)
+        self.tokenizer, self.reward, self.config, self.max_seq_len = tokenizer, reward, config, max_seq_len
+        self.parts = nn.ModuleDict({"policy": policy, **(beside or {})})
+        self.optimizer = torch.optim.AdamW(self.parts.parameters(), lr=config.learning_rate, weight_decay=0.0)
+        self.observer, self.checkpoint = observer, checkpoint
+        _check_room(prompts, tokenizer, config.max_tokens, max_seq_len)
+        self.prompts, held_out = hold_out(prompts, config.held_out, seed=config.seed)
+        asked = held_out or self.prompts
+        self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
+        self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl or 1.0, horizon=_HORIZON)
+        self.state = RunState()
+        self.best: dict[str, Tensor] = {}
+
+    def __enter__(self) -> Self:
+        """Go on where the checkpoint left off, and hear Ctrl-C from now on."""
+        if self.checkpoint is not None and self.checkpoint.is_file():
+            self.state, self.best = load_checkpoint(self.checkpoint, self.parts, [self.optimizer])
+            self.price.beta = self.state.history[-1]["next_beta"] if self.state.history else self.config.beta
+        self._interrupts = ctrl_c()
+        self._stop = self._interrupts.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Leave the best policy in place, also after a collapse."""
+        self._interrupts.__exit__(kind, error, traceback)
+        if self.best and (kind is None or issubclass(kind, CollapseError)):
+            self.parts.load_state_dict(self.best)
+
+    def rounds(self) -> Iterator[int]:
+        """The numbers of the rounds that are left.
+
+        Raises:
+            InterruptedTraining: on Ctrl-C, after the run was saved.
+        """
+        if self.state.step == 0:
+            self._look()  # where it starts from is the first to beat
+        for number in range(self.state.step, self.config.updates):
+            began = time.perf_counter()
+            for group in self.optimizer.param_groups:  # falls to 0, so that the end is not where the last noise left it
+                group["lr"] = self.config.learning_rate * (1 - number / self.config.updates)
+            yield number
+            self.state.step += 1
+            self.state.seconds += time.perf_counter() - began
+            last = self.state.step == self.config.updates
+            if last or self.state.step % self.config.evaluate_every == 0:
+                self._look()
+                self._save()
+            if self._stop.is_set() and not last:
+                self._save()
+                raise InterruptedTraining("stopped by Ctrl-C")
+
+    def write(self, number: int, *, group_size: int = 1) -> Judged:
+        """The completions of a round, `group_size` for each prompt, one after another: a function of (seed, round)."""
+        rng = np.random.default_rng([self.config.seed, number])
+        chosen = rng.integers(len(self.prompts), size=self.config.batch_size // group_size).repeat(group_size)
+        return self._judged([self.prompts[i] for i in chosen], seed=int(rng.integers(2**60)))
+
+    @torch.no_grad()
+    def _judged(self, prompts: list[str], *, seed: int) -> Judged:
+        sampling = SamplingConfig(max_tokens=self.config.max_tokens, seed=seed)
+        rollouts = roll_out(self.policy, self.tokenizer, prompts, sampling, max_seq_len=self.max_seq_len)
+        logits, logprobs, hidden = read_rollouts(self.policy, rollouts)
+        reference_logprobs = read_rollouts(self.reference, rollouts)[1]
+        return Judged(
+            rollouts=rollouts,
+            scores=self.reward(rollouts).to(logprobs),
+            logprobs=logprobs,
+            reference_logprobs=reference_logprobs,
+            hidden=hidden,
+            kl=kl_k1(logprobs, reference_logprobs, rollouts.loss_mask).sum(dim=1),
+            entropy=float(entropy(logits, rollouts.loss_mask)),
+        )
+
+    def minibatches(self, number: int) -> Iterator[Tensor]:
+        """The rows of each step of a round: all of them once per epoch, in an order of its own."""
+        rng = np.random.default_rng((self.config.seed, number, 1))
+        for _ in range(self.config.epochs):
+            yield from torch.from_numpy(rng.permutation(self.config.batch_size)).split(self.config.minibatch_size)
+
+    def step(self, loss: Tensor) -> None:
+        """One step of the optimizer.
+
+        Raises:
+            CollapseError: the loss or its gradient is not finite.
+        """
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.parts.parameters(), self.config.max_norm)
+        if not (math.isfinite(float(loss.detach())) and math.isfinite(float(norm))):
+            self._collapse("the loss or its gradient is not a number")
+        self.optimizer.step()
+
+    def tell(self, judged: Judged, **more: float) -> None:
+        """Take down a round's figures, adapt the price of KL, and stop when they are out of bounds.
+
+        Raises:
+            CollapseError: see there.
+        """
+        rollouts, kl = judged.rollouts, float(judged.kl.mean())
+        row = {
+            "update": float(self.state.step + 1),
+            "reward": float(judged.scores.mean()),
+            "kl": kl,
+            "entropy": judged.entropy,
+            "length": float(rollouts.loss_mask.sum(dim=1).float().mean()),
+            "distinct_2": distinct_n(rollouts.completion_ids, 2),
+            "beta": self.price.beta,
+            **more,
+        }
+        if self.config.target_kl is not None:
+            self.price.update(kl, len(judged.scores))
+        self.state.history.append(row | {"next_beta": self.price.beta})
+        if self.observer:
+            self.observer.on_update(row, (rollouts.prompts[0], rollouts.completions[0]))
+        if kl > self.config.most_kl:
+            self._collapse(f"completions are {kl:.1f} nats from the reference, and most_kl is {self.config.most_kl}")
+        if judged.entropy < self.config.least_entropy:
+            self._collapse(
+                f"the choice of a token has an entropy of {judged.entropy:.4f} nats, and least_entropy is "
+                f"{self.config.least_entropy}: it always says the same"
+            )
+
+    def _collapse(self, why: str) -> NoReturn:
+        raise CollapseError(
+            f"stopped in round {self.state.step + 1}: {why}. The best policy so far, of round {self.state.best_epoch}, "
+            "is kept. Try a higher beta, a lower learning_rate, or fewer updates"
+        )
+
+    def _look(self) -> None:
+        """The mean reward on held-out prompts; the policy is kept if none was better, the price of its KL taken off."""
+        judged = self._judged(self.held_out, seed=self.config.seed)
+        found, kl = float(judged.scores.mean()), float(judged.kl.mean())
+        worth = found - self.config.beta * kl  # at one price throughout, or the looks could not be compared
+        if self.state.history:
+            self.state.history[-1] |= {"held_out_reward": found, "held_out_kl": kl}
+        if -worth < self.state.best_loss:
+            self.state.best_loss, self.state.best_epoch = -worth, self.state.step
+            self.best = {name: tensor.detach().clone() for name, tensor in self.parts.state_dict().items()}
+        if self.observer:
+            self.observer.on_message(
+                f"round {self.state.step}: on held-out prompts reward {found:.4f}, KL {kl:.2f} nats"
+            )
+
+    def _save(self) -> None:
+        if self.checkpoint is not None:
+            save_checkpoint(self.checkpoint, self.state, self.parts, self.best, [self.optimizer])
+
+
+def _check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int, max_seq_len: int) -> None:
+    for prompt, ids in zip(prompts, tokenizer.encode(prompts), strict=True):
+        if 1 + len(ids) + max_tokens > max_seq_len:
+            raise UsageError(
+                f"the prompt {prompt[:40]!r} has {len(ids)} tokens and leaves no room for max_tokens = {max_tokens} in "
+                f"the window of {max_seq_len}; shorten it, or lower max_tokens"
+            )

@@ -1,0 +1,81 @@
+"""Where the best policy is known in closed form, both algorithms find it."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.divergence import objective, optimal_policy
+from glassformer.alignment.grpo import grpo
+from glassformer.alignment.ppo import ppo
+from glassformer.alignment.rollouts import Rollouts
+from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
+from glassformer.models.config import LanguageModelConfig
+from glassformer.models.language_model import LanguageModel
+from tests.support import randomise
+
+BETA, LENGTH = 0.5, 2
+TOKENIZER = TextTokenizer.train(["a b c"], TokenizerConfig(min_frequency=1))
+WINDOW = LENGTH + 1
+
+
+def outcomes() -> list[list[int]]:
+    """Everything that can be written: two tokens, or the end after none or one."""
+    words = [token for token in range(TOKENIZER.vocab_size) if token not in (PAD_ID, UNKNOWN_ID, START_ID)]
+    return [[START_ID], *([word, START_ID] for word in words), *map(list, itertools.product(words, words))]
+
+
+def worth(token_ids: list[int]) -> float:
+    """Any numbers that no rule of one token explains."""
+    return float(torch.tensor([7 * place * token % 5 for place, token in enumerate(token_ids, 1)]).sum()) / 4
+
+
+def reward(rollouts: Rollouts) -> Tensor:
+    return torch.tensor([worth(ids) for ids in rollouts.completion_ids])
+
+
+@torch.no_grad()
+def outcome_logprobs(policy: LanguageModel) -> Tensor:
+    """The log-probability of each outcome."""
+    found = []
+    for ids in outcomes():
+        read = torch.tensor([[START_ID, *ids[:-1]]])
+        logits = policy(read, torch.ones_like(read, dtype=torch.bool))[0]
+        logits[:, [PAD_ID, UNKNOWN_ID]] = -torch.inf
+        found.append(logits.log_softmax(-1)[range(len(ids)), ids].sum())
+    return torch.stack(found)
+
+
+SETTINGS: dict[str, Any] = {
+    "updates": 250,
+    "batch_size": 256,
+    "minibatch_size": 128,
+    "max_tokens": LENGTH,
+    "beta": BETA,
+    "learning_rate": 2e-3,
+    "held_out_completions": 2048,
+    "evaluate_every": 25,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("algorithm", "config"),
+    [(ppo, PPOConfig(**SETTINGS)), (grpo, GRPOConfig(**SETTINGS, group_size=64))],
+    ids=["ppo", "grpo"],
+)
+def test_reaches_the_policy_that_is_best_at_this_price_of_kl(algorithm: Callable[..., Any], config: Any) -> None:
+    shape = LanguageModelConfig(d_model=16, n_layers=1, n_heads=2, d_ff=16, max_seq_len=WINDOW)
+    policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()
+    rewards = torch.tensor([worth(ids) for ids in outcomes()])
+    reference = outcome_logprobs(policy)
+    assert reference.exp().sum().item() == pytest.approx(1, abs=1e-5)
+    best = optimal_policy(reference, rewards, BETA)
+    start, highest = (float(objective(one, reference, rewards, BETA)) for one in (reference, best))
+    algorithm(policy, TOKENIZER, reward, [""], config, max_seq_len=WINDOW)
+    reached = float(objective(outcome_logprobs(policy), reference, rewards, BETA))
+    assert reached > highest - 0.02 * (highest - start)
