@@ -18,7 +18,7 @@ class SamplingConfig(BaseModel):
     temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """What logits are divided by: below 1 the likely becomes likelier; 0 always takes the likeliest."""
     top_k: int | None = Field(default=None, ge=1)
-    """Choose among so many of the likeliest tokens (Fan et al. 2018, §5.1)."""
+    """Choose among so many of the likeliest tokens, and those as likely as the last of them (Fan et al. 2018, §5.1)."""
     top_p: float = Field(default=1.0, gt=0, le=1)
     """Choose among the fewest tokens that are this probable together (Holtzman et al. 2020, §3.1)."""
     repetition_penalty: float = Field(default=1.0, gt=0, allow_inf_nan=False)
@@ -42,7 +42,8 @@ def next_token_probs(
         logits = torch.where(seen, penalised, logits)
     if config.temperature == 0:
         return torch.nn.functional.one_hot(logits.argmax(dim=-1), logits.shape[-1]).to(logits.dtype)
-    logits = logits / config.temperature
+    logits = logits - logits.max(dim=-1, keepdim=True).values  # so that nothing grows beyond all numbers
+    logits = logits / max(config.temperature, torch.finfo(logits.dtype).tiny)
     if config.top_k is not None and config.top_k < logits.shape[-1]:
         fewest = logits.topk(config.top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < fewest, -torch.inf)
