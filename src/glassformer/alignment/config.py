@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+import difflib
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from glassformer.errors import UsageError
 from glassformer.training.config import LoopConfig
 
 
 class FineTuningConfig(LoopConfig):
     """How a language model learns to answer (`align sft`), and a reward model to judge (`align reward`)."""
 
-    epochs: int = Field(default=5, ge=1)
+    epochs: int = Field(default=8, ge=1)
+    patience: int = Field(default=4, ge=1)
     batch_size: int = Field(default=16, ge=1)
     """Windows, or pairs, in a batch."""
-    learning_rate: float = Field(default=3e-4, gt=0)
+    learning_rate: float = Field(default=1e-3, gt=0)
     held_out: float = Field(default=0.1, ge=0, le=0.5)
     """Share of the records that is held out."""
 
@@ -73,3 +79,28 @@ class GRPOConfig(PolicyConfig):
 
     group_size: int = Field(default=8, ge=2)
     """Completions of one prompt that are compared with each other; `batch_size` is a multiple of it."""
+
+
+AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
+
+
+def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig:
+    """The defaults with values of the command line by dotted name, `training.…`.
+
+    Raises:
+        UsageError: an unknown name (the nearest known one is named), or a value that does not fit.
+    """
+    values = {}
+    for dotted, value in overrides.items():
+        section, _, key = dotted.rpartition(".")
+        if section != "training" or key not in kind.model_fields:
+            near = difflib.get_close_matches(key, kind.model_fields, n=1)
+            hint = f" (did you mean training.{near[0]}?)" if near else ""
+            raise UsageError(f"--set {dotted}: there is no such setting here{hint}")
+        values[key] = value
+    try:
+        return kind(**values)
+    except ValidationError as error:
+        found = error.errors()[0]
+        where = ".".join(["training", *map(str, found["loc"])])
+        raise UsageError(f"--set {where}={found['input']!r}: {found['msg'].removeprefix('Value error, ')}") from error

@@ -21,11 +21,10 @@ from glassformer.alignment.advantages import group_relative_advantages
 from glassformer.alignment.config import GRPOConfig
 from glassformer.alignment.losses import clipped_policy_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Reward, Steering, SteeringObserver
+from glassformer.alignment.steering import Reward, Steered, Steering, SteeringObserver
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
-from glassformer.training.checkpoint import RunState
 
 
 def grpo(
@@ -38,12 +37,11 @@ def grpo(
     max_seq_len: int,
     observer: SteeringObserver | None = None,
     checkpoint: Path | None = None,
-) -> RunState:
-    """Steer `policy`, in place, towards what `reward` likes, near to what it was.
+) -> Steered:
+    """Steer `policy`, in place, towards what `reward` likes, near to what it was. In the end it is the best of the run.
 
     Raises:
         InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
-        CollapseError: the policy left the language; it is the best one so far then.
         UsageError: a prompt does not fit, or groups do not fill a batch.
     """
     if config.batch_size % config.group_size:
@@ -68,4 +66,4 @@ def grpo(
                 run.step(loss)
                 clipped.append(float(share))
             run.tell(old, clip_share=fmean(clipped))
-    return run.state
+    return run.outcome

@@ -32,6 +32,8 @@ class Preference:
 
 
 Record = TypeVar("Record")
+FEWEST = 10
+"""With fewer records nothing is held out."""
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -69,13 +71,23 @@ def read_prompts(path: Path) -> list[str]:
 
 
 def hold_out(records: Sequence[Record], share: float, *, seed: int) -> tuple[list[Record], list[Record]]:
-    """The records to learn from, and a share of them held out, at least one where there are ten."""
-    size = max(1, round(share * len(records))) if share > 0 and len(records) >= 10 else 0
-    chosen = set(np.random.default_rng(seed).permutation(len(records))[:size].tolist())
-    return (
-        [one for number, one in enumerate(records) if number not in chosen],
-        [one for number, one in enumerate(records) if number in chosen],
-    )
+    """The records to learn from, and a share of them held out; none where there are few.
+
+    A prompt stays on one side, unless few prompts are those of many records: then equal records do.
+    """
+    prompts = list(dict.fromkeys(map(_prompt_of, records)))
+    group: Callable[[Any], Any] = _prompt_of if 2 * len(prompts) >= len(records) else lambda record: record
+    groups = list(dict.fromkeys(map(group, records)))
+    if not share or len(groups) < FEWEST:
+        return list(records), []
+    size = max(1, round(share * len(groups)))
+    chosen = {groups[i] for i in np.random.default_rng(seed).permutation(len(groups))[:size]}
+    train = [one for one in records if group(one) not in chosen]
+    return train, [one for one in records if group(one) in chosen]
+
+
+def _prompt_of(record: Any) -> str:
+    return record if isinstance(record, str) else str(record.prompt)
 
 
 def _read(path: Path, understand: Callable[[dict[str, Any]], Record]) -> list[Record]:

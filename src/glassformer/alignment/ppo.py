@@ -23,10 +23,9 @@ from glassformer.alignment.advantages import generalised_advantages, per_token_r
 from glassformer.alignment.config import PPOConfig
 from glassformer.alignment.losses import clipped_policy_loss, clipped_value_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Reward, Steering, SteeringObserver
+from glassformer.alignment.steering import Reward, Steered, Steering, SteeringObserver
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.models.language_model import LanguageModel
-from glassformer.training.checkpoint import RunState
 
 
 def ppo(
@@ -39,12 +38,11 @@ def ppo(
     max_seq_len: int,
     observer: SteeringObserver | None = None,
     checkpoint: Path | None = None,
-) -> RunState:
-    """Steer `policy`, in place, towards what `reward` likes, near to what it was.
+) -> Steered:
+    """Steer `policy`, in place, towards what `reward` likes, near to what it was. In the end it is the best of the run.
 
     Raises:
         InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
-        CollapseError: the policy left the language; it is the best one so far then.
         UsageError: a prompt does not fit.
     """
     values_of = nn.Linear(policy.d_model, 1).to(next(policy.parameters()).device)
@@ -74,4 +72,4 @@ def ppo(
                 clipped.append(float(share))
                 value_losses.append(float(value_loss.detach()))
             run.tell(old, clip_share=fmean(clipped), value_loss=fmean(value_losses))
-    return run.state
+    return run.outcome

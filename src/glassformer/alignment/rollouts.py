@@ -36,6 +36,18 @@ class Rollouts:
     completion_ids: list[list[int]]
     ended: list[bool]
 
+    @property
+    def texts(self) -> list[str]:
+        """Prompts with their completions."""
+        return [prompt + completion for prompt, completion in zip(self.prompts, self.completions, strict=True)]
+
+    @property
+    def without_end(self) -> tuple[Int[Tensor, "batch seq"], Bool[Tensor, "batch seq"]]:
+        """`token_ids` and `attention_mask` without the end tokens of those that came to their end."""
+        last = self.attention_mask.sum(dim=1) - torch.tensor(self.ended, device=self.attention_mask.device).int()
+        mask = lengths_to_mask(last, self.token_ids.shape[1])
+        return self.token_ids.masked_fill(~mask, PAD_ID), mask
+
     def rows(self, chosen: Int[Tensor, " rows"]) -> Rollouts:
         """Some of them."""
         numbers = chosen.tolist()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Protocol, Self
+from typing import NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 import torch
@@ -35,7 +35,18 @@ _HORIZON = 10_000  # completions over which an adaptive price of KL moves, as in
 
 
 class CollapseError(GlassformerError):
-    """The policy left the language or says always the same; the best policy so far is kept."""
+    """The policy left the language or says always the same."""
+
+
+class Steered(NamedTuple):
+    """How a run ended.
+
+    Attributes:
+        collapsed: why it stopped early, in a sentence; none where it ran to its end.
+    """
+
+    state: RunState
+    collapsed: str | None
 
 
 class SteeringObserver(Protocol):
@@ -103,6 +114,7 @@ class Steering:
         self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl or 1.0, horizon=_HORIZON)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
+        self.collapsed: str | None = None
 
     def __enter__(self) -> Self:
         """Go on where the checkpoint left off, and hear Ctrl-C from now on."""
@@ -115,11 +127,19 @@ class Steering:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Leave the best policy in place, also after a collapse."""
+    ) -> bool:
+        """Leave the best policy in place. A collapse is not the caller's to handle: it ends the run early."""
         self._interrupts.__exit__(kind, error, traceback)
-        if self.best and (kind is None or issubclass(kind, CollapseError)):
+        if isinstance(error, CollapseError):
+            self.collapsed = str(error)
+        if self.best and (error is None or self.collapsed):
             self.parts.load_state_dict(self.best)
+        return self.collapsed is not None
+
+    @property
+    def outcome(self) -> Steered:
+        """How it ended."""
+        return Steered(self.state, self.collapsed)
 
     def rounds(self) -> Iterator[int]:
         """The numbers of the rounds that are left.

@@ -55,13 +55,18 @@ class InitialWeights:
 
     @cached_property
     def record(self) -> dict[str, str]:
-        """What the model folder keeps: the name, and SHA-256 over the weights in the order of their names."""
-        digest = hashlib.sha256()
-        for name in sorted(self.weights):
-            tensor = self.weights[name]
-            digest.update(name.encode())
-            digest.update((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy().tobytes())
-        return {"from": self.name, "fingerprint": digest.hexdigest()}
+        """What the model folder keeps: the name and the fingerprint of the weights."""
+        return {"from": self.name, "fingerprint": weights_fingerprint(self.weights)}
+
+
+def weights_fingerprint(weights: Mapping[str, Tensor]) -> str:
+    """SHA-256 (hex) over the weights in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        tensor = weights[name]
+        digest.update(name.encode())
+        digest.update((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def read_initial_weights(name: str) -> InitialWeights:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import count
+from typing import TypeVar
 
 from glassformer.data.batches import Windows, bucket, chunk, random_windows
 from glassformer.data.store import IntArray
 from glassformer.training.config import TrainingConfig
+
+Step = TypeVar("Step")
+_MOST_PASSES = 1_000  # in an epoch; their numbers do not meet those of the next
 
 
 def plan_epoch(
@@ -14,9 +20,11 @@ def plan_epoch(
 ) -> tuple[Windows, list[list[IntArray]]]:
     """What the texts show in an epoch, and its steps, each a group of batches; few texts come several times."""
     windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=epoch)
-    first = one_pass(windows, config, epoch * 1_000)
+    first = one_pass(windows, config, epoch * _MOST_PASSES)
     passes = math.ceil(config.min_steps_per_epoch / len(first))
-    return windows, first + [group for i in range(1, passes) for group in one_pass(windows, config, epoch * 1_000 + i)]
+    return windows, first + [
+        group for i in range(1, passes) for group in one_pass(windows, config, epoch * _MOST_PASSES + i)
+    ]
 
 
 def one_pass(windows: Windows, config: TrainingConfig, number: int) -> list[list[IntArray]]:
@@ -29,3 +37,13 @@ def one_pass(windows: Windows, config: TrainingConfig, number: int) -> list[list
         shuffled = None if config.order == "as-given" else (seed, number)
         batches = chunk(len(windows.rows), batch_size=size, shuffled=shuffled)
     return [batches[i : i + config.accumulation] for i in range(0, len(batches), config.accumulation)]
+
+
+def several_passes(steps_of: Callable[[int], list[Step]], epoch: int, *, at_least: int) -> list[Step]:
+    """The steps of an epoch: those of one pass over the data, or of as many as give enough; each pass has a number."""
+    steps: list[Step] = []
+    for number in count(epoch * _MOST_PASSES):
+        steps += steps_of(number)
+        if len(steps) >= at_least:
+            break
+    return steps

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import platform
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,9 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.folder import CHECKPOINT_FOLDER as CHECKPOINT_FOLDER  # where an unfinished run works
 from glassformer.prediction.folder import RUN_FILE, is_model_folder, is_unfinished
+from glassformer.training.loop import NotANumberError, Trainer
+
+Made = TypeVar("Made")
 
 
 def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
@@ -117,3 +121,29 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "numpy": np.__version__,
     }
+
+
+def run_to_end(trainer: Trainer, out: Path, *, resume: bool, save: Callable[[], Made]) -> Made:
+    """Train, from the checkpoint where there is one to resume, and `save` what came out, in place of the work folder.
+
+    Raises:
+        InterruptedTraining: on Ctrl-C; `out` can be resumed.
+        NotANumberError: training diverged; the best weights so far, if any, were saved.
+    """
+    if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
+        trainer.resume()
+        state = trainer.state
+        trainer.observer.on_message(f"resumed at step {state.step + 1} (epoch {state.epoch + 1})")
+    try:
+        trainer.run()
+    except NotANumberError as error:
+        if not trainer.best:
+            raise
+        trainer.model.load_state_dict(trainer.best)
+        save()
+        shutil.rmtree(out / CHECKPOINT_FOLDER)
+        kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
+        raise NotANumberError(f"{error} {kept}") from error
+    made = save()
+    shutil.rmtree(out / CHECKPOINT_FOLDER)
+    return made

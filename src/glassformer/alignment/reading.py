@@ -1,0 +1,38 @@
+"""Prompts and completions as the token ids that a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from glassformer.data.store import IntArray
+from glassformer.data.tokenizers import START_ID, TextTokenizer
+from glassformer.models.config import LanguageModelConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadPair:
+    """A prompt and a completion.
+
+    Attributes:
+        token_ids: the start token, the prompt, and the completion.
+        begins: the place of the completion's first token.
+    """
+
+    token_ids: IntArray
+    begins: int
+
+
+def read_together(tokenizer: TextTokenizer, prompts: Sequence[str], completions: Sequence[str]) -> list[ReadPair]:
+    """Each prompt with its completion, encoded apart, as the model meets them when it writes."""
+    return [
+        ReadPair(token_ids=np.concatenate([[START_ID], prompt, completion]), begins=1 + len(prompt))
+        for prompt, completion in zip(tokenizer.encode(prompts), tokenizer.encode(completions), strict=True)
+    ]
+
+
+def fitting(pairs: Sequence[ReadPair], shape: LanguageModelConfig) -> list[ReadPair]:
+    """Those that fit into the window."""
+    return [pair for pair in pairs if len(pair.token_ids) <= shape.max_seq_len]

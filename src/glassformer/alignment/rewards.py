@@ -1,0 +1,128 @@
+"""What a policy is rewarded for: what a reward model says, a classifier's label, or any function of texts."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from glassformer.alignment.rollouts import Rollouts
+from glassformer.alignment.steering import Reward
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.folder import format_of
+from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.reward_folder import RewardFolderConfig, load_reward_model
+
+Judge = Callable[[list[str]], Sequence[float]]
+"""Whole texts, prompts included, in; a number for each out; more is better."""
+
+
+class RewardError(GlassformerError):
+    """The reward failed, or gave what is no number."""
+
+
+def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
+    """The reward of a name: FOLDER of a reward model, FOLDER:LABEL of a classifier, or FILE.py:FUNCTION.
+
+    Only the last runs code, which is the user's own.
+
+    Raises:
+        UsageError: there is no such thing, or a reward model has another vocabulary than the policy.
+        GlassformerError: a folder is damaged.
+    """
+    if Path(name).is_dir() and format_of(Path(name)) == RewardFolderConfig.kind:
+        return _reward_model(Path(name), tokenizer, device)
+    place, colon, what = name.rpartition(":")
+    if not colon or not what:
+        raise UsageError(
+            f"--reward {name}: name the folder of a reward model, a classifier's as FOLDER:LABEL, or a function as "
+            "FILE.py:FUNCTION"
+        )
+    if place.endswith(".py"):
+        return judged_by(_function(Path(place), what), name)
+    return judged_by(_probability_of(Path(place), what, device), name)
+
+
+def judged_by(judge: Judge, name: str) -> Reward:
+    """A reward from a function of whole texts. Each answer is checked.
+
+    Raises (the reward, when it is called):
+        RewardError: the function raises, gives another count of numbers than it got texts, or one that is not finite.
+    """
+
+    def reward(rollouts: Rollouts) -> Tensor:
+        texts = rollouts.texts
+        try:
+            found = [float(one) for one in judge(texts)]
+        except Exception as error:  # whatever another's function raises
+            raise RewardError(f"the reward {name} failed: {type(error).__name__}: {error}") from error
+        if len(found) != len(texts):
+            raise RewardError(f"the reward {name} gave {len(found)} numbers for {len(texts)} texts")
+        for text, one in zip(texts, found, strict=True):
+            if not math.isfinite(one):
+                raise RewardError(f"the reward {name} gave {one} for the text {text[:200]!r}")
+        return torch.tensor(found)
+
+    return reward
+
+
+def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Reward:
+    trained = load_reward_model(folder)
+    if trained.tokenizer.vocabulary() != tokenizer.vocabulary():
+        raise UsageError(
+            f"--reward {folder}: this reward model has another vocabulary than the policy; train it from the same "
+            "language model (glassformer align reward)"
+        )
+    model = trained.model.to(device)
+    window = trained.config.model.max_seq_len
+
+    @torch.inference_mode()
+    def reward(rollouts: Rollouts) -> Tensor:
+        token_ids, mask = rollouts.without_end
+        if token_ids.shape[1] > window:
+            raise RewardError(
+                f"the reward model {folder} reads {window} tokens, and prompt and completion have up to "
+                f"{token_ids.shape[1]}; lower training.max_tokens"
+            )
+        scores: Tensor = model(token_ids, mask).float()
+        return scores
+
+    return reward
+
+
+def _probability_of(folder: Path, label: str, device: str) -> Judge:
+    predictor = Predictor.load(folder, device=device)
+    labels = [str(one) for one in predictor.trained.config.labels]
+    if label not in labels:
+        raise UsageError(f"--reward {folder}:{label}: no such label; the classifier has {', '.join(labels)}")
+    column = labels.index(label)
+
+    def judge(texts: list[str]) -> list[float]:
+        found: list[float] = predictor.answer(texts).probs[:, column].tolist()
+        return found
+
+    return judge
+
+
+def _function(file: Path, name: str) -> Judge:
+    if not file.is_file():
+        raise UsageError(f"--reward {file}:{name}: there is no file {file}")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever another's file raises
+        raise UsageError(f"--reward {file}: the file cannot be run: {type(error).__name__}: {error}") from error
+    found: Any = getattr(module, name, None)
+    if not callable(found):
+        raise UsageError(f"--reward {file}:{name}: the file has no function {name!r}")
+    judge: Judge = found
+    return judge

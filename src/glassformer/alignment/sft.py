@@ -1,0 +1,164 @@
+"""Supervised fine-tuning: a language model learns to answer prompts as given completions do.
+
+The loss is that of the completions alone; pairs are packed, and no token looks beyond its pair (Ouyang et al. 2022,
+§3.5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from glassformer.alignment.config import FineTuningConfig
+from glassformer.alignment.pairs import Pair, hold_out
+from glassformer.alignment.reading import ReadPair, fitting, read_together
+from glassformer.alignment.runs import Facts, Records, Run, card, fingerprint
+from glassformer.data.store import IntArray
+from glassformer.data.tokenizers import PAD_ID, START_ID
+from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
+from glassformer.training.language_modelling import IGNORED, answer_cost
+from glassformer.training.loop import Cost, Examples
+from glassformer.training.order import several_passes
+
+
+def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
+    """Teach a causal language model to answer prompts; leave a model folder in `run.out`.
+
+    Args:
+        source: what the user called the pairs.
+
+    Raises:
+        UsageError: no pair fits into the window, the folder is taken, or the model is not causal.
+        InterruptedTraining, NotANumberError: see `Run.learn`.
+    """
+    shape, tokenizer = run.start.shape, run.start.trained.tokenizer
+    train, held_out = (
+        fitting(read_together(tokenizer, [one.prompt for one in side], [one.completion for one in side]), shape)
+        for side in hold_out(pairs, run.config.held_out, seed=run.config.seed)
+    )
+    records = Records(
+        source=source,
+        fingerprint=fingerprint(pairs),
+        train=len(train),
+        held_out=len(held_out),
+        too_long=len(pairs) - len(train) - len(held_out),
+    )
+    task = Completions(train, run.config, window=shape.max_seq_len, held_out=held_out)
+
+    def save(model: nn.Module, facts: Facts) -> TrainedLanguageModel:
+        config = LanguageFolderConfig(model=shape, **facts.config)
+        trained = TrainedLanguageModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
+        does = "It answers prompts as its records do, their mistakes and prejudices included. Fluent is not true."
+        loss = facts.metrics["best"].get("validation_loss", math.nan)
+        figures = f"loss {loss:.4f} nats per token of a completion"
+        save_language_model(run.out, trained, card=card("A fine-tuned language model", does, facts, figures))
+        return trained
+
+    return run.learn(run.start.trained.model, task, records, save)
+
+
+class Completions:
+    """The task of saying the completions; prompts are read and never learned.
+
+    Pairs are packed into windows in an order of their own in each epoch, and no token looks beyond its pair.
+
+    Args:
+        train: pairs that fit into the window.
+        held_out: pairs that are only measured.
+    """
+
+    unit = "tokens"
+
+    def __init__(
+        self, train: Sequence[ReadPair], config: FineTuningConfig, *, window: int, held_out: Sequence[ReadPair] = ()
+    ) -> None:
+        self.train, self.config, self.window = list(train), config, window
+        self.held_out = [pack([held_out[i] for i in row], window) for row in windows(held_out, window)]
+
+    def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
+        return several_passes(self._pass, epoch, at_least=self.config.min_steps_per_epoch)
+
+    def _pass(self, number: int) -> list[Callable[[], list[Examples]]]:
+        rng = np.random.default_rng([self.config.seed, number])
+        shuffled = [self.train[i] for i in rng.permutation(len(self.train))]
+        packed = windows(shuffled, self.window)
+        size = self.config.batch_size * self.config.accumulation
+        return [
+            partial(self._assemble, shuffled, [packed[i] for i in rows])
+            for rows in np.array_split(rng.permutation(len(packed)), -(-len(packed) // size))
+        ]
+
+    def _assemble(self, pairs: list[ReadPair], rows: list[list[int]]) -> list[Examples]:
+        whole = stack([pack([pairs[i] for i in row], self.window) for row in rows])
+        return whole.split(-(-len(rows) // self.config.batch_size))
+
+    def weight(self, examples: Examples) -> float:
+        return float((examples.answers != IGNORED).sum())
+
+    def count(self, examples: Examples) -> int:
+        return int(examples.attention_mask.sum())
+
+    def cost(self, model: nn.Module, examples: Examples) -> Cost:
+        return Cost(answer_cost(model, examples))
+
+    @torch.inference_mode()
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        if not self.held_out:
+            return {}
+        was_training = model.training
+        model.eval()
+        device = next(model.parameters()).device
+        loss, weight = 0.0, 0.0
+        for start in range(0, len(self.held_out), self.config.batch_size):
+            examples = stack(self.held_out[start : start + self.config.batch_size])
+            loss += float(answer_cost(model, examples.to(device)))
+            weight += self.weight(examples)
+        model.train(was_training)
+        return {"validation_loss": loss / weight}
+
+
+class Packed(NamedTuple):
+    """One window: what is read, whether it is there, and what follows where that counts; each (window,)."""
+
+    token_ids: IntArray
+    attention_mask: NDArray[np.bool_]
+    answers: IntArray
+
+
+def windows(pairs: Sequence[ReadPair], window: int) -> list[list[int]]:
+    """The numbers of the pairs of each window, taken one after another as long as they fit."""
+    found: list[list[int]] = []
+    room = 0
+    for number, pair in enumerate(pairs):
+        if (size := len(pair.token_ids)) > room:
+            found.append([])
+            room = window
+        found[-1].append(number)
+        room -= size
+    return found
+
+
+def pack(pairs: Sequence[ReadPair], window: int) -> Packed:
+    """Pairs one after another. What counts are the completions' tokens and the end token after each."""
+    token_ids = np.full(window, PAD_ID, dtype=np.int64)
+    answers = np.full(window, IGNORED, dtype=np.int64)
+    place = 0
+    for pair in pairs:
+        end = place + len(pair.token_ids)
+        token_ids[place:end] = pair.token_ids
+        answers[place + pair.begins - 1 : end] = [*pair.token_ids[pair.begins :], START_ID]
+        place = end
+    return Packed(token_ids, np.arange(window) < place, answers)
+
+
+def stack(rows: Sequence[Packed]) -> Examples:
+    """Windows as one batch, without what is padding in all of them."""
+    longest = max(int(row.attention_mask.sum()) for row in rows)
+    return Examples(*(torch.from_numpy(np.stack(column)[:, :longest]) for column in zip(*rows, strict=True)))

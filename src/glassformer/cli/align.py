@@ -1,0 +1,253 @@
+"""`glassformer align`: teach a language model to answer, train a reward model, steer by a reward."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Settings, TextColumn
+from glassformer.cli.output import command_line, duration, human_count, print_json, say
+from glassformer.cli.writers import check_folder
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.alignment.runs import Records, Start
+    from glassformer.prediction.language_folder import TrainedLanguageModel
+
+app = typer.Typer(help="Teach a language model to answer, and steer it by a reward.", no_args_is_help=True)
+
+Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
+Out = Annotated[Path, typer.Option(help="The model folder to write.")]
+Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=…")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
+
+
+@app.command("pairs")
+def pairs(
+    data: Annotated[str, typer.Argument(help="A table of labelled texts, or a known data set.")],
+    chosen: Annotated[str, typer.Option(help="The label of the texts to prefer.")],
+    out: Annotated[Path, typer.Option(help="The folder for pairs.jsonl and preferences.jsonl.")],
+    rejected: Annotated[str | None, typer.Option(help="The label of the others; without it all other labels.")] = None,
+    prompt_words: Annotated[int, typer.Option(min=0, help="Words of each text that are its prompt.")] = 3,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which texts are compared.")] = 0,
+    data_dir: DataDir = None,
+    json: Json = False,
+) -> None:
+    """Make prompts with completions, and preferences, from a table of labelled texts."""
+    from glassformer.alignment.tables import from_table, write_records
+    from glassformer.data.known import resolve
+
+    check_folder(out)
+    table = resolve(data, "train", data_dir, text=text, label=label)
+    made = from_table(table, chosen=chosen, rejected=rejected, prompt_words=prompt_words, seed=seed)
+    if not made.preferences:
+        raise UsageError(
+            f"{data}: no two texts of both sides begin with the same {prompt_words} words; try a smaller --prompt-words"
+        )
+    write_records(out / "pairs.jsonl", made.pairs)
+    write_records(out / "preferences.jsonl", made.preferences)
+    if json:
+        counts = {"pairs": len(made.pairs), "preferences": len(made.preferences)}
+        print_json({"out": str(out), **counts, "too_short": made.too_short, "without_partner": made.alone})
+        return
+    print(f"{out / 'pairs.jsonl'}: {human_count(len(made.pairs))} prompts with their completions")
+    print(f"{out / 'preferences.jsonl'}: {human_count(len(made.preferences))} preferences, {chosen!r} over the other")
+    if made.too_short:
+        say(f"  left out: {human_count(made.too_short)} × a text of no more than {prompt_words} words")
+    if made.alone:
+        say(f"  in no preference: {human_count(made.alone)} × no text of the other side that begins alike")
+
+
+@app.command("sft")
+def sft(
+    model: Model,
+    data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "completion": …} or {"messages": […]}.')],
+    out: Out,
+    set_: Settings = None,
+    seed: Seed = None,
+    device: Device = "auto",
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Supervised fine-tuning: learn to answer prompts as the completions do."""
+    from glassformer.alignment.pairs import read_pairs
+    from glassformer.alignment.sft import fine_tune
+
+    with _run(model, out, set_, seed, device, resume=resume, overwrite=overwrite) as run:
+        trained = fine_tune(run, read_pairs(data), source=str(data))
+    best = trained.metrics["best"]
+    if json:
+        print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
+        return
+    held_out = best.get("validation_loss")
+    measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
+    print(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+
+
+@app.command("reward")
+def reward(
+    model: Model,
+    data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
+    out: Out,
+    set_: Settings = None,
+    seed: Seed = None,
+    device: Device = "auto",
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Train a reward model: which of two completions is the better one."""
+    from glassformer.alignment.pairs import read_preferences
+    from glassformer.alignment.preferences import figures_in_words, train_reward_model
+
+    with _run(model, out, set_, seed, device, resume=resume, overwrite=overwrite) as run:
+        trained = train_reward_model(run, read_preferences(data), source=str(data))
+    best = trained.metrics["best"]
+    if json:
+        print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
+        return
+    measured = f"on held-out pairs {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
+    print(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+
+
+@app.command("rl")
+def rl(
+    model: Model,
+    reward: Annotated[str, typer.Option(help="A reward model's folder, CLASSIFIER:LABEL, or FILE.py:FUNCTION.")],
+    out: Out,
+    algorithm: Annotated[str, typer.Option(help="ppo or grpo.")] = "ppo",
+    prompts: Annotated[
+        Path | None, typer.Option(help="Prompts: JSON lines with a prompt each, or lines of text.")
+    ] = None,
+    set_: Settings = None,
+    seed: Seed = None,
+    device: Device = "auto",
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Reinforcement learning: steer the model towards what the reward likes."""
+    from glassformer.alignment.config import GRPOConfig, PPOConfig, configured
+    from glassformer.alignment.rewards import open_reward
+    from glassformer.alignment.steer import steer
+    from glassformer.cli.steering import SteeringView
+    from glassformer.prediction.devices import choose_device
+
+    algorithms: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
+    if algorithm not in algorithms:
+        raise UsageError(f"--algorithm {algorithm}: there are {' and '.join(algorithms)}")
+    config = configured(algorithms[algorithm], _overrides(set_, seed))
+    start, target = _start(model), choose_device(device)
+    asked, source = _prompts(start, prompts)
+    judge = open_reward(reward, start.trained.tokenizer, device=target)
+    say(f"policy: {model}, {human_count(len(asked))} prompts of {source}; reward: {reward}; {algorithm}, on {target}")
+    with _resumable(out), SteeringView(config.updates) as view:
+        trained = steer(
+            start, judge, asked, config,
+            reward_name=reward, source=source, out=out, resume=resume, overwrite=overwrite, device=target,
+            observer=view,
+        )  # fmt: skip
+    _tell_of_steering(trained, out, json=json)
+
+
+def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -> None:
+    metrics = trained.metrics
+    if json:
+        print_json({"model": str(out), **metrics})
+        return
+    if metrics["collapsed"]:
+        say(f"warning: {metrics['collapsed']}")
+    best = metrics["best"]
+    found = (
+        f"reward {best['held_out_reward']:.4f} on held-out prompts, {best['held_out_kl']:.2f} nats from where it began"
+        if best
+        else "no policy did better than the one it started from, which it holds"
+    )
+    print(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
+    say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
+
+
+@contextmanager
+def _run(
+    model: Path, out: Path, set_: list[str] | None, seed: int | None, device: str, *, resume: bool, overwrite: bool
+) -> Iterator[Any]:
+    """A run of fine-tuning as the command line says, watched."""
+    from glassformer.alignment.config import FineTuningConfig, configured
+    from glassformer.alignment.runs import Run
+    from glassformer.cli.live import LiveView
+    from glassformer.prediction.devices import choose_device
+
+    config = configured(FineTuningConfig, _overrides(set_, seed))
+    target = choose_device(device)
+    with _resumable(out), LiveView() as view:
+        yield Run(
+            start=_start(model),
+            config=config,
+            out=out,
+            resume=resume,
+            overwrite=overwrite,
+            device=target,
+            observer=view,
+            on_prepared=lambda records, parameters: _introduce(records, parameters, target),
+        )
+
+
+@contextmanager
+def _resumable(out: Path) -> Iterator[None]:
+    """Say on Ctrl-C how to go on."""
+    from glassformer.prediction.folder import is_unfinished
+    from glassformer.training.loop import InterruptedTraining
+
+    try:
+        yield
+    except (InterruptedTraining, KeyboardInterrupt) as error:
+        if not is_unfinished(out):
+            raise
+        again = command_line(leave_out="--overwrite", add="--resume")
+        say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
+        raise typer.Exit(1) from error
+
+
+def _introduce(records: Records, parameters: int, device: str) -> None:
+    held_out = f", {human_count(records.held_out)} held out" if records.held_out else ", none held out"
+    say(f"data: {records.source}, {human_count(records.train)} records to learn from{held_out}")
+    if records.too_long:
+        say(f"  left out: {human_count(records.too_long)} × longer than the model's window")
+    say(f"model: {human_count(parameters)} parameters, on {device}")
+
+
+def _overrides(set_: list[str] | None, seed: int | None) -> dict[str, Any]:
+    from glassformer.training.recipe import parse_overrides
+
+    overrides: dict[str, Any] = dict(parse_overrides(set_ or []))
+    return overrides if seed is None else overrides | {"training.seed": seed}
+
+
+def _start(folder: Path) -> Start:
+    from glassformer.alignment.runs import Start
+    from glassformer.prediction.language_folder import load_language_model
+
+    return Start(trained=load_language_model(folder), folder=folder)
+
+
+def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:
+    """The prompts, and what to call them: those given, or of the records that the policy learned to answer."""
+    from glassformer.alignment.pairs import read_prompts
+
+    if given is not None:
+        return read_prompts(given), str(given)
+    if start.trained.config.init is None:
+        return [""], "its own choice (it was pre-trained; name others with --prompts)"
+    source = Path(str(start.trained.config.data["source"]))
+    if not source.is_file():
+        raise UsageError(f"the records that {start.folder} learned from, {source}, are not there; name --prompts")
+    return read_prompts(source), str(source)

@@ -1,0 +1,55 @@
+"""What `glassformer align rl` shows while it works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from glassformer.cli.live import Live
+from glassformer.cli.output import one_line
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+_SHOWN = {
+    "reward": ".3f",
+    "kl": ".2f",
+    "entropy": ".2f",
+    "clip_share": ".0%",
+    "length": ".1f",
+    "value_loss": ".3f",
+    "distinct_2": ".2f",
+    "beta": ".3g",
+}
+
+
+class SteeringView(Live):
+    """A bar with the figures of the last round, and after each look at the held-out prompts two lines that stay."""
+
+    def __init__(self, rounds: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.table import Column
+
+        super().__init__(
+            TextColumn("round"),
+            MofNCompleteColumn(),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            expand=True,
+        )
+        self._task: TaskID = self._progress.add_task("", total=rounds, figures="")
+        self._figures, self._sample = "", ("", "")
+
+    def on_update(self, row: dict[str, float], sample: tuple[str, str]) -> None:
+        """Move the bar."""
+        self._figures = "  ".join(
+            f"{name.replace('_', ' ')} {row[name]:{form}}" for name, form in _SHOWN.items() if name in row
+        )
+        self._sample = sample
+        self._progress.update(self._task, completed=row["update"], figures=self._figures)
+
+    def on_message(self, text: str) -> None:
+        """A look at the held-out prompts: its figures, those of the last round, and one text of it."""
+        super().on_message(text)
+        if self._figures:
+            prompt, completion = self._sample
+            super().on_message(f"  {self._figures}\n  it writes: {one_line(prompt)}|{one_line(completion)}")
