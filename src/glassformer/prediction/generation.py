@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import PredictsTokens
@@ -27,7 +28,7 @@ class Continuation:
     """What was written after one prompt.
 
     Attributes:
-        text: without the prompt, and without a stop string.
+        text: without the prompt, without a stop string, and without half a character where `max_tokens` cut it.
         token_ids: all tokens drawn, a final end token included.
         ended: by the end token, by a stop string, or because `max_tokens` were written; none while it is being written.
         slid: whether the text outgrew the window, so that its beginning was forgotten.
@@ -40,11 +41,9 @@ class Continuation:
 
 
 class TextGenerator:
-    """A causal language model that writes. It is put into evaluation mode."""
+    """A causal language model that writes. Whenever it does, it is put into evaluation mode."""
 
     def __init__(self, model: PredictsTokens, tokenizer: TextTokenizer, *, max_seq_len: int) -> None:
-        assert isinstance(model, torch.nn.Module)
-        model.eval()
         self.model, self.tokenizer, self.max_seq_len = model, tokenizer, max_seq_len
 
     @classmethod
@@ -66,29 +65,39 @@ class TextGenerator:
 
     def complete(self, prompts: Sequence[str], config: SamplingConfig) -> list[Continuation]:
         """Go on with every prompt until all have ended."""
-        *_, last = self.stream(prompts, config)
-        return last
+        last = deque(self.stream(prompts, config), maxlen=1)
+        return last[0] if last else []
 
     def stream(self, prompts: Sequence[str], config: SamplingConfig) -> Iterator[list[Continuation]]:
         """The same, after every token: the same list each time, its texts grown.
 
         A stop string is looked for in the text, whatever tokens it is made of.
         """
-        tokenizer, window = self.tokenizer, self.max_seq_len
-        written = [Continuation() for _ in prompts]
-        encoded = [ids.tolist() for ids in tokenizer.encode(prompts)]
-        before = [[id_ for id_ in ids if id_ > START_ID][-1:] for ids in encoded]
-        views = [View([START_ID, *ids], window) for ids in encoded]
+        assert isinstance(self.model, torch.nn.Module)
+        self.model.eval()
+        encoded = [ids.tolist() for ids in self.tokenizer.encode(prompts)]
+        before = [_last_spelled(ids) for ids in encoded]
+        spaced = self._spaced(prompts)
+        views = [View([START_ID, *ids], self.max_seq_len) for ids in encoded]
+        written = [Continuation(slid=view.slid) for view in views]
         for tokens in write_tokens(self.model, views, config):
-            for one, token, last in zip(written, tokens, before, strict=True):
-                if token is not None:
-                    one.token_ids.append(token)
-                    spelled = tokenizer.decode([*last, *one.token_ids])[len(tokenizer.decode(last)) :]
-                    _end(one, spelled, config)
-            for one, view in zip(written, views, strict=True):
-                one.slid = view.slid
+            for one, view, token, last, space in zip(written, views, tokens, before, spaced, strict=True):
+                if token is None:
+                    continue
+                one.token_ids.append(token)
+                spelled = self.tokenizer.decode([*last, *one.token_ids])[len(self.tokenizer.decode(last)) :]
+                _end(one, spelled.removeprefix(" ") if space else spelled, config)
                 view.ended = one.ended is not None
+                one.slid = one.slid or (view.slid and not view.ended)  # after the last token nothing is read
             yield written
+
+    def _spaced(self, prompts: Sequence[str]) -> list[bool]:
+        """Which prompts end on white space that is no token: the space before the next word stands there already."""
+        pairs = zip(*map(self.tokenizer.encode, (prompts, [prompt.rstrip() for prompt in prompts])), strict=True)
+        return [
+            prompt != prompt.rstrip() and np.array_equal(whole, stripped)
+            for prompt, (whole, stripped) in zip(prompts, pairs, strict=True)
+        ]
 
 
 class View:
@@ -127,6 +136,9 @@ def write_tokens(
 
     Args:
         cached: whether keys and values are kept from step to step; the tokens are the same either way.
+
+    Raises:
+        GlassformerError: the model answers with what is no number.
     """
     random = [np.random.default_rng([config.seed, row]) for row in range(len(views))]
     caches: list[KeyValueCache] = []
@@ -136,16 +148,18 @@ def write_tokens(
             return
         if not caches:
             caches = model.new_caches(len(views), views[0].window) if cached else []
-            hidden = _read_all(model, views, caches)
+            hidden = _read_all(model, views, active, caches)
         else:
             hidden = _read_last(model, views, active, caches)
-        logits = model.logits(hidden).float()
+        logits = model.logits(hidden).float().cpu()
+        if not logits.isfinite().all():
+            raise GlassformerError("the model answers with not-a-number: its weights are damaged, or training diverged")
         logits[:, [PAD_ID, UNKNOWN_ID]] = -torch.inf
         seen = torch.zeros_like(logits, dtype=torch.bool)
         if config.repetition_penalty != 1:
             for row, view in enumerate(views):
                 seen[row, view.tokens[1:]] = True
-        chance = torch.tensor([one.random() for one in random], dtype=torch.double, device=logits.device)
+        chance = torch.tensor([one.random() for one in random], dtype=torch.double)
         drawn = draw(next_token_probs(logits, seen, config), chance).tolist()
         slid = [view.append(token) for view, token, on in zip(views, drawn, active, strict=True) if on]
         if any(slid):
@@ -155,16 +169,20 @@ def write_tokens(
         yield [token if on else None for token, on in zip(drawn, active, strict=True)]
 
 
-def _read_all(model: PredictsTokens, views: Sequence[View], caches: list[KeyValueCache]) -> Tensor:
-    """The last hidden state (batch, d_model) of every text, read from its beginning."""
-    lengths = torch.tensor([len(view.tokens) for view in views])
-    token_ids = torch.full((len(views), int(lengths.max())), PAD_ID)
-    for row, view in enumerate(views):
-        token_ids[row, : len(view.tokens)] = torch.tensor(view.tokens)
+def _read_all(model: PredictsTokens, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
+    """The last hidden state (batch, d_model) of every text, read from its beginning.
+
+    Of texts that have ended only the first token is read: no row is empty, nor does one that ended fill its cache.
+    """
+    texts = [view.tokens if on else view.tokens[:1] for view, on in zip(views, active, strict=True)]
+    lengths = torch.tensor([len(tokens) for tokens in texts])
+    token_ids = torch.full((len(texts), int(lengths.max())), PAD_ID)
+    for row, tokens in enumerate(texts):
+        token_ids[row, : len(tokens)] = torch.tensor(tokens)
     device = _device(model)
     mask = lengths_to_mask(lengths, token_ids.shape[1])
     hidden = model.read(token_ids.to(device), mask.to(device), caches=caches or None)
-    return hidden[torch.arange(len(views)), lengths - 1]
+    return hidden[torch.arange(len(texts)), lengths - 1]
 
 
 def _read_last(model: PredictsTokens, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
@@ -179,19 +197,30 @@ def _device(model: PredictsTokens) -> torch.device:
     return next(model.parameters()).device
 
 
+def _last_spelled(ids: list[int]) -> list[int]:
+    """The token of a prompt that says how the next one is spelled after it: with a space or as a piece of its word.
+
+    Of unknown words any other word says as much.
+    """
+    known = [id_ for id_ in ids if id_ > START_ID]
+    return known[-1:] or [START_ID + 1] * bool(ids)
+
+
 def _end(one: Continuation, text: str, config: SamplingConfig) -> None:
     """Take in what the tokens spell, and see whether the last one ends it."""
-    found = [place for stop in config.stop if (place := text.find(stop)) >= 0]
-    if found:
-        one.ended = "stop"
-    elif one.token_ids[-1] == START_ID:
+    if one.token_ids[-1] == START_ID:
         one.ended = "end"
     elif len(one.token_ids) == config.max_tokens:
         one.ended = "length"
-    if one.ended is None:
+    if one.ended != "end":
         text = text.rstrip(_HALF_A_CHARACTER)
+    found = [place for stop in config.stop if (place := text.find(stop)) >= 0]
+    if found:
+        one.ended = "stop"
+        text = text[: min(found)]
+    elif one.ended is None:
         text = text[: len(text) - _might_stop(text, config.stop)]
-    one.text = text[: min(found)] if found else text
+    one.text = text
 
 
 def _might_stop(text: str, stops: tuple[str, ...]) -> int:
