@@ -1,8 +1,9 @@
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import review_rows, write_csv
+from tests.cli.conftest import Trained, review_rows, write_csv
 from tests.cli.terminal import glassformer, misused
 
 
@@ -52,9 +53,37 @@ def test_columns_and_separators_are_those_of_train(tmp_path: Path) -> None:
     assert any("3 labels, on" in one["found"] for one in said.document["findings"])
 
 
+def test_weights_and_seed_are_those_of_train(table: Path, reviews: Trained) -> None:
+    said = glassformer("doctor", table, "--init", reviews.folder, "--seed", 5, "--json")
+    assert said.code == 0, said.err
+    assert said.document["weights"] == f"weights: {reviews.folder}, the head too"
+    assert said.document["model"].startswith("1 block of width 64")  # that of the weights, not the default
+    other = glassformer("doctor", table, "--init", reviews.folder, "--seed", 6, "--json")
+    losses = [one.document["figures"]["overfit"][0] for one in (said, other)]
+    assert losses[0] != losses[1]  # other texts are chosen
+    misused(glassformer("doctor", table, "--init", reviews.folder, "--preset", "base"), "preset 'base'")
+
+
+def test_the_weights_are_named(table: Path, reviews: Trained) -> None:
+    said = glassformer("doctor", table, "--init", reviews.folder)
+    assert re.search(rf"^.*parameters; weights: {reviews.folder}, the head too$", said.out, flags=re.MULTILINE)
+
+
+def test_a_folder_of_anything_else_is_refused_before_the_table_is_read(reviews: Trained, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere.csv"
+    misused(glassformer("doctor", nowhere, "--out", reviews.table), f"{reviews.table} is a file; name a folder")
+    misused(glassformer("doctor", nowhere, "--out", reviews.folder), "with other files in it; choose an --out")
+
+
+def test_an_earlier_checkup_is_replaced(table: Path, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        assert glassformer("doctor", table, "--preset", "tiny", "--seed", seed, "--out", tmp_path / "up").code == 0
+    assert {path.name for path in (tmp_path / "up").iterdir()} == {"report.html", "findings.json"}
+
+
 def test_misuse(table: Path, tmp_path: Path) -> None:
     misused(glassformer("doctor", tmp_path / "nowhere.csv"), "nowhere.csv")
     misused(glassformer("doctor", table, "--recipe", "nonsense"), "nonsense")
-    misused(glassformer("doctor", table, "--out", table), "is a file; name a folder")
+    misused(glassformer("doctor", table, "--init", tmp_path / "none"), "no such model folder")
     misused(glassformer("doctor", table, "--set", "model.d_model=65"), "d_model=65")
     misused(glassformer("doctor", write_csv(tmp_path / "one.csv", [("a b", "x")] * 5)), "every row has the label")

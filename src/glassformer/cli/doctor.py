@@ -10,16 +10,18 @@ import typer
 from glassformer.cli.options import (
     DataDir,
     Device,
+    Init,
     Json,
     LabelColumn,
     Multilabel,
     Preset,
     RecipeName,
+    Seed,
     Settings,
     TextColumn,
 )
 from glassformer.cli.output import duration, human_count, say
-from glassformer.errors import UsageError
+from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
     from glassformer.evaluation.doctor.findings import Diagnosis
@@ -33,25 +35,30 @@ def doctor(
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
+    init: Init = None,
+    seed: Seed = None,
     data_dir: DataDir = None,
     device: Device = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for report.html and findings.json.")] = None,
     json: Json = False,
 ) -> None:
     """Check data and model before a long run, in a minute or two, a few with long texts or a large model."""
+    if out is not None:
+        check_folder(out, ours="findings.json")
     from glassformer.evaluation.doctor.examine import diagnose
     from glassformer.evaluation.doctor.page import write_diagnosis
     from glassformer.prediction.devices import choose_device
+    from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe, parse_overrides
     from glassformer.training.sources import SourceConfig, read_sources
 
-    chosen = load_recipe(recipe, preset=preset, overrides=parse_overrides(set_ or []))
+    overrides = parse_overrides(set_ or []) | ({} if seed is None else {"training.seed": seed})
+    start = None if init is None else read_initial_weights(init)
+    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
-    if out is not None and out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out} is a file; name a folder")
     source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
     sources = read_sources(source, chosen.validation, data_dir)
-    diagnosis = diagnose(sources, chosen, device=target, on_check=lambda what: say(f"checking {what}"))
+    diagnosis = diagnose(sources, chosen, device=target, init=start, on_check=lambda what: say(f"checking {what}"))
     if out is not None:
         write_diagnosis(out, diagnosis)
     if json:
@@ -67,7 +74,7 @@ def _show(diagnosis: Diagnosis) -> None:
 
     print(
         f"{diagnosis.source}: {human_count(diagnosis.rows)} rows to train on; {diagnosis.model}, "
-        f"{human_count(diagnosis.parameters)} parameters"
+        f"{human_count(diagnosis.parameters)} parameters{diagnosis.weights and f'; {diagnosis.weights}'}"
     )
     for level in LEVELS:
         found = diagnosis.at(level)

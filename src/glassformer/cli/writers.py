@@ -31,10 +31,13 @@ def check_out(out: Path) -> None:
         raise UsageError(f"--out {out}: there is no folder {out.parent}")
 
 
-def check_folder(out: Path) -> None:
-    """Raises `UsageError` where this path is a file and no folder."""
+def check_folder(out: Path, *, ours: str | None = None) -> None:
+    """Raises `UsageError` where this path is a file and no folder; or, with the name of a file that an earlier call of
+    ours left, a folder that holds others without it."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; name a folder")
+    if ours is not None and out.is_dir() and any(out.iterdir()) and not (out / ours).is_file():
+        raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
 
 
 @contextmanager

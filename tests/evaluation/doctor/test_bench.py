@@ -5,10 +5,9 @@ import pytest
 import torch
 from torch import nn
 
-from glassformer.data.batches import Batch
 from glassformer.evaluation.doctor.bench import without_dropout
 from glassformer.training.classification import Classification
-from glassformer.training.loop import Trainer
+from glassformer.training.loop import Examples, Trainer
 from tests.evaluation.doctor.samples import MODEL, N_CLASSES, bench, easy_data
 
 
@@ -42,17 +41,17 @@ def test_dropout_of_torch_is_turned_off_too() -> None:
 @pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
 def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     one = bench(order=order, accumulation=4, batch_size=13, min_steps_per_epoch=5, max_steps=9, seed=6)
-    taken: list[list[list[int]]] = []
+    taken: list[list[list[list[int]]]] = []
 
-    def record(trainer: Trainer, batches: list[Batch]) -> None:
-        taken.append([batch.rows.tolist() for batch in batches])
+    def record(trainer: Trainer, batches: list[Examples]) -> None:
+        taken.append([batch.token_ids.tolist() for batch in batches])
         trainer.state.batch += 1
         trainer.state.step += 1
-        trainer.state.sums = dict.fromkeys(("loss", "correct", "texts", "weight"), 1.0)
+        trainer.state.sums = dict.fromkeys(("loss", "correct", "count", "weight"), 1.0)
 
     monkeypatch.setattr(Trainer, "_step", record)
     Trainer(one.model, Classification(one.data, one.config, max_seq_len=one.max_seq_len), one.config).run()
-    assert [[batch.rows.tolist() for batch in group] for group in islice(one.groups(), 9)] == taken
+    assert [[batch.token_ids.tolist() for batch in group] for group in islice(one.groups(), 9)] == taken
 
 
 def test_a_pass_holds_every_row_once_and_a_step_as_many_batches_as_the_recipe_says() -> None:

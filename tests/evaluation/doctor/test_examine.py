@@ -1,4 +1,5 @@
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from glassformer.evaluation.doctor.bench import Bench
 from glassformer.evaluation.doctor.examine import diagnose, examine_model
 from glassformer.evaluation.doctor.findings import Finding, ModelFigures
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model
+from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_classifier
 from glassformer.training.sources import Sources
 from tests.evaluation.doctor.samples import N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
 from tests.training.samples import opinions, recipe, table
@@ -63,6 +66,30 @@ def test_the_model_is_that_of_the_run_and_random_numbers_go_on_as_before(monkeyp
         assert torch.equal(weight, built[0][name])
     assert found.rows == 48
     assert found.parameters == sum(weight.numel() for weight in built[0].values())
+
+
+@pytest.mark.usefixtures("quick")
+def test_weights_to_start_from_are_those_that_are_examined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chosen = recipe(epochs=1)
+    trained = train_classifier(Sources(train=opinions(90)), chosen, out=tmp_path / "m")
+    examined_models: list[Bench] = []
+
+    def remember(one: Bench, *others: Any) -> tuple[list[Finding], ModelFigures]:
+        examined_models.append(one)
+        return examine_model(one, *others)
+
+    monkeypatch.setattr(examine, "examine_model", remember)
+    init = read_initial_weights(str(tmp_path / "m"))
+    found = diagnose(Sources(train=opinions(60, first=500)), chosen, init=init)
+    [one] = examined_models
+    assert one.from_weights
+    for name, weight in trained.model.state_dict().items():
+        assert torch.equal(weight, one.model.state_dict()[name])
+    assert found.weights == f"weights: {tmp_path / 'm'}, the head too"
+    assert (
+        f"vocabulary of {trained.tokenizer.vocab_size} that the weights came with"
+        in by_check(list(found.findings))["unknown words"].found
+    )
 
 
 @pytest.mark.usefixtures("quick")

@@ -1,10 +1,11 @@
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from glassformer.evaluation.doctor.bench import Bench
 from glassformer.evaluation.doctor.findings import Finding
@@ -12,6 +13,7 @@ from glassformer.evaluation.doctor.judge import check_initial_loss, check_signal
 from glassformer.evaluation.doctor.signals import measure_signals
 from glassformer.layers.feedforward import FeedForward
 from glassformer.models.build import build_model
+from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from tests.evaluation.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, easy_data, problems, scaled
 
@@ -82,6 +84,73 @@ def test_a_healthy_model_has_no_problem_and_its_zero_start_is_explained() -> Non
     gradients = by_check(findings)["gradients after 200 steps"]
     assert gradients.level == "good"
     assert "start at zero by design" in gradients.found
+
+
+def after_steps(model: nn.Module, **training: Any) -> Finding:
+    return by_check(signals_of(bench(model=model, **training)))["gradients after 200 steps"]
+
+
+def test_parameters_that_a_softmax_cancels_get_nothing_but_rounding_noise() -> None:
+    finding = after_steps(build_model(BuiDangRowsConfig(), VOCAB_SIZE, N_CLASSES), optimizer="sgd", learning_rate=0.03)
+    assert finding.level == "worth knowing"
+    assert finding.found.endswith("but nothing except rounding noise reaches beta_self, beta_feed and bl")
+    assert "could be left out" in finding.advice
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "layer", "residual": "post-norm", "positions": "learned", "feed_forward": "relu"},
+        {"norm": "batch", "pooling": "attention", "attention": "causal", "feed_forward": "glu"},
+    ],
+)
+def test_every_parameter_of_ours_gets_a_gradient(changes: dict[str, object]) -> None:
+    finding = after_steps(build_model(MODEL.model_copy(update=changes), VOCAB_SIZE, N_CLASSES))
+    assert finding.level == "good"
+    assert "rounding" not in finding.found
+
+
+class Whisper(nn.Module):
+    """Beside what it reads: one parameter is hardly heard, one moves all logits alike, one is never used."""
+
+    def __init__(self, *, idle: bool) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(VOCAB_SIZE, 4)
+        self.head = nn.Linear(4, N_CLASSES, bias=False)
+        self.whisper, self.shift = nn.Parameter(torch.zeros(N_CLASSES)), nn.Parameter(torch.zeros(1))
+        self.idle = nn.Parameter(torch.zeros(7)) if idle else None
+
+    def forward(self, token_ids: Tensor, _attention_mask: Tensor) -> Tensor:
+        return self.head(self.embedding(token_ids)[:, 1]) + 1e-8 * self.whisper + self.shift
+
+
+def test_a_gradient_below_the_noise_of_another_is_none() -> None:
+    finding = after_steps(Whisper(idle=False))
+    assert finding.found.endswith("rounding noise reaches shift")
+
+
+def test_a_parameter_that_is_never_used_is_named_though_its_module_learns() -> None:
+    finding = after_steps(Whisper(idle=True))
+    assert finding.level == "problem"
+    assert finding.found == "no gradient reaches idle"
+
+
+@pytest.mark.parametrize(
+    ("cancelled", "named"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c", "d", "e"], "a, b, c and 2 more")]
+)
+def test_a_few_are_named_and_the_rest_counted(cancelled: list[str], named: str) -> None:
+    signals = measure_signals(bench(), seconds=0)
+    first = signals.gradients[0].model_copy(update={"cancelled": tuple(cancelled)})
+    changed = dataclasses.replace(signals, gradients=(first, *signals.gradients[1:]))
+    assert by_check(check_signals(changed))["gradients after 20 steps"].found.endswith(f"noise reaches {named}")
+
+
+def test_weights_that_were_trained_may_be_sure_of_themselves_at_the_start() -> None:
+    one = dataclasses.replace(bench(model=scaled(bench().model, 8)), from_weights=True)
+    assert "came with the weights" in check_initial_loss(one).advice
+    findings = check_signals(measure_signals(one, seconds=0), from_weights=True)
+    assert by_check(findings)["attention at the start"].level == "worth knowing"
 
 
 def with_feed_forward(bias: float) -> Bench:

@@ -44,6 +44,21 @@ def test_texts_that_look_alike_are_not_held_against_the_model() -> None:
     assert "32 of these texts look the same" in finding.advice
 
 
+@pytest.mark.parametrize(
+    ("optimizer", "rate", "how"),
+    [
+        ("sgd", 0.03, "of adamw at a rate of 0.002 (not the recipe's sgd at 0.03: this tries the model, in too few"),
+        ("muon", 0.0005, "of muon at a rate of 0.002 (not the recipe's 0.0005: this tries the model, in few"),
+        ("adamw", 0.002, "of adamw at a rate of 0.002: the model can"),
+    ],
+)
+def test_the_rate_and_optimizer_are_named_and_why_they_are_not_the_recipes(
+    optimizer: str, rate: float, how: str
+) -> None:
+    finding, _ = check_overfitting(bench(optimizer=optimizer, learning_rate=rate), seconds=60)
+    assert how in finding.found
+
+
 def test_every_class_takes_part() -> None:
     data = easy_data()
     rare = np.zeros(len(data.train), dtype=np.int64)

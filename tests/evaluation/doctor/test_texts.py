@@ -79,12 +79,31 @@ def test_a_few_long_texts_are_worth_knowing_and_one_is_not() -> None:
     assert histogram.edges[-1] < 20  # the longest hundredth is in the last bar
 
 
-def unknown(config: TokenizerConfig, held_out: Table | None) -> Finding:
+@pytest.mark.parametrize(
+    ("window", "widest", "said"),
+    [
+        (31, None, "raise the window (--set model.max_seq_len=128)"),
+        (31, 200, "raise the window (--set model.max_seq_len=128)"),
+        (31, 50, "raise the window (--set model.max_seq_len=50)"),
+        (50, 50, "; these weights read no more at once"),
+    ],
+)
+def test_a_window_is_raised_as_far_as_the_weights_go(window: int, widest: int | None, said: str) -> None:
+    advice = check_lengths(np.full(50, 90), window, padding=0.0, widest=widest)[0].advice
+    assert said in advice
+    assert ("raise" in advice) == ("raise" in said)
+
+
+def test_a_window_one_token_too_short_is_raised_and_not_named_again() -> None:
+    assert "max_seq_len=64" in check_lengths(np.array([31] * 18 + [32] * 2), 32, padding=0.0)[0].advice
+
+
+def unknown(config: TokenizerConfig, held_out: Table | None, *, learned: bool = True) -> Finding:
     train = opinions(80)
     tokenizer = TextTokenizer.train(train.frame["text"], config)
     store = TokenStore.in_memory(tokenizer.encode(train.frame["text"].to_list()))
     rows = np.arange(0 if held_out is None else held_out.frame.height)
-    return check_unknown(tokenizer, config, store, held_out, rows)
+    return check_unknown(tokenizer, config, store, held_out, rows, learned=learned)
 
 
 def test_a_tiny_vocabulary_is_named() -> None:
@@ -102,6 +121,13 @@ def test_unknown_words_are_counted_and_listed() -> None:
     assert "25% of the tokens of held-out texts" in finding.found.replace("25.0%", "25%")
     assert "'marvellous' (2), 'odd' (1)" in finding.found
     assert "min_frequency" not in finding.advice
+
+
+def test_a_vocabulary_that_came_with_weights_is_not_to_be_changed() -> None:
+    finding = unknown(TokenizerConfig(vocab_size=6), opinions(30, first=500), learned=False)
+    assert finding.level == "problem"
+    assert "vocabulary of 6 that the weights came with (" in finding.found
+    assert finding.advice == "other weights, or none, may suit these texts better"
 
 
 def test_bytes_know_every_word() -> None:
@@ -135,10 +161,20 @@ def test_clean_rows() -> None:
 
 
 def test_size() -> None:
-    assert check_size(50, 1000, 100_001, 70_000).level == "worth knowing"
-    fitting = check_size(50, 1000, 99_999, 75_000)
+    large = check_size(50, 1000, 100_001, 70_000, held_out=True)
+    assert large.level == "worth knowing"
+    assert large.advice.endswith("take a smaller model, more dropout, and trust validation alone")
+    fitting = check_size(50, 1000, 99_999, 75_000, held_out=False)
     assert fitting.level == "good"
     assert "99,999 trained values (75% in the table of words) against 50 rows" in fitting.found
+
+
+def test_where_nothing_is_held_out_validation_is_not_to_be_trusted() -> None:
+    advice = check_size(50, 1000, 100_001, 70_000, held_out=False, from_weights=True).advice
+    assert "validation" not in advice
+    assert "`evaluate` measures on another table, as nothing is held out here" in advice
+    assert "training.freeze" in advice
+    assert "smaller model" not in advice
 
 
 @pytest.mark.parametrize(

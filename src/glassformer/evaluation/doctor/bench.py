@@ -32,12 +32,14 @@ class Bench:
     Attributes:
         model: as it would be before the first step.
         data: encoded training texts, a sample of them where there are very many.
+        from_weights: whether the model has learned something before.
     """
 
     model: nn.Module
     data: TrainingData
     config: TrainingConfig
     max_seq_len: int
+    from_weights: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -76,11 +78,11 @@ class Bench:
         return torch.from_numpy(self.data.train_labels[batch.rows]).to(self.device)
 
     def logits(self, model: nn.Module, batch: Batch) -> Tensor:
-        return model(batch.token_ids.to(self.device), batch.attention_mask.to(self.device)).float()
+        return model(batch.token_ids.to(self.device), batch.attention_mask.to(self.device))
 
     def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, float]:
         """The summed loss of some texts, without label smoothing, and what it is divided by for their mean."""
-        weights = self.data.class_weights.to(self.device)
+        weights = self.data.class_weights.to(logits)
         loss = objective(self.config, multilabel=self.data.multilabel)
         total = loss(logits, labels, class_weights=weights, label_smoothing=0.0).sum()
         return total, float(len(labels)) if self.data.multilabel else float(weights[labels].sum())

@@ -25,6 +25,7 @@ from glassformer.evaluation.doctor.overfit import check_overfitting
 from glassformer.evaluation.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
 from glassformer.training.classification import TrainingData
 from glassformer.training.config import TrainingConfig
+from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.recipe import Recipe
@@ -49,6 +50,8 @@ class _Material:
     splits: Splits
     tokenizer: TextTokenizer
     limits: list[str]
+    weights: str
+    """What the model starts from, in words."""
 
 
 def diagnose(
@@ -56,24 +59,27 @@ def diagnose(
     recipe: Recipe,
     *,
     device: str = "cpu",
+    init: InitialWeights | None = None,
     on_check: Heard = lambda _: None,
 ) -> Diagnosis:
     """Check data and model as `train` would use them. Nothing is written, and torch's random state is left as it was.
 
     Args:
+        init: weights to start from, those that `recipe` was loaded with.
         on_check: hears what is being done.
 
     Raises:
         UsageError: the data cannot be learned from.
+        GlassformerError: the weights do not fit the model.
     """
     began = time.perf_counter()
     keep_large_buffers()
     devices = [torch.device(device)] if device.startswith("cuda") else []
     with torch.random.fork_rng(devices=devices):
-        material = _prepared(sources, recipe, device, on_check)
+        material = _prepared(sources, recipe, device, init, on_check)
         bench, limits = material.bench, material.limits
         on_check("labels, lengths, unknown words, duplicates")
-        text_findings, histogram = _check_texts(sources, material, recipe)
+        text_findings, histogram = _check_texts(sources, material, recipe, init)
         model_findings, figures = examine_model(bench, on_check, limits)
     findings = [*model_findings, *text_findings]
     return Diagnosis(
@@ -81,6 +87,7 @@ def diagnose(
         rows=material.splits.train.frame.height,
         parameters=_size(bench.model),
         model=recipe.model.in_words(),
+        weights=material.weights,
         window=recipe.model.max_seq_len,
         learning_rate=recipe.training.learning_rate,
         findings=tuple(sorted(findings, key=lambda one: LEVELS.index(one.level))),
@@ -118,23 +125,25 @@ def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[lis
         rate_range=measured,
     )
     rate = rate_range.judge_rate(bench.config.learning_rate, measured)
-    return [first, by_heart, *check_signals(seen), rate], figures
+    return [first, by_heart, *check_signals(seen, from_weights=bench.from_weights), rate], figures
 
 
-def _prepared(sources: Sources, recipe: Recipe, device: str, on_check: Heard) -> _Material:
+def _prepared(sources: Sources, recipe: Recipe, device: str, init: InitialWeights | None, on_check: Heard) -> _Material:
     """The splits, vocabulary and initial weights of the run itself; of very many rows a sample is encoded."""
-    on_check("the vocabulary of the training rows")
+    on_check("the vocabulary of the training rows" if init is None else f"the weights of {init.name}")
     labels = LabelSet.from_table(sources.train)
     seed, limits = recipe.training.seed, list[str]()
     splits = make_splits(sources.train, recipe.validation, seed=seed, validation=sources.validation, test=sources.test)
-    tokenizer = TextTokenizer.train(splits.train.frame["text"], recipe.tokenizer)
+    texts = splits.train.frame["text"]
+    tokenizer = TextTokenizer.train(texts, recipe.tokenizer) if init is None else init.tokenizer
     model = new_model(recipe, labels, tokenizer.vocab_size, device)
+    weights = "" if init is None else start_from(model, recipe.model, init, labels)
     encoded = labels.encode(splits.train)
     chosen = _some(splits.train.frame.height, _MOST_ROWS, seed)
     if len(chosen) < splits.train.frame.height:
         limits.append(f"lengths and all checks of the model used {len(chosen):,} of {len(encoded):,} training rows")
     data = TrainingData(
-        train=TokenStore.in_memory(tokenizer.encode(splits.train.frame["text"][chosen].to_list())),
+        train=TokenStore.in_memory(tokenizer.encode(texts[chosen].to_list())),
         train_labels=encoded[chosen],
         validation=None,
         validation_labels=None,
@@ -143,8 +152,14 @@ def _prepared(sources: Sources, recipe: Recipe, device: str, on_check: Heard) ->
     )
     mean = 1 + float(data.train.lengths.clip(max=recipe.model.max_seq_len - 1).mean())  # 1 for the start token
     config = _smaller_batches(recipe.training, mean, limits)
-    bench = Bench(model=model, data=data, config=config, max_seq_len=recipe.model.max_seq_len)
-    return _Material(bench=bench, labels=labels, splits=splits, tokenizer=tokenizer, limits=limits)
+    bench = Bench(
+        model=model,
+        data=data,
+        config=config,
+        max_seq_len=recipe.model.max_seq_len,
+        from_weights=init is not None,
+    )
+    return _Material(bench=bench, labels=labels, splits=splits, tokenizer=tokenizer, limits=limits, weights=weights)
 
 
 def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[str]) -> TrainingConfig:
@@ -159,11 +174,14 @@ def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[st
     return config.model_copy(update={"batch_size": texts})
 
 
-def _check_texts(sources: Sources, material: _Material, recipe: Recipe) -> tuple[list[Finding], Histogram]:
+def _check_texts(
+    sources: Sources, material: _Material, recipe: Recipe, init: InitialWeights | None
+) -> tuple[list[Finding], Histogram]:
     bench, splits, tokenizer = material.bench, material.splits, material.tokenizer
     store, held_out = bench.data.train, splits.validation
     padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
-    length, histogram = check_lengths(store.lengths, bench.max_seq_len, padding)
+    widest = None if init is None else init.model.max_seq_len
+    length, histogram = check_lengths(store.lengths, bench.max_seq_len, padding, widest=widest)
     read = np.zeros(0, dtype=np.int64)
     if held_out is not None:
         read = _some(held_out.frame.height, _MOST_HELD_OUT, recipe.training.seed)
@@ -175,9 +193,16 @@ def _check_texts(sources: Sources, material: _Material, recipe: Recipe) -> tuple
     return [
         *check_labels(material.labels, material.labels.encode(splits.train), recipe.training),
         length,
-        check_unknown(tokenizer, recipe.tokenizer, store, held_out, read),
+        check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),
         *check_rows(sources.train, splits),
-        check_size(rows, int(store.lengths.mean() * rows), _size(bench.model), _embedding_size(bench, tokenizer)),
+        check_size(
+            rows,
+            int(store.lengths.mean() * rows),
+            _size(bench.model),
+            _embedding_size(bench, tokenizer),
+            held_out=held_out is not None,
+            from_weights=bench.from_weights,
+        ),
     ], histogram
 
 

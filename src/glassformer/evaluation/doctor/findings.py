@@ -42,13 +42,20 @@ class LayerFigures(Record):
 
 
 class GradientFigures(Record):
-    """The gradient of one module's own weights, and how far one step moves them: ‖ΔW‖ / ‖W‖."""
+    """The gradient of one module's own weights, and how far one step moves them: ‖ΔW‖ / ‖W‖.
+
+    Attributes:
+        unreached: those of its parameters that get no gradient at all.
+        cancelled: those whose gradient is zero but for rounding.
+    """
 
     name: str
     weight_norm: float
     gradient_at_start: float
     gradient: float
     update_ratio: float
+    unreached: tuple[str, ...] = ()
+    cancelled: tuple[str, ...] = ()
 
 
 class RateRange(Record):
@@ -97,6 +104,7 @@ class Diagnosis(Record):
     """The findings, the worst first, and the figures behind them.
 
     Attributes:
+        weights: what the model starts from, in plain words; empty where it starts from nothing.
         limits: where the work was capped, in plain words.
     """
 
@@ -104,6 +112,7 @@ class Diagnosis(Record):
     rows: int
     parameters: int
     model: str
+    weights: str = ""
     window: int
     learning_rate: float
     findings: tuple[Finding, ...]

@@ -40,8 +40,11 @@ def check_initial_loss(bench: Bench) -> Finding:
         return Finding(check="first loss", level="problem", found=found, advice=advice)
     if loss > _FAR * equal:
         advice = (
-            "the untrained model is confidently wrong and spends its first steps on unlearning that: start the head's "
-            "weights at or near zero, and its bias at zero"
+            "the head that came with the weights is confidently wrong here: see whether its labels mean what those of "
+            "the table do"
+            if bench.from_weights
+            else "the untrained model is confidently wrong and spends its first steps on unlearning that: start the "
+            "head's weights at or near zero, and its bias at zero"
         )
         return Finding(check="first loss", level="problem", found=found, advice=advice)
     if loss > _CLOSE * equal:
@@ -50,8 +53,13 @@ def check_initial_loss(bench: Bench) -> Finding:
     return Finding(check="first loss", level="good", found=found)
 
 
-def check_signals(signals: Signals) -> list[Finding]:
-    """Findings on activations and attention before and after, on gradients, and on the size of steps."""
+def check_signals(signals: Signals, *, from_weights: bool = False) -> list[Finding]:
+    """Findings on activations and attention before and after, on gradients, and on the size of steps.
+
+    Args:
+        from_weights: whether the model had learned something before.
+    """
+    start = _flow(signals.at_start, "at the start", untrained=not from_weights)
     after = f"after {len(signals.losses)} steps"
     if not all(map(math.isfinite, signals.losses)):
         broken = Finding(
@@ -60,10 +68,10 @@ def check_signals(signals: Signals) -> list[Finding]:
             found=f"training at the recipe's rate ended in not-a-number in step {len(signals.losses)}",
             advice="take a much smaller learning rate; see the range test",
         )
-        return [broken, *_flow(signals.at_start, "at the start", at_start=True)]
+        return [broken, *start]
     return [
-        *_flow(signals.at_start, "at the start", at_start=True),
-        *_flow(signals.after, after, at_start=False),
+        *start,
+        *_flow(signals.after, after, untrained=False),
         _gradients(signals.gradients, signals.after, after),
         _step_size(signals.gradients, after),
     ]
@@ -79,15 +87,15 @@ def _best_answer(bench: Bench, labels: Tensor, n_logits: int) -> Tensor:
     return (counts / counts.sum()).clamp(min=1e-9).log().float()
 
 
-def _flow(layers: Sequence[LayerFigures], when: str, *, at_start: bool) -> list[Finding]:
+def _flow(layers: Sequence[LayerFigures], when: str, *, untrained: bool) -> list[Finding]:
     """Dead units, saturated gates and attention, and how the signal grows from block to block."""
     units = [one for one in layers if one.dead is not None]
     gates = [one for one in layers if one.kind == "activation" and one.saturated is not None]
     rows = [one for one in layers if one.kind == "attention"]
     findings = []
     # A trained gate or head may well be sure of itself; an untrained one has no reason to be.
-    worst: Level = "problem" if at_start else "worth knowing"
-    line = _SOME if at_start else _MOST
+    worst: Level = "problem" if untrained else "worth knowing"
+    line = _SOME if untrained else _MOST
     if units:
         findings.append(_shares(
             f"dead units {when}", [(one.name, one.dead or 0.0) for one in units],
@@ -108,18 +116,18 @@ def _flow(layers: Sequence[LayerFigures], when: str, *, at_start: bool) -> list[
             f"attention {when}", [(one.name, one.saturated or 0.0) for one in rows],
             found="of the rows of {place} put more than .99 on one token",
             advice="scores this far apart pass almost no gradient: check the scale of the query and key weights and "
-            "the division by √head_dim" if at_start else
+            "the division by √head_dim" if untrained else
             "training may have gone too fast, or the task needs no more than one word",
             worst=worst, line=line,
         ))  # fmt: skip
         even = min(one.uniform or 0.0 for one in rows)
-        if even > 1 - _SOME and not at_start:
+        if even > 1 - _SOME and not untrained:
             findings.append(Finding(
                 check=f"even attention {when}", level="worth knowing",
                 found=f"at least {percent(even)} of the rows of attention in every layer weigh all tokens alike",
                 advice="attention only averages so far; more steps or a higher rate may wake it",
             ))  # fmt: skip
-    return [*findings, *_depth(layers, when, at_start=at_start)]
+    return [*findings, *_depth(layers, when, untrained=untrained)]
 
 
 def _shares(
@@ -138,7 +146,7 @@ def _shares(
     return Finding(check=check, level=level, found=sentence, advice=advice)
 
 
-def _depth(layers: Sequence[LayerFigures], when: str, *, at_start: bool) -> list[Finding]:
+def _depth(layers: Sequence[LayerFigures], when: str, *, untrained: bool) -> list[Finding]:
     """Whether what passes from block to block grows or shrinks out of hand."""
     spreads = [one.std for one in layers if one.kind == "block"]
     if len(spreads) < 2:
@@ -149,18 +157,16 @@ def _depth(layers: Sequence[LayerFigures], when: str, *, at_start: bool) -> list
         return [Finding(check=check, level="good", found=found)]
     what = "vanishes" if ratio <= 1 / _DEPTH else "explodes"  # what is no number has exploded
     advice = "put a norm before each branch, or start the weights out of it smaller or larger"
-    level: Level = "problem" if at_start else "worth knowing"
+    level: Level = "problem" if untrained else "worth knowing"
     return [Finding(check=check, level=level, found=f"the signal {what} with depth: {found}", advice=advice)]
 
 
 def _gradients(gradients: Sequence[GradientFigures], layers: Sequence[LayerFigures], after: str) -> Finding:
-    """Modules without any gradient after the first steps, and gradients that change by powers of ten with depth."""
+    """Parameters without any gradient after the first steps, and gradients that change by powers of ten with depth."""
     check = f"gradients {after}"
-    none = [one.name for one in gradients if one.gradient == 0]
-    if none:
-        named = ", ".join(none[:_NAMED]) + (f" and {len(none) - _NAMED} more" if len(none) > _NAMED else "")
-        advice = "their weights do not learn: dead units after them, a detached path, or a part that is never used"
-        return Finding(check=check, level="problem", found=f"no gradient reaches {named}", advice=advice)
+    if none := [name for one in gradients for name in ([one.name] if one.gradient == 0 else one.unreached)]:
+        advice = "what is there does not learn: dead units after it, a detached path, or a part that is never used"
+        return Finding(check=check, level="problem", found=f"no gradient reaches {_named(none)}", advice=advice)
     started = sum(one.gradient_at_start == 0 for one in gradients)
     zero = (
         f"; before the first step {started} of {len(gradients)} modules had none, as the projections after them start "
@@ -179,7 +185,21 @@ def _gradients(gradients: Sequence[GradientFigures], layers: Sequence[LayerFigur
         return Finding(check=check, level="problem", found=found, advice=advice)
     lowest, highest = min(one.gradient for one in gradients), max(one.gradient for one in gradients)
     found = f"every module gets one, norms from {lowest:.2g} to {highest:.2g}{zero}"
+    if cancelled := [name for one in gradients for name in one.cancelled]:
+        found = f"{found}; but nothing except rounding noise reaches {_named(cancelled)}"
+        advice = (
+            "what follows cancels all that such a parameter adds, as a softmax or a norm does with a shift of all its "
+            "inputs: it learns nothing and changes nothing, and could be left out"
+        )
+        return Finding(check=check, level="worth knowing", found=found, advice=advice)
     return Finding(check=check, level="good", found=found)
+
+
+def _named(names: Sequence[str]) -> str:
+    """ "a", "a, b and c", "a, b, c and 4 more"."""
+    shown, more = list(names[:_NAMED]), len(names) - _NAMED
+    last = f"{more} more" if more > 0 else shown.pop()
+    return f"{', '.join(shown)} and {last}" if shown else last
 
 
 def _step_size(gradients: Sequence[GradientFigures], after: str) -> Finding:

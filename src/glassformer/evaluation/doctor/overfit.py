@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from itertools import repeat
+from typing import Literal
 
 import numpy as np
 
 from glassformer.data.batches import Batch, assemble, random_windows
 from glassformer.data.store import IntArray
+from glassformer.data.table import counted
 from glassformer.evaluation.doctor.bench import Bench
 from glassformer.evaluation.doctor.findings import Finding, Level
+from glassformer.training.config import TrainingConfig
 
 _STEPS = 200
 _RATES = (2e-3, 3e-4)  # the second for designs that the first is too much for
@@ -33,7 +36,7 @@ def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[f
     reached = min(best)
     found = (
         f"trained on the same {len(batch.rows)} texts alone, without dropout, the loss went from {best[0]:.3f} to "
-        f"{reached:.4f} in {len(best)} steps at a rate of {best_rate:g}"
+        f"{reached:.4f} in {counted(len(best), 'step', 'steps')} {_how(bench.config, best_rate)}"
     )
     if reached < _BY_HEART * reference:
         return Finding(
@@ -53,15 +56,30 @@ def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[f
 
 def _attempt(bench: Bench, batch: Batch, rate: float, reference: float, seconds: float) -> list[float]:
     losses = []
-    # It is the model that is tried here; plain SGD is too slow for that.
-    optimizer = "muon" if bench.config.optimizer == "muon" else "adamw"
-    bench = replace(bench, config=bench.config.model_copy(update={"optimizer": optimizer}))
+    bench = replace(bench, config=bench.config.model_copy(update={"optimizer": _optimizer(bench.config)}))
     model = bench.copy_of_model(dropout=False)
     for loss in bench.steps(model, repeat(rate, _STEPS), repeat([batch]), seconds=seconds):
         losses.append(loss)
         if loss < _ENOUGH * reference:
             break
     return losses
+
+
+def _optimizer(config: TrainingConfig) -> Literal["adamw", "muon"]:
+    """It is the model that is tried here; plain SGD is too slow for that."""
+    return "muon" if config.optimizer == "muon" else "adamw"
+
+
+def _how(config: TrainingConfig, rate: float) -> str:
+    """With which optimizer and rate, and why these where they are not the recipe's."""
+    used, own = _optimizer(config), config.optimizer
+    if used != own:
+        why = f" (not the recipe's {own} at {config.learning_rate:g}: this tries the model, in too few steps for {own})"
+    elif rate != config.learning_rate:
+        why = f" (not the recipe's {config.learning_rate:g}: this tries the model, in few steps)"
+    else:
+        why = ""
+    return f"of {used} at a rate of {rate:g}{why}"
 
 
 def _few_texts(bench: Bench) -> Batch:

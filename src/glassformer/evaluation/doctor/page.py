@@ -48,7 +48,7 @@ def render(diagnosis: Diagnosis) -> str:
         diagnosis.source,
         "doctor",
         subtitle=f"checked before training: {diagnosis.rows:,} rows; {escape(diagnosis.model)}, "
-        f"{diagnosis.parameters:,} parameters",
+        f"{diagnosis.parameters:,} parameters{escape(diagnosis.weights and f'; {diagnosis.weights}')}",
         headline=f'<p class="verdict">{_verdict(diagnosis)}</p>',
         sections=sections,
         footer=f"glassformer {diagnosis.version} · {diagnosis.created}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -78,8 +79,14 @@ def _rare_labels(rare: Sequence[str]) -> Finding:
     )
 
 
-def check_lengths(lengths: IntArray, max_seq_len: int, padding: float) -> tuple[Finding, Histogram]:
-    """Tokens per text against the window, of which the start token takes one place."""
+def check_lengths(
+    lengths: IntArray, max_seq_len: int, padding: float, *, widest: int | None = None
+) -> tuple[Finding, Histogram]:
+    """Tokens per text against the window, of which the start token takes one place.
+
+    Args:
+        widest: the window that the weights were made for, where there are some to start from.
+    """
     room = max_seq_len - 1
     longer, median = float((lengths > room).mean()), float(np.median(lengths))
     ordinary, longest = float(np.quantile(lengths, 0.95)), int(lengths.max())
@@ -91,10 +98,13 @@ def check_lengths(lengths: IntArray, max_seq_len: int, padding: float) -> tuple[
     )
     advice = ""
     if longer > _SOME_LONG:
+        better = min(_next_power(max(ordinary, max_seq_len) + 1), widest or math.inf)
         advice = (
-            "a long text shows one random window of itself per epoch, and is answered by the mean over all its "
-            f"windows: raise the window (--set model.max_seq_len={_next_power(ordinary + 1)}) if what decides may "
-            "lie anywhere"
+            "a long text shows one random window of itself per epoch, and is answered by the mean over all its windows"
+        ) + (
+            f": raise the window (--set model.max_seq_len={better}) if what decides may lie anywhere"
+            if better > max_seq_len
+            else "; these weights read no more at once"
         )
     level: Level = "good" if longer <= _SOME_LONG else "problem" if median > room else "worth knowing"
     cut = max(1, int(np.quantile(lengths, 0.99)) + 1)
@@ -104,11 +114,18 @@ def check_lengths(lengths: IntArray, max_seq_len: int, padding: float) -> tuple[
 
 
 def check_unknown(
-    tokenizer: TextTokenizer, config: TokenizerConfig, train: TokenStore, held_out: Table | None, rows: IntArray
+    tokenizer: TextTokenizer,
+    config: TokenizerConfig,
+    train: TokenStore,
+    held_out: Table | None,
+    rows: IntArray,
+    *,
+    learned: bool = True,
 ) -> Finding:
     """How much of texts that the vocabulary was not learned from is read as unknown.
 
     Args:
+        learned: whether it was learned from the training rows; else it came with weights.
         rows: which rows of `held_out` are read.
     """
     own = float((train.tokens == UNKNOWN_ID).mean()) if len(train.tokens) else 0.0
@@ -127,16 +144,20 @@ def check_unknown(
         shown = ", ".join(f"{word[:24]!r} ({count})" for word, count in counted.most_common(8))
         found = (
             f"{percent(share)} of the tokens of held-out texts are unknown to the vocabulary of "
-            f"{tokenizer.vocab_size:,} learned from the training rows ({percent(own)} of the training tokens are)"
+            f"{tokenizer.vocab_size:,} {'learned from the training rows' if learned else 'that the weights came with'} "
+            f"({percent(own)} of the training tokens are)"
         )
         common = f"; most frequent: {shown}" if shown else ""
     if share <= _SOME_UNKNOWN:
         return Finding(check=check, level="good", found=f"{found}{common}")
+    level: Level = "problem" if share > _MANY_UNKNOWN else "worth knowing"
+    if not learned:
+        advice = "other weights, or none, may suit these texts better"
+        return Finding(check=check, level=level, found=f"{found}{common}", advice=advice)
     larger = f"a larger --set tokenizer.vocab_size than {config.vocab_size}, " if _is_full(tokenizer, config) else ""
     advice = f"try {larger}pieces of words (--set tokenizer.kind=bpe, which knows every word)" + (
         " or --set tokenizer.min_frequency=1" if config.min_frequency > 1 else ""
     )
-    level: Level = "problem" if share > _MANY_UNKNOWN else "worth knowing"
     return Finding(check=check, level=level, found=f"{found}{common}", advice=advice)
 
 
@@ -170,16 +191,26 @@ def check_rows(table: Table, splits: Splits) -> list[Finding]:
     return findings
 
 
-def check_size(rows: int, tokens: int, parameters: int, embedding: int) -> Finding:
-    """Trained values against what they are trained on."""
+def check_size(
+    rows: int, tokens: int, parameters: int, embedding: int, *, held_out: bool, from_weights: bool = False
+) -> Finding:
+    """Trained values against what they are trained on.
+
+    Args:
+        held_out: whether validation rows will show what was learned by heart.
+    """
     found = (
         f"{parameters:,} trained values ({percent(embedding / max(parameters, 1))} in the table of words) against "
         f"{rows:,} rows with {tokens:,} tokens"
     )
     if parameters > _MANY_PARAMETERS * tokens:
-        advice = (
-            "the model can learn these rows by heart: take a smaller preset, more dropout, and trust validation alone"
+        smaller = "freeze blocks (--set training.freeze=…)" if from_weights else "take a smaller model, more dropout"
+        trust = (
+            "trust validation alone"
+            if held_out
+            else "trust only what `evaluate` measures on another table, as nothing is held out here"
         )
+        advice = f"the model can learn these rows by heart: {smaller}, and {trust}"
         return Finding(check="size", level="worth knowing", found=found, advice=advice)
     return Finding(check="size", level="good", found=found)
 
