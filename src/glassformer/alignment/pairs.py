@@ -57,17 +57,18 @@ def read_preferences(path: Path) -> list[Preference]:
 
 
 def read_prompts(path: Path) -> list[str]:
-    """The prompts of lines with a "prompt", whatever else they hold; of a .txt file, its lines.
+    """The prompts of lines with a "prompt", whatever else they hold; of a .txt file, its lines. Each prompt comes once.
 
     Raises:
         UsageError: no such file, or a line that is not such a record, with its number.
     """
     if path.suffix.lower() == ".txt":
-        lines = [line for line in check_file(path).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-        if not lines:
-            raise UsageError(f"{path} holds no prompt")
-        return lines
-    return list(dict.fromkeys(_read(path, lambda record: _text(record, "prompt", empty=True))))
+        prompts = [line.rstrip("\r\n") for line in _lines(path) if line.strip()]
+    else:
+        prompts = _read(path, lambda record: _text(record, "prompt", empty=True))
+    if not prompts:
+        raise UsageError(f"{path} holds no prompt")
+    return list(dict.fromkeys(prompts))
 
 
 def hold_out(records: Sequence[Record], share: float, *, seed: int) -> tuple[list[Record], list[Record]]:
@@ -97,7 +98,9 @@ def _read(path: Path, understand: Callable[[dict[str, Any]], Record]) -> list[Re
             continue
         try:
             raw = json.loads(line)
-        except ValueError as error:
+            if "\\u" in line:  # half an escaped surrogate pair is legal JSON, but no text
+                json.dumps(raw, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{path}, line {number}: not readable as JSON ({error})") from error
         if not isinstance(raw, dict):
             raise UsageError(f"{path}, line {number}: an object with names is needed, got {str(raw)[:40]!r}")
@@ -128,10 +131,9 @@ def _pair(record: dict[str, Any]) -> Pair:
 def _conversation(messages: Any) -> Pair:
     if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
         raise UsageError('"messages" must be a list of {"role": …, "content": …}')
-    lines = [f"{_text(one, 'role')}: {_text(one, 'content', empty=True)}" for one in messages]
-    *before, last = lines
-    role = _text(messages[-1], "role")
-    return Pair(prompt="\n".join([*before, f"{role}:"]), completion=last.removeprefix(f"{role}:") or " ")
+    *before, last = messages
+    lines = [f"{_text(one, 'role')}: {_text(one, 'content', empty=True)}" for one in before]
+    return Pair(prompt="\n".join([*lines, f"{_text(last, 'role')}:"]), completion=f" {_text(last, 'content')}")
 
 
 def _preference(record: dict[str, Any]) -> Preference:
