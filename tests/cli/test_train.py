@@ -47,6 +47,15 @@ def test_json_is_one_document(polarity: Trained) -> None:
     assert (document["data"]["rows"], document["data"]["validation_rows"]) == (3600, 400)
 
 
+def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", review_rows(20))
+    few = glassformer("train", table, "--out", tmp_path / "few", *QUICK, "--set", "training.batch_size=10")
+    said = "few rows: an epoch reads each of them 3 times, to have 5 steps or more (training.min_steps_per_epoch)"
+    assert few.err.count(said) == 1
+    enough = glassformer("train", table, "--out", tmp_path / "enough", *QUICK, "--set", "training.batch_size=4")
+    assert "few rows" not in enough.err
+
+
 def test_settings_come_from_recipe_preset_and_flags(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
     flags = ("--recipe", "quick", "--seed", 7, "--set", "model.pooling=max", "--device", "cpu")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glassformer.training.config import TrainingConfig
-from glassformer.training.order import plan_epoch
+from glassformer.training.order import passes_per_epoch, plan_epoch
 
 LENGTHS = np.random.default_rng(4).integers(1, 30, 53)
 
@@ -27,6 +27,16 @@ def test_each_pass_holds_every_row_once_in_an_order_of_its_own(order: str) -> No
     assert len(set(map(tuple, passes))) == 3
     assert rows(2, order=order) == once
     assert rows(3, order=order) != once != rows(2, order=order, seed=8)
+
+
+@pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
+@pytest.mark.parametrize(("fewest", "passes"), [(1, 1), (3, 1), (4, 2), (10, 4)])
+def test_passes_are_counted_as_they_are_made(order: str, fewest: int, passes: int) -> None:
+    config = TrainingConfig.model_validate(
+        {"batch_size": 7, "accumulation": 3, "order": order, "min_steps_per_epoch": fewest}
+    )
+    assert passes_per_epoch(LENGTHS, config, max_seq_len=16) == passes
+    assert len(list(chain(*rows(0, order=order, min_steps_per_epoch=fewest)))) == 53 * passes
 
 
 def test_rows_as_given_stay_in_order() -> None:

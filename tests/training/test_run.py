@@ -15,7 +15,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import as_labels, train_classifier
+from glassformer.training.run import Prepared, as_labels, train_classifier
 from glassformer.training.sources import SourceConfig, Sources
 from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
@@ -139,7 +139,7 @@ def test_texts_of_the_test_table_are_never_trained_on() -> None:
     test = table([f" {text} " for text in shared], ["good"] * 7, source="test.csv")
     seen: list[Splits] = []
     trained = train_classifier(
-        Sources(train=train, test=test), recipe(), on_prepared=lambda splits, _: seen.append(splits)
+        Sources(train=train, test=test), recipe(), on_prepared=lambda prepared: seen.append(prepared.splits)
     )
     validation = seen[0].validation
     assert validation is not None
@@ -246,11 +246,12 @@ def test_data_that_cannot_be_learned_leaves_no_folder(tmp_path: Path) -> None:
 
 
 def test_the_caller_hears_of_the_splits_and_the_size() -> None:
-    heard: list[tuple[Splits, int]] = []
-    trained = train_classifier(Sources(train=opinions()), recipe(), on_prepared=lambda *both: heard.append(both))
-    splits, parameters = heard[0]
-    assert splits.train.frame.height == 48
-    assert parameters == sum(parameter.numel() for parameter in trained.model.parameters())
+    heard: list[Prepared] = []
+    few = recipe(batch_size=7, min_steps_per_epoch=15)
+    trained = train_classifier(Sources(train=opinions()), few, on_prepared=heard.append)
+    assert heard[0].splits.train.frame.height == 48
+    assert heard[0].parameters == sum(parameter.numel() for parameter in trained.model.parameters())
+    assert heard[0].passes == 3  # of 7 steps each
 
 
 def test_every_tokenizer_trains_a_model(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from glassformer.cli.options import (
 from glassformer.cli.output import command_line, duration, human_count, print_json, say
 
 if TYPE_CHECKING:
-    from glassformer.data.splits import Splits
     from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.recipe import Recipe
+    from glassformer.training.run import Prepared
 
 _LABELS_SHOWN = 10
 
@@ -84,7 +84,7 @@ def train(
                 overwrite=overwrite,
                 device=target,
                 observer=view,
-                on_prepared=lambda splits, parameters: _introduce(splits, chosen, parameters, target),
+                on_prepared=lambda prepared: _introduce(prepared, chosen, target),
                 init=start,
             )
         except (InterruptedTraining, KeyboardInterrupt) as error:
@@ -121,9 +121,10 @@ def _measured(trained: TrainedModel) -> str:
     )
 
 
-def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> None:
+def _introduce(prepared: Prepared, recipe: Recipe, device: str) -> None:
     from glassformer.data.table import row_list
 
+    splits = prepared.splits
     train, held_out = splits.train, splits.validation
     say(f"data: {train.source}, {human_count(train.frame.height)} rows to train on")
     for note in [*train.notes, *splits.notes]:
@@ -135,8 +136,13 @@ def _introduce(splits: Splits, recipe: Recipe, parameters: int, device: str) -> 
     say(f"  {len(counts)} labels: {shown}{more}")
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
         say(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
+    if prepared.passes > 1:
+        say(
+            f"  few rows: an epoch reads each of them {prepared.passes} times, to have "
+            f"{recipe.training.min_steps_per_epoch} steps or more (training.min_steps_per_epoch)"
+        )
     model = recipe.model
     say(
-        f"model: {human_count(parameters)} parameters ({model.in_words()}, window {model.max_seq_len} tokens), "
-        f"on {device}"
+        f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window {model.max_seq_len} tokens)"
+        f", on {device}"
     )

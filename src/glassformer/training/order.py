@@ -21,10 +21,19 @@ def plan_epoch(
     """What the texts show in an epoch, and its steps, each a group of batches; few texts come several times."""
     windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=epoch)
     first = one_pass(windows, config, epoch * _MOST_PASSES)
-    passes = math.ceil(config.min_steps_per_epoch / len(first))
     return windows, first + [
-        group for i in range(1, passes) for group in one_pass(windows, config, epoch * _MOST_PASSES + i)
+        group for i in range(1, _passes(first, config)) for group in one_pass(windows, config, epoch * _MOST_PASSES + i)
     ]
+
+
+def passes_per_epoch(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int) -> int:
+    """How often each text comes in an epoch (here the first): once, or so often that there are steps enough."""
+    windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=0)
+    return _passes(one_pass(windows, config, 0), config)
+
+
+def _passes(once: list[list[IntArray]], config: TrainingConfig) -> int:
+    return math.ceil(config.min_steps_per_epoch / len(once))
 
 
 def one_pass(windows: Windows, config: TrainingConfig, number: int) -> list[list[IntArray]]:

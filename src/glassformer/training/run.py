@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,25 @@ from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
+from glassformer.training.order import passes_per_epoch
 from glassformer.training.recipe import Recipe
 from glassformer.training.sources import SourceConfig, Sources
 from glassformer.training.unfinished import encode, learn_tokenizer, open_work, prepare_out, versions
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What is known of a run before its first step.
+
+    Attributes:
+        passes: how often an epoch reads each row: more than once where the rows are few.
+    """
+
+    splits: Splits
+    parameters: int
+    passes: int
 
 
 def train_classifier(
@@ -46,7 +61,7 @@ def train_classifier(
     overwrite: bool = False,
     device: str = "cpu",
     observer: Observer | None = None,
-    on_prepared: Callable[[Splits, int], None] | None = None,
+    on_prepared: Callable[[Prepared], None] | None = None,
     init: InitialWeights | None = None,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train, calibrate; with `out`, leave a model folder there.
@@ -55,7 +70,7 @@ def train_classifier(
         source: what `sources` was read from, kept in the model folder so that its rows can be found again.
         resume: continue the unfinished run in `out`; data and recipe must be what they were.
         device: a torch device.
-        on_prepared: hears of the splits and the number of parameters before training begins.
+        on_prepared: hears of the rows and the size of the model before training begins.
         init: weights to start from, those that `recipe` was loaded with; their tokenizer is used as it is.
 
     Raises:
@@ -90,7 +105,9 @@ def train_classifier(
             shutil.rmtree(work)  # nothing was begun that could be resumed
         raise
     if on_prepared:
-        on_prepared(splits, parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names)))
+        parameters = parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names))
+        passes = passes_per_epoch(data.train.lengths, recipe.training, max_seq_len=recipe.model.max_seq_len)
+        on_prepared(Prepared(splits=splits, parameters=parameters, passes=passes))
     if origin:
         observer.on_message(origin)
     _warn_of_unknown(data.train, observer, learned=init is None)

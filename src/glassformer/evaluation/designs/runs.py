@@ -19,7 +19,6 @@ from pydantic import ValidationError
 import glassformer
 from glassformer.data.files import written_aside
 from glassformer.data.labels import LabelSet
-from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
@@ -31,7 +30,7 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import score
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import train_classifier
+from glassformer.training.run import Prepared, train_classifier
 from glassformer.training.sources import Sources
 
 _TIMED_STEPS, _TIMED_ROWS = 6, 400
@@ -93,9 +92,10 @@ class _Listener:
         self.texts_per_second: list[float] = []
         self.times: list[float] = []
 
-    def on_prepared(self, splits: Splits, parameters: int) -> None:
-        self.training_rows, self.parameters = splits.train.frame.height, parameters
-        self.validation_rows = 0 if splits.validation is None else splits.validation.frame.height
+    def on_prepared(self, prepared: Prepared) -> None:
+        train, validation = prepared.splits.train, prepared.splits.validation
+        self.training_rows, self.parameters = train.frame.height, prepared.parameters
+        self.validation_rows = 0 if validation is None else validation.frame.height
 
     def on_step(self, report: StepReport) -> None:
         self.times.append(time.perf_counter())
