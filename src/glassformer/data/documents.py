@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.known import KNOWN, resolve
-from glassformer.data.rows import check_file
+from glassformer.data.rows import FORMATS, OPENERS, check_file
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import read_table, text_keys
 from glassformer.errors import UsageError
@@ -64,6 +65,11 @@ def read_documents(source: str, data_dir: Path | None = None, *, text: str | Non
         return _paragraphs(Path(source))
     if source in KNOWN or not Path(source).is_file():
         table = resolve(source, "train", data_dir, text=text)
+    elif Path(source).suffix.lower() not in (*FORMATS, *OPENERS, ".zip"):
+        raise UsageError(
+            f"{source}: the extension does not say what this is. Plain text: {', '.join(_PLAIN)}; tables: "
+            f"{', '.join(FORMATS)}"
+        )
     else:
         table = read_table(Path(source), text=text, labelled=False)
     left_out = tuple(f"left out: {len(one.rows)} × {one.reason}" for one in table.dropped)
@@ -72,22 +78,32 @@ def read_documents(source: str, data_dir: Path | None = None, *, text: str | Non
 
 def _paragraphs(path: Path) -> Documents:
     """What stands between blank lines; in a file without any, its lines."""
-    raw = check_file(path).read_bytes()
-    try:
-        whole = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise UsageError(
-            f"{path}, line {line}: byte {error.start + 1} is not UTF-8. Convert it, for example: "
-            "iconv -f WINDOWS-1252 -t UTF-8"
-        ) from error
-    paragraphs = [one.strip("\r\n") for one in re.split(r"\n(?:[^\S\n]*\n)+", whole) if one.strip()]
+    whole = re.sub(r"\r\n?", "\n", _decoded(path))
+    paragraphs = [one.strip("\n") for one in re.split(r"\n(?:[^\S\n]*\n)+", whole) if one.strip()]
     kind = "paragraphs (blank lines stand between them)"
     if len(paragraphs) == 1:
-        paragraphs, kind = [line for line in paragraphs[0].splitlines() if line.strip()], "lines"
+        paragraphs, kind = [line for line in paragraphs[0].split("\n") if line.strip()], "lines"
     if not paragraphs:
         raise UsageError(f"{path} holds no text")
     return Documents(texts=pl.Series(paragraphs), source=str(path), notes=(f"{len(paragraphs):,} {kind}",))
+
+
+def _decoded(path: Path) -> str:
+    raw = check_file(path).read_bytes()
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UsageError(f"{path} is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {path} > utf8-{path.name}")
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    if (nul := raw.find(b"\0")) >= 0:
+        line = raw.count(b"\n", 0, nul) + 1
+        raise UsageError(f"{path}, line {line}: a NUL byte; this is no text file, or one in UTF-16 (see iconv)")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line, place = raw.count(b"\n", 0, error.start) + 1, error.start - raw.rfind(b"\n", 0, error.start)
+        raise UsageError(
+            f"{path}, line {line}: byte {place} of the line, 0x{raw[error.start]:02x}, is not UTF-8. Convert the file, "
+            f"for example: iconv -f WINDOWS-1252 -t UTF-8 {path} > utf8-{path.name}"
+        ) from error
 
 
 def hold_out(documents: Documents, config: ValidationConfig, *, seed: int) -> tuple[Documents, Documents | None]:
