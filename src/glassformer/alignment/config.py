@@ -59,7 +59,7 @@ class PolicyConfig(BaseModel):
     least_entropy: float = Field(default=0.02, ge=0)
     """Stop when the choice of a token is less uncertain than this many nats: the policy always says the same."""
     max_norm: float = Field(default=1.0, gt=0)
-    """The most that the norm of all gradients together may be."""
+    """The most that the norm of the policy's gradient may be, and of the value head's."""
 
 
 class PPOConfig(PolicyConfig):
@@ -70,8 +70,6 @@ class PPOConfig(PolicyConfig):
     lam: float = Field(default=0.95, ge=0, le=1)
     """How far advantages look ahead in what happened, rather than in what was expected."""
     value_clip: float = Field(default=0.2, gt=0)
-    value_share: float = Field(default=0.5, ge=0)
-    """Weight of the value loss beside the policy's."""
 
 
 class GRPOConfig(PolicyConfig):

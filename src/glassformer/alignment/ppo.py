@@ -4,8 +4,8 @@ Each round the policy writes, a reward judges whole completions, and the policy 
 its own value head expected, token by token, within a clipped distance.
 
 How it differs from the papers:
-- values are a linear head on the policy's hidden states, which both losses shape; Ouyang et al. (2022) have a second
-  model;
+- values are a linear head on the policy's hidden states, which its loss does not shape: Ouyang et al. (2022) have a
+  second model, and a loss in units of reward² that reaches the policy's weights unlearns the language;
 - the KL from the reference is part of the reward at each token (Ziegler et al. 2019), its price fixed or adaptive;
 - no entropy bonus, no dropout;
 - the policy that is kept is the best on held-out prompts by reward less the price of KL, not the last.
@@ -66,9 +66,9 @@ def ppo(
                     logprobs, old.logprobs[rows], advantages[rows], mask[rows], config.clip
                 )
                 value_loss = clipped_value_loss(
-                    values_of(hidden)[..., 0], old_values[rows], returns[rows], mask[rows], config.value_clip
+                    values_of(hidden.detach())[..., 0], old_values[rows], returns[rows], mask[rows], config.value_clip
                 )
-                run.step(policy_loss + config.value_share * value_loss)
+                run.step(policy_loss + value_loss)  # which share no weight
                 clipped.append(float(share))
                 value_losses.append(float(value_loss.detach()))
             run.tell(old, clip_share=fmean(clipped), value_loss=fmean(value_losses))

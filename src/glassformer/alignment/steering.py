@@ -200,8 +200,8 @@ class Steering:
         """
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.parts.parameters(), self.config.max_norm)
-        if not (math.isfinite(float(loss.detach())) and math.isfinite(float(norm))):
+        norms = [float(nn.utils.clip_grad_norm_(one.parameters(), self.config.max_norm)) for one in self.parts.values()]
+        if not all(map(math.isfinite, (float(loss.detach()), *norms))):
             self._collapse("the loss or its gradient is not a number")
         self.optimizer.step()
 
