@@ -15,13 +15,16 @@ from typing import NoReturn
 import typer
 
 from glassformer.cli import (
+    align,
     compare,
     compare_designs,
     data,
     doctor,
     evaluate,
+    generate,
     learn_word,
     predict,
+    pretrain,
     recipes,
     reproduce,
     train,
@@ -45,9 +48,12 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("compare-designs")(compare_designs.compare_designs)
 app.command("predict")(predict.predict)
+app.command("pretrain")(pretrain.pretrain)
+app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)
 app.command("reproduce")(reproduce.reproduce)
 app.command("recipes")(recipes.recipes)
+app.add_typer(align.app, name="align")
 app.add_typer(data.app, name="data")
 
 
