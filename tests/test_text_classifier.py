@@ -193,6 +193,8 @@ def test_texts_that_cannot_be_answered(fitted: TextClassifier) -> None:
 def test_rows_left_out_are_said() -> None:
     with pytest.warns(UserWarning, match="2 of 26 rows were left out: empty text"):
         small().fit([*TEXTS, "", "  "], [*BINARY, 1, 0])
+    with pytest.warns(UserWarning, match="1 of 25 rows was left out: empty text"):
+        small().fit([*TEXTS, ""], [*BINARY, 1])
 
 
 @pytest.mark.parametrize("ask", ["predict", "predict_proba", "unknown_words", "save"])

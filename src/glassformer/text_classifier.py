@@ -95,7 +95,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             Sources(train=table), recipe, device=choose_device(self.device), observer=self.observer, init=start
         )
         for dropped in trained.config.data["dropped"]:
-            warnings.warn(f"{dropped['count']} of {len(X)} rows were left out: {dropped['reason']}", stacklevel=2)
+            was = "was" if dropped["count"] == 1 else "were"
+            warnings.warn(f"{dropped['count']} of {len(X)} rows {was} left out: {dropped['reason']}", stacklevel=2)
         labels = tuple(by_name[str(name)] for name in trained.config.labels)
         self._take(Predictor(as_labels(trained, labels), device=choose_device(self.device)))
         return self

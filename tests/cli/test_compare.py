@@ -56,6 +56,11 @@ def test_models_that_no_row_tells_apart(reviews: Trained, tmp_path: Path) -> Non
     assert "+.000" not in said.out
 
 
+def test_one_row_proves_nothing(reviews: Trained, turned_round: Path, tmp_path: Path) -> None:
+    said = glassformer("compare", reviews.folder, turned_round, write_csv(tmp_path / "test.csv", ROWS[:1]))
+    assert f"\n1 row does not tell {reviews.folder} and {turned_round} apart: difference " in said.out
+
+
 def test_texts_keep_to_their_lines(reviews: Trained, turned_round: Path, tmp_path: Path) -> None:
     rows = [(f"good film\n{' ' * spaces}row\tbreak\r", POSITIVE) for spaces in range(4)]
     command = ("compare", reviews.folder, turned_round, write_csv(tmp_path / "test.csv", rows))

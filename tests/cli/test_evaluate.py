@@ -69,10 +69,13 @@ def test_one_class_alone(reviews: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "one.csv", UNSEEN_ROWS[:1])
     said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path)
     assert f"{table}: 1 text\n" in said.out
+    assert f"answering 1 text of {table}\n" in said.err
     assert "note: 'very good' is the only class that occurs here: this accuracy is its recall" in said.err
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<th scope="row">not, good</th><td>–</td><td>–</td><td>–</td><td>0</td>' in page
-    assert "the only class" not in glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path).err
+    others = glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path).err
+    assert "the only class" not in others
+    assert f"replaces the evaluation on {table}, 1 row in" in others
 
 
 def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table: Path, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
     said = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "answers.csv")
     assert said.code == 0
     assert said.out.startswith(f"{tmp_path / 'answers.csv'}: 3 rows answered (")
-    assert "1 of 3 rows without a text are left unanswered" in said.err
+    assert "1 of 3 rows without a text is left unanswered" in said.err
     with (tmp_path / "answers.csv").open(newline="", encoding="utf-8") as file:
         header, *answers = csv.reader(file)
     assert header == ["id", "text", "remark", *ADDED]
@@ -106,6 +106,15 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
         assert float(answer[5]) + float(answer[6]) == pytest.approx(1, abs=2e-6)
         assert float(answer[4]) == max(float(answer[5]), float(answer[6]))
         assert len(answer[4]) <= 8  # rounded, also as text
+
+
+def test_rows_answered_are_counted(reviews: Trained, tmp_path: Path) -> None:
+    one = write_csv(tmp_path / "one.csv", [("good film",)], ("text",))
+    said = glassformer("predict", reviews.folder, "--file", one, "--out", tmp_path / "a.csv")
+    assert said.out.startswith(f"{tmp_path / 'a.csv'}: 1 row answered (")
+    gaps = write_csv(tmp_path / "gaps.csv", [("good film",), (" ",), (" ",)], ("text",))
+    said = glassformer("predict", reviews.folder, "--file", gaps, "--out", tmp_path / "b.csv")
+    assert "2 of 3 rows without a text are left unanswered" in said.err
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.ndjson.gz"])

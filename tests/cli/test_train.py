@@ -47,6 +47,12 @@ def test_json_is_one_document(polarity: Trained) -> None:
     assert (document["data"]["rows"], document["data"]["validation_rows"]) == (3600, 400)
 
 
+def test_one_label_that_a_text_has_or_not_is_one_label(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("good film", "pos"), ("bad film", "")] * 9)
+    said = glassformer("train", table, "--multilabel", ";", "--out", tmp_path / "m", *QUICK)
+    assert "  1 label: 'pos' 9\n" in said.err
+
+
 def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
     few = glassformer("train", table, "--out", tmp_path / "few", *QUICK, "--set", "training.batch_size=10")

@@ -48,8 +48,8 @@ def test_several_labels_are_encoded_as_ones_and_zeros() -> None:
     ("labels", "message"),
     [
         (["x", "x", "x"], "every row has the label 'x'"),
-        (["x", "x", "y"], r"1 of 2 classes have a single row: 'y' \(row 3\).*at least two rows"),
-        ([str(n) for n in range(8)], r"8 of 8 .* and 3 more"),
+        (["x", "x", "y"], r"1 of 2 classes has a single row: 'y' \(row 3\).*at least two rows"),
+        ([str(n) for n in range(8)], r"8 of 8 classes have .* and 3 more"),
         ([["x"], ["x"], ["y"]], r"'y' \(row 3\)"),
         ([[], [], []], "no text has a label"),
     ],

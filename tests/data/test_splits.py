@@ -80,9 +80,21 @@ def test_groups_stay_whole() -> None:
     assert "whole groups of 'film'" in splits.notes[-1]
 
 
-def test_too_few_groups_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"'film' has 9 values; .* needs 10 of them"):
-        make_splits(many(300, n_groups=9), ValidationConfig(group="film"), seed=5)
+@pytest.mark.parametrize(("n_groups", "values"), [(1, "1 value"), (9, "9 values")])
+def test_too_few_groups_are_refused(n_groups: int, values: str) -> None:
+    with pytest.raises(UsageError, match=rf"'film' has {values}; .* needs 10 of them"):
+        make_splits(many(300, n_groups=n_groups), ValidationConfig(group="film"), seed=5)
+
+
+def test_one_row_is_counted_as_one() -> None:
+    few = table_of(["a", "b", "c"], ["x", "y", "x"])
+    assert make_splits(few, ValidationConfig(), seed=0, test=table_of(["b", "c"], ["y", "x"])).notes == (
+        "validation: nothing is held out, 1 row is fewer than validation.min_rows = 200",
+    )
+    alone = replace(table_of(["d"], ["x"]), source="v.csv")
+    assert make_splits(few, ValidationConfig(file="v.csv"), seed=0, validation=alone).notes == (
+        "validation: 1 row of v.csv",
+    )
 
 
 def test_labels_rarer_than_the_folds_do_not_stop_a_group_split() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassformer.data.table import Dropped, read_table, row_list
+from glassformer.data.table import Dropped, counted, read_table, row_list
 from glassformer.errors import UsageError
 
 LONG = ["a rather long text", "another text, longer still", "short enough", "and a last one here"]
@@ -133,6 +133,19 @@ def test_the_separator_of_columns_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('"text, said";label\nx;1\n')
     table = read_table(tmp_path / "a.csv", text="text, said")
     assert table.notes[0] == "columns are separated by semicolon (counted in the header)"
+
+
+def test_a_number_has_the_words_that_go_with_it() -> None:
+    assert (counted(1, "row"), counted(0, "row"), counted(1234, "row")) == ("1 row", "0 rows", "1,234 rows")
+    assert (counted(1, "text occurs", "texts occur"), counted(2, "text occurs", "texts occur")) == (
+        "1 text occurs",
+        "2 texts occur",
+    )
+
+
+def test_a_label_of_one_value(tmp_path: Path) -> None:
+    table = read_table(csv_of(tmp_path, what=["x"] * 4, said=LONG))
+    assert table.notes[1] == "label column: 'what' (1 value)"
 
 
 def test_row_list_is_short() -> None:

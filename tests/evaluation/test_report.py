@@ -59,6 +59,36 @@ def test_says_the_headline_and_the_verdict() -> None:
     assert evaluation.command in html
 
 
+def test_one_of_anything_is_one() -> None:
+    plain = sample_evaluation()
+    first = plain.duel.comparisons[0].model_copy(update={"only_model_right": 1, "only_baseline_right": 2})
+    html = render(
+        plain.model_copy(
+            update={
+                "data": plain.data.model_copy(update={"rows": 1}),
+                "machine": plain.machine.model_copy(update={"cores": 1}),
+                "duel": plain.duel.model_copy(update={"comparisons": (first,)}),
+            }
+        )
+    )
+    for said in (
+        "(test, 1 row)",
+        "reviews.csv, test, 1 row<",
+        "1 core, ",
+        "1 row only the model got right, 2 only the",
+    ):
+        assert said in html
+    assert ": 7 rows only" in render(
+        plain.model_copy(
+            update={
+                "duel": plain.duel.model_copy(
+                    update={"comparisons": (first.model_copy(update={"only_model_right": 7}),)}
+                )
+            }
+        )
+    )
+
+
 def test_escapes_everything_of_the_user() -> None:
     evil = "<script>alert('x')</script>"
     plain = sample_evaluation(60, 2, text=evil)

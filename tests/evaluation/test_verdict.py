@@ -4,7 +4,7 @@ from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed, verdict
 
 
-def sentence(value: float, low: float, high: float, p: float) -> str:
+def sentence(value: float, low: float, high: float, p: float, rows: int = 1234) -> str:
     return verdict(
         model="the transformer",
         baseline="TF-IDF",
@@ -12,7 +12,7 @@ def sentence(value: float, low: float, high: float, p: float) -> str:
         baseline_accuracy=0.8,
         difference=Estimate(value=value, low=low, high=high),
         p=p,
-        rows=1234,
+        rows=rows,
     )
 
 
@@ -33,6 +33,10 @@ def test_the_baseline_wins_and_is_said_to() -> None:
 @pytest.mark.parametrize(("low", "high", "p"), [(-0.01, 0.03, 0.2), (0.001, 0.02, 0.06), (-0.001, 0.02, 0.04)])
 def test_noise_is_no_victory(low: float, high: float, p: float) -> None:
     assert sentence(0.01, low, high, p).startswith("No clear winner on 1,234 rows")
+
+
+def test_one_row_is_no_victory() -> None:
+    assert sentence(0.2, 0.2, 0.2, 1, rows=1).startswith("No clear winner on 1 row: ")
 
 
 def test_no_row_tells_them_apart() -> None:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from glassformer.models.config import ModelConfig
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
+from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import Prepared, as_labels, train_classifier
@@ -114,6 +116,11 @@ def test_the_card_says_what_the_model_is(tmp_path: Path) -> None:
         trained.config.data["fingerprint"],
     ):
         assert words in card
+    alone = {"rows": 1, "validation_rows": 1}
+    config = trained.config.model_copy(update={"data": trained.config.data | alone})
+    card = model_card(replace(trained, config=config))
+    assert "from scratch on 1 row of" in card
+    assert "On 1 validation row, the one that chose this epoch: accuracy" in card
 
 
 def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:

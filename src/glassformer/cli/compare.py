@@ -46,7 +46,7 @@ def compare(
     if json:
         print_json(found.model_dump(mode="json"))
         return
-    print(f"{found.data}: {counted(found.rows, 'text', 'texts')}")
+    print(f"{found.data}: {counted(found.rows, 'text')}")
     for name, accuracy in ((found.model_a, found.accuracy_a), (found.model_b, found.accuracy_b)):
         print(f"{name}: accuracy {share(accuracy.value)} ({share(accuracy.low)} to {share(accuracy.high)})")
     print(found.verdict)
@@ -58,7 +58,7 @@ def compare(
 def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:
     from glassformer.data.table import counted
 
-    print(f"\n{title}: {counted(len(flips), 'text', 'texts')}")
+    print(f"\n{title}: {counted(len(flips), 'text')}")
     for flip in flips[:_FLIPS_SHOWN]:
         shown = one_line(flip.text if len(flip.text) <= 100 else flip.text[:99] + "…")
         print(f"  row {flip.row}, {flip.truth} (answers {flip.answer_a} / {flip.answer_b}): {shown}")

@@ -70,10 +70,11 @@ def doctor(
 
 
 def _show(diagnosis: Diagnosis) -> None:
+    from glassformer.data.table import counted
     from glassformer.evaluation.doctor.findings import LEVELS
 
     print(
-        f"{diagnosis.source}: {human_count(diagnosis.rows)} rows to train on; {diagnosis.model}, "
+        f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.model}, "
         f"{human_count(diagnosis.parameters)} parameters{diagnosis.weights and f'; {diagnosis.weights}'}"
     )
     for level in LEVELS:

@@ -79,13 +79,15 @@ def evaluate(
 
 def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
     """Where an evaluation on other rows stands there."""
+    from glassformer.data.table import counted
+
     try:
         earlier = json_library.loads(figures.read_text(encoding="utf-8"))["data"]
         source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]
     except (OSError, ValueError, TypeError, KeyError):  # there is none, or nothing that can be named
         return
     if digest != evaluation.data.sha256:
-        shown = f"{source}, {human_count(rows)} rows"
+        shown = f"{source}, {counted(rows, 'row')}"
         say(f"note: this replaces the evaluation on {shown} in {figures.parent}; --out OTHER keeps both")
 
 
@@ -95,7 +97,7 @@ def _show(evaluation: Evaluation) -> None:
     from glassformer.evaluation.report import seconds, size
 
     metrics = evaluation.metrics
-    print(f"{evaluation.data.source}: {counted(metrics.rows, 'text', 'texts')}\n")
+    print(f"{evaluation.data.source}: {counted(metrics.rows, 'text')}\n")
     heads = ("", "accuracy", "95% interval", "macro F1", "log loss", "trained in", "answers in", "size")
     lines = [heads]
     for one in (*reversed(evaluation.duel.baselines), evaluation.duel.model):

@@ -137,6 +137,7 @@ def _warn_of_unknown(unknown: Counter[str]) -> None:
 def _answer_file(predictor: Predictor, file: Path, out: Path | None, text: str | None, *, json: bool) -> None:
     """Stream a table through the model; what is written is complete or not there."""
     from glassformer.data.rows import iterate_rows
+    from glassformer.data.table import counted
     from glassformer.prediction.predictor import answer_frames
 
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH)
@@ -154,19 +155,20 @@ def _answer_file(predictor: Predictor, file: Path, out: Path | None, text: str |
             unknown.update(answers.unknown)
             counts.update(frame["prediction"].drop_nulls().to_list())
             if out is not None and sys.stderr.isatty():
-                print(f"\r{human_count(rows)} rows", end="", file=sys.stderr, flush=True)
+                print(f"\r{counted(rows, 'row')}", end="", file=sys.stderr, flush=True)
     if out is not None and sys.stderr.isatty():
         print(file=sys.stderr)
     _warn_of_unknown(unknown)
     if blank:
-        say(f"warning: {human_count(blank)} of {human_count(rows)} rows without a text are left unanswered")
+        are = "is" if blank == 1 else "are"
+        say(f"warning: {human_count(blank)} of {human_count(rows)} rows without a text {are} left unanswered")
     if out is None:
         return
     if json:
         print_json({"out": str(out), "rows": rows, "unanswered": blank, "predictions": dict(counts.most_common())})
     else:
         shown = ", ".join(f"{label} {human_count(count)}" for label, count in counts.most_common(10))
-        print(f"{out}: {human_count(rows)} rows answered ({shown})")
+        print(f"{out}: {counted(rows, 'row')} answered ({shown})")
 
 
 def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:

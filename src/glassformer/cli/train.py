@@ -122,18 +122,18 @@ def _measured(trained: TrainedModel) -> str:
 
 
 def _introduce(prepared: Prepared, recipe: Recipe, device: str) -> None:
-    from glassformer.data.table import row_list
+    from glassformer.data.table import counted, row_list
 
     splits = prepared.splits
     train, held_out = splits.train, splits.validation
-    say(f"data: {train.source}, {human_count(train.frame.height)} rows to train on")
+    say(f"data: {train.source}, {counted(train.frame.height, 'row')} to train on")
     for note in [*train.notes, *splits.notes]:
         say(f"  {note}")
     labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
     counts = labels.drop_nulls().value_counts(sort=True).rows()
     shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])
     more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
-    say(f"  {len(counts)} labels: {shown}{more}")
+    say(f"  {counted(len(counts), 'label')}: {shown}{more}")
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
         say(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
     if prepared.passes > 1:

@@ -61,7 +61,8 @@ def find_columns(
     if text is None:
         notes.append(f"text column: {found_text!r} ({'by its name' if text_by_name else 'the longest text'})")
     if found_label is not None and label is None:
-        how = "by its name" if label_by_name else f"{sample[found_label].n_unique()} values"
+        values = sample[found_label].n_unique()
+        how = "by its name" if label_by_name else f"{values} value{'' if values == 1 else 's'}"
         notes.append(f"label column: {found_label!r} ({how})")
     return Columns(text=found_text, label=found_label, notes=tuple(notes))
 

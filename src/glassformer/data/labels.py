@@ -41,7 +41,8 @@ class LabelSet:
             shown = ", ".join(f"{entry['label']!r} (row {entry['row']})" for entry in single[:5])
             more = f" and {len(single) - 5} more" if len(single) > 5 else ""
             raise UsageError(
-                f"{place}: {len(single)} of {len(names)} classes have a single row: {shown}{more}. A class needs "
+                f"{place}: {len(single)} of {len(names)} classes {'has' if len(single) == 1 else 'have'} a single row: "
+                f"{shown}{more}. A class needs "
                 f"at least two rows; add some, merge the class with another, or remove the row. "
                 f"Is --label the right column?"
             )

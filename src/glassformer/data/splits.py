@@ -72,12 +72,12 @@ def make_splits(
         if test is not None:
             validation = _without(validation, test, "duplicate of a test text")
         train = _without(train, validation, "duplicate of a validation text")
-        notes.append(f"validation: {validation.frame.height} rows of {validation.source}")
+        notes.append(f"validation: {counted(validation.frame.height, 'row')} of {validation.source}")
     elif not config.fraction:
         notes.append("validation: nothing is held out (validation.fraction is 0)")
     elif train.frame.height < config.min_rows:
         notes.append(
-            f"validation: nothing is held out, {train.frame.height} rows are fewer than "
+            f"validation: nothing is held out, {counted(train.frame.height, 'row is', 'rows are')} fewer than "
             f"validation.min_rows = {config.min_rows}"
         )
     else:
@@ -170,8 +170,9 @@ def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.n
     groups = _numbers(table.frame["group"])
     n_folds = max(2, round(1 / fraction))
     if (n_groups := int(groups.max()) + 1) < n_folds:
+        values = counted(n_groups, "value")
         raise UsageError(
-            f"{table.source}: the group column {column!r} has {n_groups} values; holding out {fraction:g} of the rows "
+            f"{table.source}: the group column {column!r} has {values}; holding out {fraction:g} of the rows "
             f"in whole groups needs {n_folds} of them. Raise validation.fraction, or name another column."
         )
     strata = _strata(_label_keys(table), fewest=n_folds)

@@ -93,9 +93,9 @@ def text_keys(texts: pl.Series) -> pl.Series:
     return texts.str.normalize("NFC").str.strip_chars()
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """ "1 text occurs", "1,234 texts occur": a number with the words that go with it."""
-    return f"{number:,} {one if number == 1 else many}"
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """ "1 text occurs", "1,234 texts occur": a number with the words that go with it; of many, one with an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def row_list(rows: list[int], *, most: int = 5) -> str:

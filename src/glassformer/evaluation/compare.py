@@ -9,6 +9,7 @@ import polars as pl
 
 from glassformer.data.labels import label_name
 from glassformer.data.splits import fingerprint
+from glassformer.data.table import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.metrics import correct_rows
@@ -135,4 +136,4 @@ def _verdict(name_a: str, name_b: str, accuracy_a: Estimate, difference: Estimat
         size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
         return f"{better} is better than {worse} by {size}."
     size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
-    return f"{rows:,} rows do not tell {name_a} and {name_b} apart: difference {size}."
+    return f"{counted(rows, 'row does', 'rows do')} not tell {name_a} and {name_b} apart: difference {size}."

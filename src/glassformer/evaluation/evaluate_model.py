@@ -110,7 +110,7 @@ def measure_model(
     if not config.multilabel and len(set(labels.tolist())) == 1:
         only = trained.label_set.names[int(labels[0])]
         notes.append(f"{only!r} is the only class that occurs here: this accuracy is its recall, and knows no other")
-    say(f"answering {len(texts):,} texts of {table.source}")
+    say(f"answering {counted(len(texts), 'text')} of {table.source}")
     began = time.perf_counter()
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
     logits = score(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.data.files import written_aside
+from glassformer.data.table import counted
 from glassformer.evaluation.charts import Series, accuracy_chart, axis, heat_map, line_chart, reliability_chart
 from glassformer.evaluation.html import page, table
 from glassformer.evaluation.reliability import N_BINS
@@ -47,7 +48,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
     return page(
         str(evaluation.model.get("name", "model")),
         "report",
-        subtitle=f"measured on {escape(data.source)} ({escape(data.split)}, {data.rows:,} rows)",
+        subtitle=f"measured on {escape(data.source)} ({escape(data.split)}, {counted(data.rows, 'row')})",
         headline=_headline(evaluation),
         sections=sections,
         footer=f"glassformer · {evaluation.created}",
@@ -103,7 +104,7 @@ def _comparison(one: Comparison) -> str:
     if not one.only_model_right + one.only_baseline_right:
         return f"Against {escape(one.baseline)}: no row that only one of the two got right."
     return (
-        f"Against {escape(one.baseline)}: {one.only_model_right:,} rows only the model got right, "
+        f"Against {escape(one.baseline)}: {counted(one.only_model_right, 'row')} only the model got right, "
         f"{one.only_baseline_right:,} only the baseline; difference {signed(one.difference.value)} "
         f"({signed(one.difference.low)} to {signed(one.difference.high)}), McNemar {p_value(one.mcnemar_p)}."
     )
@@ -262,14 +263,15 @@ def _dropped(evaluation: Evaluation) -> str:
 def _method(evaluation: Evaluation) -> str:
     data, machine = evaluation.data, evaluation.machine
     facts = {
-        "data": f"{data.source}, {data.split}, {data.rows:,} rows",
+        "data": f"{data.source}, {data.split}, {counted(data.rows, 'row')}",
         "fingerprint": data.sha256,
         "trained on": data.trained_on,
         "training rows": None if data.training_rows is None else f"{data.training_rows:,}",
         **{key.replace("_", " "): _plain(value) for key, value in evaluation.model.items()},
         "command": evaluation.command or None,
         "seed": str(evaluation.seed),
-        "machine": f"{machine.cores} cores, {machine.architecture}, {machine.system}, Python {machine.python}",
+        "machine": f"{counted(machine.cores, 'core')}, {machine.architecture}, {machine.system}, "
+        f"Python {machine.python}",
     }
     listed = "".join(
         f"<dt>{escape(name)}</dt><dd>{_fact(name, value)}</dd>" for name, value in facts.items() if value is not None

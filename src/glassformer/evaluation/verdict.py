@@ -1,5 +1,6 @@
 """One plain sentence: is the model worth having beside the baseline?"""
 
+from glassformer.data.table import counted
 from glassformer.evaluation.result import Estimate
 
 SIGNIFICANCE = 0.05
@@ -29,7 +30,7 @@ def verdict(
             "prefer it unless you need what only a transformer gives you."
         )
     return (
-        f"No clear winner on {rows:,} rows: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
+        f"No clear winner on {counted(rows, 'row')}: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
         "the simpler one is the safe choice until more test rows tell them apart."
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glassformer.data.table import counted
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedModel
 
@@ -13,7 +14,8 @@ def model_card(trained: TrainedModel) -> str:
     labels = ", ".join(str(label) for label in config.labels)
     kind = "any number of the labels" if config.multilabel else "one of the labels"
     validation = (
-        f"On {data['validation_rows']:,} validation rows, the ones that chose this epoch: "
+        f"On {counted(data['validation_rows'], 'validation row, the one', 'validation rows, the ones')} that chose "
+        "this epoch: "
         f"accuracy {best['validation_accuracy']:.4f}, loss {best['validation_loss']:.4f}. "
         "Expect a little less on new texts; `glassformer evaluate` measures it."
         if "validation_accuracy" in best
@@ -23,7 +25,7 @@ def model_card(trained: TrainedModel) -> str:
     parameters = parameter_count(config.model, config.vocab_size, len(config.labels))
     origin = "Trained from scratch" if config.init is None else f"Fine-tuned from `{config.init['from']}`"
     facts = [
-        f"{origin} on {data['rows']:,} rows of `{data['source']}` "
+        f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
         f"(text: `{data['text_column']}`, label: `{data['label_column']}`).",
         f"{parameters:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
         f"{config.vocab_size:,}.",

@@ -11,9 +11,11 @@ from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.designs import compare as module
 from glassformer.evaluation.designs.compare import RESULTS_FILE, RUNS_FOLDER, compare_designs, prepare_folder
+from glassformer.evaluation.designs.notes import notes_on
 from glassformer.evaluation.designs.plan import cut_rows, plan_designs
 from glassformer.evaluation.designs.result import DesignComparison
 from glassformer.evaluation.designs.runs import run_file, seconds_per_step
+from glassformer.evaluation.result import Estimate
 from glassformer.training.run import train_classifier
 from glassformer.training.sources import Sources
 from tests.evaluation.designs.samples import SMALL, Notes, compared, plan
@@ -138,7 +140,10 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
     assert len(diverged) == 2
     assert all(run.accuracy == 10 / 12 for run in diverged)
     assert next(one.diverged for one in found.designs if one.name == "training.learning_rate=1e+30") == 2
-    assert any(note.startswith("2 of 4 runs diverged") for note in found.notes)
+    assert any(note.startswith("2 of 4 runs diverged; each counts as") for note in found.notes)
+    assert any(note.startswith("1 of 3 runs diverged; it counts as") for note in notes_on(
+        designs, [run for run in found.runs if run is not diverged[0]], lopsided, same_rows=False
+    ))  # fmt: skip
 
 
 def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
@@ -173,8 +178,14 @@ def test_rows_that_a_run_did_not_learn_from_are_said(test: Table | None, tmp_pat
 def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
     rows = opinions(60)
     with_gap = replace(rows, dropped=(Dropped(reason="empty text", rows=[61]),))
-    found = compare_designs(plan("norm=rms,layer"), Sources(train=with_gap), tmp_path)
+    of = plan("norm=rms,layer")
+    found = compare_designs(of, Sources(train=with_gap), tmp_path)
     assert found.notes[0] == "1 row left out: empty text"
+    runs = [run.model_copy(update={"rows": 12, "training_rows": 46, "validation_rows": 1}) for run in found.runs]
+    assert notes_on(of, runs, rows, same_rows=False)[:2] == (
+        "Each run learned from 46 rows; its epoch was chosen by 1 validation row.",
+        "1 row of the table took no part in a run: its text is also among the measured or the validation rows.",
+    )
 
 
 def test_designs_with_the_same_mean_share_it(found: tuple[DesignComparison, Path, Notes]) -> None:
@@ -195,6 +206,18 @@ def test_designs_with_the_same_mean_share_it(found: tuple[DesignComparison, Path
         "rms · max and layer · max share the highest mean, .500; none of the other 2 is worse beyond noise."
     )
     assert verdict(five, six, five, five).startswith("rms · max has the highest mean, .500, but none")
+    worst = found[0].designs[-1].behind_best
+    assert worst is not None
+    last = found[0].designs[-1].model_copy(update={"behind_best": worst.model_copy(update={"beyond_noise": True})})
+    apart = [one.model_copy(update={"accuracy": Estimate(value=value, low=0, high=1)}) for one, value in zip(
+        (*found[0].designs[:-1], last), (0.7, 0.5, 0.4, 0.3), strict=True
+    )]  # fmt: skip
+    for one in apart[1:-1]:
+        assert one.behind_best is not None
+        assert not one.behind_best.beyond_noise
+    assert module._verdict(tuple(apart), apart[0].name).endswith(
+        "; 1 of the other 3 is worse beyond noise, 2 cannot be told from it."
+    )
 
 
 def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:

@@ -32,6 +32,17 @@ def test_well_formed_and_whole(found: DesignComparison) -> None:
         assert key.verdict[1:] in words
 
 
+def test_one_of_anything_is_one(found: DesignComparison) -> None:
+    changes = {
+        "data": found.data.model_copy(update={"rows": 1, "measured_rows": 1}),
+        "threads": 1,
+        "machine": found.machine.model_copy(update={"cores": 1}),
+    }
+    html = unescape(render(found.model_copy(update=changes)))
+    for said in (f"{found.data.source}, 1 row<", ": 1 row per run", ", 1 thread; 1 core, "):
+        assert said in html
+
+
 def test_every_dot_has_its_interval_around_it(found: DesignComparison) -> None:
     html = render(found)
     assert html.count("<circle") == html.count('whisker" x1') == 4 + 2 + 2

@@ -45,6 +45,7 @@ def test_seeds_go_on_from_the_recipe_s_own() -> None:
     [
         ({}, {}, "1,000 steps"),
         ({"steps": 40}, {}, "40 steps"),
+        ({"steps": 1}, {}, "1 step"),
         ({"seconds": 2.5}, {}, "2.5 s"),
         ({}, {"training.max_steps": 77}, "77 steps"),
         ({"seconds": 9.0}, {"training.max_steps": 77}, "9 s"),

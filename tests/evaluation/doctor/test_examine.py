@@ -14,6 +14,7 @@ from glassformer.evaluation.doctor.bench import Bench
 from glassformer.evaluation.doctor.examine import diagnose, examine_model
 from glassformer.evaluation.doctor.findings import Finding, ModelFigures
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model
+from glassformer.training.config import TrainingConfig
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_classifier
@@ -172,6 +173,16 @@ def test_a_batch_holds_what_is_said(monkeypatch: pytest.MonkeyPatch, order: str,
     batches = one.sample(6)
     most = max(len(batch.rows) for batch in batches)
     assert most == (8 if order != "bucketed" else min(tokens, 64) // batches[0].token_ids.shape[1])
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [("bucketed", "4,096 tokens at most, about 1 text"), ("shuffled", "a batch holds 1 text instead of 64")],
+)
+def test_a_batch_of_one_text_is_said_to_be(order: str, said: str) -> None:
+    limits: list[str] = []
+    examine._smaller_batches(TrainingConfig.model_validate({"order": order}), 4000.0, limits)
+    assert limits[0].endswith(said)
 
 
 @pytest.mark.usefixtures("quick")

@@ -42,6 +42,19 @@ def test_the_page_is_alone_and_escapes_what_came_from_outside() -> None:
     assert not re.search(r'(src|href)="(?!#)', page)
 
 
+def test_one_of_anything_is_one() -> None:
+    figures = sample().figures.model_copy(update={"steps": 1, "overfit": (0.7,)})
+    page = render(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
+    for said in (
+        "before training: 1 row; ",
+        "small after 1 step;",
+        "and after 1 step, and how far",
+        "was trained on for 1 step.",
+    ):
+        assert said in page
+    assert "parameters; weights: &lt;script&gt;" in page
+
+
 def test_long_names_of_modules_may_be_broken() -> None:
     assert '<th scope="row">blocks.<wbr>0 (relu)</th>' in render(sample())
 

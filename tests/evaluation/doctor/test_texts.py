@@ -150,8 +150,19 @@ def test_duplicates_and_conflicts_are_counted() -> None:
     assert "6 of 48 rows repeat" in found["duplicates"].found
     assert found["duplicates"].level == "worth knowing"
     assert found["conflicting labels"].level == "problem"
-    assert "1 texts occur with different labels, 3 rows (rows 46, 47 and 48)" in found["conflicting labels"].found
+    assert "1 text occurs with different labels, 3 rows (rows 46, 47 and 48)" in found["conflicting labels"].found
     assert "2 × empty text (rows 3 and 9)" in found["left out"].found
+
+
+def test_one_of_anything_is_one() -> None:
+    found = rows_of([f"text {i}" for i in range(40)] + ["text 7"], ["a", "b"] * 20 + ["b"])
+    assert found["duplicates"].found == "1 of 41 rows repeats the text of another one"
+    lengths = check_lengths(np.full(50, 90), 2, padding=0.0)[0]
+    assert "than the 1 token that fits into the window" in lengths.found
+    labels = LabelSet(names=("a", "b"), multilabel=False)
+    assert check_labels(labels, np.array([0] * 9 + [1]), PLAIN)[0].found.endswith("the rarest label is 'b' (1 row)")
+    several = LabelSet(names=("a",), multilabel=True)
+    assert check_labels(several, np.array([[1], [0], [1]]), PLAIN)[0].found.startswith("1 label, on 66.7% to")
 
 
 def test_clean_rows() -> None:

@@ -244,4 +244,5 @@ def _verdict(designs: tuple[DesignSummary, ...], best: str) -> str:
         )
         return f"{lead}, but {rest} by these runs."
     alike = len(others) - worse
-    return f"{lead}; {worse} of the other {len(others)} are worse beyond noise, {alike} cannot be told from it."
+    are = "is" if worse == 1 else "are"
+    return f"{lead}; {worse} of the other {len(others)} {are} worse beyond noise, {alike} cannot be told from it."

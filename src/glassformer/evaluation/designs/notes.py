@@ -18,15 +18,16 @@ def notes_on(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: 
         table: the rows that the runs' own were drawn from.
         same_rows: whether all runs were measured on the same rows, which are not part of `table`.
     """
-    notes = [f"{counted(len(one.rows), 'row', 'rows')} left out: {one.reason}" for one in table.dropped]
+    notes = [f"{counted(len(one.rows), 'row')} left out: {one.reason}" for one in table.dropped]
     notes += _notes_on_rows(plan, runs, table, same_rows=same_rows)
     if (seeds := len(plan.seeds)) < FEW_SEEDS:
         notes.append(
             f"{seeds} seeds tell little apart: their intervals are wide for want of runs. {FEW_SEEDS} are usual."
         )
     if diverged := sum(run.diverged for run in runs):
+        each = "it" if diverged == 1 else "each"
         notes.append(
-            f"{diverged} of {len(runs)} runs diverged; each counts as if it always gave the most frequent answer."
+            f"{diverged} of {len(runs)} runs diverged; {each} counts as if it always gave the most frequent answer."
         )
     if len({(run.threads, *run.versions.values()) for run in runs}) > 1:
         notes.append(
@@ -38,9 +39,9 @@ def notes_on(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: 
 def _notes_on_rows(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: bool) -> list[str]:
     """How many rows the runs learned from, which ones they did not, and why."""
     config = {design.name: design.recipe.validation for design in plan.designs}
-    notes = [f"Each run learned from {_span(run.training_rows for run in runs)} rows."]
+    notes = [f"Each run learned from {_rows(run.training_rows for run in runs)}."]
     if held_out := [run.validation_rows for run in runs if run.validation_rows]:
-        notes[0] = f"{notes[0][:-1]}; its epoch was chosen by {_span(held_out)} validation rows."
+        notes[0] = f"{notes[0][:-1]}; its epoch was chosen by {_rows(held_out, 'validation ')}."
     left_out = [
         table.frame.height
         - run.training_rows
@@ -49,9 +50,10 @@ def _notes_on_rows(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_
         for run in runs
     ]
     if any(left_out):
+        texts_are = "its text is" if max(left_out) == 1 else "their texts are"
         notes.append(
-            f"{_span(left_out)} rows of the table took no part in a run: their texts are also among the measured or "
-            "the validation rows."
+            f"{_rows(left_out)} of the table took no part in a run: {texts_are} also among the measured or the "
+            "validation rows."
         )
     if without := [run for run in runs if not run.validation_rows]:
         where = "" if len(without) == len(runs) else f" in {len(without)} of {len(runs)} runs"
@@ -65,7 +67,7 @@ def _notes_on_rows(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_
     return notes
 
 
-def _span(numbers: Iterable[int]) -> str:
-    """ "43", or "41 to 44"."""
+def _rows(numbers: Iterable[int], kind: str = "") -> str:
+    """ "1 row", "43 validation rows", "41 to 44 rows"."""
     low, high = min(found := list(numbers)), max(found)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return counted(low, f"{kind}row", f"{kind}rows") if low == high else f"{low:,} to {high:,} {kind}rows"

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import written_aside
+from glassformer.data.table import counted
 from glassformer.evaluation.charts import Dot, interval_chart
 from glassformer.evaluation.designs.effects import KeyEffect
 from glassformer.evaluation.designs.result import DesignComparison, DesignSummary
@@ -107,15 +108,15 @@ def _design_cells(one: DesignSummary) -> Cells:
 def _method(found: DesignComparison) -> str:
     data, machine = found.data, found.machine
     facts = {
-        "data": f"{data.source}, {data.rows:,} rows",
+        "data": f"{data.source}, {counted(data.rows, 'row')}",
         "fingerprint": data.sha256,
-        "measured on": f"{data.measured_on}: {data.measured_rows:,} rows per run",
+        "measured on": f"{data.measured_on}: {counted(data.measured_rows, 'row')} per run",
         "budget": f"{found.budget} per run, the learning rate's schedule stretched over it",
         "seeds": ", ".join(map(str, found.seeds)),
         "command": found.command,
         "versions": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
-        "machine": f"{found.device}, {found.threads} threads; {machine.cores} cores, {machine.architecture}, "
-        f"{machine.system}, Python {machine.python}",
+        "machine": f"{found.device}, {counted(found.threads, 'thread')}; "
+        f"{counted(machine.cores, 'core')}, {machine.architecture}, {machine.system}, Python {machine.python}",
     }
     coded = ("fingerprint", "command")
     listed = "".join(

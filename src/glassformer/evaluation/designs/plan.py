@@ -11,7 +11,7 @@ from typing import Any
 
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
-from glassformer.data.table import Table
+from glassformer.data.table import Table, counted
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.build import parameter_count
@@ -52,7 +52,9 @@ class Plan:
     @property
     def budget(self) -> str:
         training = self.designs[0].recipe.training
-        return f"{training.max_steps:,} steps" if training.max_steps is not None else f"{training.max_seconds:g} s"
+        if training.max_steps is None:
+            return f"{training.max_seconds:g} s"
+        return counted(training.max_steps, "step")
 
 
 @dataclass(frozen=True, kw_only=True)

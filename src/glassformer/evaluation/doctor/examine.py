@@ -16,6 +16,7 @@ from glassformer.data.batches import padding_share
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import Splits, make_splits
 from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.table import counted
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.evaluation.doctor import rate_range, signals
 from glassformer.evaluation.doctor.bench import Bench
@@ -168,9 +169,9 @@ def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[st
     if config.batch_size <= texts or (config.order == "bucketed" and config.batch_tokens <= _MOST_TOKENS):
         return config
     if config.order == "bucketed":
-        limits.append(f"a batch holds {_MOST_TOKENS:,} tokens at most, about {texts} texts")
+        limits.append(f"a batch holds {_MOST_TOKENS:,} tokens at most, about {counted(texts, 'text')}")
         return config.model_copy(update={"batch_tokens": _MOST_TOKENS})
-    limits.append(f"a batch holds {texts} texts instead of {config.batch_size}")
+    limits.append(f"a batch holds {counted(texts, 'text')} instead of {config.batch_size}")
     return config.model_copy(update={"batch_size": texts})
 
 

@@ -36,7 +36,7 @@ def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[f
     reached = min(best)
     found = (
         f"trained on the same {len(batch.rows)} texts alone, without dropout, the loss went from {best[0]:.3f} to "
-        f"{reached:.4f} in {counted(len(best), 'step', 'steps')} {_how(bench.config, best_rate)}"
+        f"{reached:.4f} in {counted(len(best), 'step')} {_how(bench.config, best_rate)}"
     )
     if reached < _BY_HEART * reference:
         return Finding(

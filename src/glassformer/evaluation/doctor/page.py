@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import written_aside
+from glassformer.data.table import counted
 from glassformer.evaluation.doctor.drawings import length_chart, rate_chart
 from glassformer.evaluation.doctor.findings import LEVELS, Diagnosis, Finding, percent
 from glassformer.evaluation.html import page, table
@@ -47,7 +48,7 @@ def render(diagnosis: Diagnosis) -> str:
     return page(
         diagnosis.source,
         "doctor",
-        subtitle=f"checked before training: {diagnosis.rows:,} rows; {escape(diagnosis.model)}, "
+        subtitle=f"checked before training: {counted(diagnosis.rows, 'row')}; {escape(diagnosis.model)}, "
         f"{diagnosis.parameters:,} parameters{escape(diagnosis.weights and f'; {diagnosis.weights}')}",
         headline=f'<p class="verdict">{_verdict(diagnosis)}</p>',
         sections=sections,
@@ -102,7 +103,7 @@ def _layers(diagnosis: Diagnosis) -> str:
         rows.append((_name(one.name), cells))
     head = ("output of", "mean", "spread", "zeros", "dead units", "saturated", "even rows")
     caption = (
-        f"At the start, and small after {figures.steps} steps; padding left out. Saturated: gates near their ends, "
+        f"At the start, and small after {_steps(figures.steps)}; padding left out. Saturated: gates near their ends, "
         "rows of attention with more than .99 on one token. Even: rows that weigh all tokens alike."
     )
     return table(caption, head, rows)
@@ -123,7 +124,7 @@ def _gradients(diagnosis: Diagnosis) -> str:
     ]
     caption = (
         "Norms of the weights of each module, of their gradient at the start and after "
-        f"{diagnosis.figures.steps} steps, and how far the last step moved them, as a share of their "
+        f"{_steps(diagnosis.figures.steps)}, and how far the last step moved them, as a share of their "
         "norm (about 1e-3 is usual; a module that started at zero moves further)."
     )
     return table(caption, ("weights of", "norm", "gradient, start", "gradient, after", "step / norm"), rows)
@@ -145,9 +146,14 @@ def _method(diagnosis: Diagnosis) -> str:
     overfit = diagnosis.figures.overfit
     limits = "".join(f"<li>To save time {escape(limit)}.</li>" for limit in diagnosis.limits)
     return (
-        '<p class="soft">The split, the vocabulary and the initial weights are those of the run; everything is '
-        "computed in float32, without token dropout and label smoothing. Activations and gradients are those of "
-        f"four batches, dropout off, before and after {diagnosis.figures.steps} steps at the recipe’s rate. The batch "
-        f"to learn by heart was trained on for {len(overfit)} steps. Nothing of it is kept for the run. It took "
+        '<p class="soft">The split, the vocabulary and the initial weights are those of the run; steps are taken '
+        "in float32, without token dropout and label smoothing. Activations and gradients are those of four batches, "
+        f"dropout off, before and after {_steps(diagnosis.figures.steps)} at the recipe’s rate; what of a gradient is "
+        "rounding noise was seen in float64. The batch "
+        f"to learn by heart was trained on for {_steps(len(overfit))}. Nothing of it is kept for the run. It took "
         f"{diagnosis.seconds:g} s.</p>" + (f"<ul>{limits}</ul>" if limits else "")
     )
+
+
+def _steps(count: int) -> str:
+    return counted(count, "step")

@@ -11,7 +11,7 @@ import numpy as np
 from glassformer.data.labels import LabelSet, conflicting_rows
 from glassformer.data.splits import Splits
 from glassformer.data.store import IntArray, TokenStore
-from glassformer.data.table import Table, row_list, text_keys
+from glassformer.data.table import Table, counted, row_list, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.evaluation.doctor.findings import Finding, Histogram, Level, percent
 from glassformer.training.config import TrainingConfig
@@ -36,7 +36,7 @@ def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) 
     majority = counts[largest] / counts.sum()
     found = (
         f"{len(labels.names)} labels; always answering {labels.names[largest]!r} is right in {percent(majority)} of "
-        f"the training rows, the rarest label is {labels.names[smallest]!r} ({counts[smallest]:,} rows)"
+        f"the training rows, the rarest label is {labels.names[smallest]!r} ({counted(int(counts[smallest]), 'row')})"
     )
     uneven = majority > _LARGE_MAJORITY or counts[largest] > _UNEVEN * counts[smallest]
     weighted = config.class_weights != "none"
@@ -58,7 +58,7 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
     counts, none = encoded.sum(axis=0, dtype=np.int64), float((encoded.sum(axis=1) == 0).mean())
     shares = counts / len(encoded)
     found = (
-        f"{len(labels.names)} labels, on {percent(shares.min())} to {percent(shares.max())} of the texts; "
+        f"{counted(len(labels.names), 'label')}, on {percent(shares.min())} to {percent(shares.max())} of the texts; "
         f"{encoded.sum() / len(encoded):.2f} per text, {percent(none)} have none"
     )
     uneven = shares.max() > _LARGE_MAJORITY or counts.max() > _UNEVEN * max(counts.min(), 1)
@@ -91,8 +91,9 @@ def check_lengths(
     longer, median = float((lengths > room).mean()), float(np.median(lengths))
     ordinary, longest = float(np.quantile(lengths, 0.95)), int(lengths.max())
     seen = np.minimum(lengths, room).sum() / max(1, lengths.sum())
+    fit = counted(room, "token that fits", "tokens that fit")
     found = (
-        f"{percent(longer)} of the texts are longer than the {room} tokens that fit into the window "
+        f"{percent(longer)} of the texts are longer than the {fit} into the window "
         f"(median {median:g}, 95% at most {ordinary:g}, longest {longest:,}); an epoch shows {percent(seen)} of all "
         f"tokens, and {percent(padding)} of the places in a batch are padding"
     )
@@ -167,7 +168,8 @@ def check_rows(table: Table, splits: Splits) -> list[Finding]:
     repeated = height - text_keys(table.frame["text"]).n_unique()
     conflicts = conflicting_rows(table)
     clashing = sum(map(len, conflicts))
-    found = f"{repeated:,} of {height:,} rows repeat the text of another one" if repeated else "no text occurs twice"
+    repeat = "repeats" if repeated == 1 else "repeat"
+    found = f"{repeated:,} of {height:,} rows {repeat} the text of another one" if repeated else "no text occurs twice"
     findings = [Finding(
         check="duplicates",
         level="worth knowing" if repeated > _SOME_DUPLICATES * height else "good",
@@ -176,10 +178,11 @@ def check_rows(table: Table, splits: Splits) -> list[Finding]:
     )]  # fmt: skip
     if clashing:
         examples = "; ".join(row_list(rows) for rows in conflicts[:3])
+        occur = counted(len(conflicts), "text occurs", "texts occur")
         findings.append(Finding(
             check="conflicting labels",
             level="problem" if clashing > _SOME_CONFLICTS * height else "worth knowing",
-            found=f"{len(conflicts):,} texts occur with different labels, {clashing:,} rows ({examples}"
+            found=f"{occur} with different labels, {clashing:,} rows ({examples}"
             f"{'; …' if len(conflicts) > 3 else ''}), which no model can get right",
             advice="correct or remove them",
         ))  # fmt: skip
