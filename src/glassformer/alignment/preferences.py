@@ -20,6 +20,7 @@ from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy
 from glassformer.alignment.pairs import Preference, hold_out
 from glassformer.alignment.reading import ReadPair, read_together
 from glassformer.alignment.runs import Facts, Records, Run, card, fingerprint
+from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability
 from glassformer.models.reward import RewardModel
@@ -117,10 +118,11 @@ class Preferences:
     def _pass(self, number: int) -> list[Callable[[], list[Examples]]]:
         order = np.random.default_rng([self.config.seed, number]).permutation(len(self.train))
         size = self.config.batch_size * self.config.accumulation
-        return [partial(self._assemble, rows.tolist()) for rows in np.array_split(order, -(-len(order) // size))]
+        return [partial(self._assemble, rows) for rows in np.array_split(order, -(-len(order) // size))]
 
-    def _assemble(self, rows: list[int]) -> list[Examples]:
-        return as_examples([self.train[i] for i in rows]).split(-(-len(rows) // self.config.batch_size))
+    def _assemble(self, rows: IntArray) -> list[Examples]:
+        parts = np.array_split(rows, -(-len(rows) // self.config.batch_size))
+        return [as_examples([self.train[i] for i in part]) for part in parts]
 
     def weight(self, examples: Examples) -> float:
         return float(len(examples.token_ids))

@@ -107,12 +107,13 @@ class Run:
         keep_large_buffers()
         prepare_out(self.out, resume=self.resume, overwrite=self.overwrite)
         work = self.out / CHECKPOINT_FOLDER
-        identity = {"records": records.fingerprint, "from": self.start.record, "training": self.config.model_dump()}
-        open_work(work, identity, resume=self.resume)
         torch.manual_seed(self.config.seed)
         trainer = Trainer(
             model.to(self.device), task, self.config, checkpoint=work / STATE_FILE, observer=self.observer or Silent()
         )
+        # Only now: a run that is refused leaves nothing to resume.
+        identity = {"records": records.fingerprint, "from": self.start.record, "training": self.config.model_dump()}
+        open_work(work, identity, resume=self.resume)
         if self.on_prepared:
             self.on_prepared(records, sum(parameter.numel() for parameter in model.parameters()))
         return run_to_end(

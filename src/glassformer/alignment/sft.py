@@ -6,6 +6,7 @@ The loss is that of the completions alone; pairs are packed, and no token looks 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -61,7 +62,7 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
         save_language_model(run.out, trained, card=card("A fine-tuned language model", does, facts, figures))
         return trained
 
-    return run.learn(run.start.trained.model, task, records, save)
+    return run.learn(copy.deepcopy(run.start.trained.model), task, records, save)
 
 
 class Completions:
@@ -91,13 +92,13 @@ class Completions:
         packed = windows(shuffled, self.window)
         size = self.config.batch_size * self.config.accumulation
         return [
-            partial(self._assemble, shuffled, [packed[i] for i in rows])
+            partial(self._assemble, shuffled, packed, rows)
             for rows in np.array_split(rng.permutation(len(packed)), -(-len(packed) // size))
         ]
 
-    def _assemble(self, pairs: list[ReadPair], rows: list[list[int]]) -> list[Examples]:
-        whole = stack([pack([pairs[i] for i in row], self.window) for row in rows])
-        return whole.split(-(-len(rows) // self.config.batch_size))
+    def _assemble(self, pairs: list[ReadPair], packed: list[list[int]], rows: IntArray) -> list[Examples]:
+        parts = np.array_split(rows, -(-len(rows) // self.config.batch_size))
+        return [stack([pack([pairs[i] for i in packed[row]], self.window) for row in part]) for part in parts]
 
     def weight(self, examples: Examples) -> float:
         return float((examples.answers != IGNORED).sum())

@@ -1,0 +1,65 @@
+"""A small language model to start from, runs, and pairs whose answers can be learned in seconds."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+from glassformer.alignment.config import FineTuningConfig
+from glassformer.alignment.pairs import Pair, Preference
+from glassformer.alignment.runs import Run, Start
+from glassformer.models.config import LanguageModelConfig
+from glassformer.training.loop import Observer
+from tests.prediction.language import SMALL, trained_language_model
+from tests.training.samples import Memory
+
+WINDOW = SMALL.max_seq_len
+
+
+def start(shape: LanguageModelConfig = SMALL, *, seed: int = 1) -> Start:
+    """A model of bytes with random weights."""
+    return Start(trained=trained_language_model(model=shape, seed=seed), folder=Path("base"))
+
+
+def settings(**values: Any) -> FineTuningConfig:
+    """Short runs in float32."""
+    defaults: dict[str, Any] = {
+        "epochs": 2, "batch_size": 3, "min_steps_per_epoch": 1, "optimizer": "adamw", "precision": "float32"
+    }  # fmt: skip
+    return FineTuningConfig.model_validate(defaults | values)
+
+
+def run(out: Path, *, observer: Observer | None = None, **values: Any) -> Run:
+    """From a new start each time; what is no part of the run is a setting."""
+    flags = {name: values.pop(name) for name in ("resume", "overwrite", "on_prepared", "start") if name in values}
+    flags.setdefault("start", start())
+    return Run(config=settings(**values), out=out, observer=observer, **flags)
+
+
+def pairs(count: int = 30) -> list[Pair]:
+    """Of four prompts, each with one answer: 'ask 0:' → ' aaa', …"""
+    return [Pair(prompt=f"ask {number % 4}:", completion=f" {'abcd'[number % 4] * 3}") for number in range(count)]
+
+
+def preferences(count: int = 30) -> list[Preference]:
+    """Whatever else it says, the text with the word 'good' is the better one; both come first as often."""
+    fill = ["it", "all", "so", "film", "well"]
+    return [
+        Preference(
+            prompt="it is" if number % 2 else "",
+            chosen=f" {fill[number % 5]} good {number}"[: 12 + number % 3],
+            rejected=f" {fill[(number + 2) % 5]} bad {number}",
+        )
+        for number in range(count)
+    ]
+
+
+def interrupted_after(step: int) -> Memory:
+    """An observer in whose hearing Ctrl-C is pressed."""
+    return Memory(lambda done: signal.raise_signal(signal.SIGINT) if done == step else None)
+
+
+def figures(history: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Everything but the seconds."""
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in history]
