@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := runs/demo
+ASSISTANT := runs/assistant
+ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo test lint clean
+.PHONY: demo demo-assistant test lint clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -15,6 +17,16 @@ demo: .venv/ready
 	$(BIN)/glassformer evaluate $(DEMO) polarity
 	$(BIN)/glassformer predict $(DEMO) "the acting is dull, but the story is superb" "the acting is superb, but the story is dull"
 	@echo "open $(DEMO)/evaluation/report.html in a browser"
+
+demo-assistant: .venv/ready
+	$(BIN)/glassformer align pairs polarity --chosen positive --out $(ASSISTANT)/pairs
+	$(BIN)/glassformer pretrain polarity --preset tiny --out $(ASSISTANT)/lm --overwrite
+	$(BIN)/glassformer generate $(ASSISTANT)/lm $(ASK)
+	$(BIN)/glassformer align sft $(ASSISTANT)/lm $(ASSISTANT)/pairs/pairs.jsonl --out $(ASSISTANT)/sft --overwrite
+	$(BIN)/glassformer generate $(ASSISTANT)/sft $(ASK)
+	$(BIN)/glassformer align reward $(ASSISTANT)/sft $(ASSISTANT)/pairs/preferences.jsonl --out $(ASSISTANT)/reward --overwrite
+	$(BIN)/glassformer align rl $(ASSISTANT)/sft --reward $(ASSISTANT)/reward --out $(ASSISTANT)/rl --overwrite
+	$(BIN)/glassformer generate $(ASSISTANT)/rl $(ASK)
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from glassformer.alignment.pairs import Pair, Preference
+from glassformer.data import polarity
 from glassformer.data.files import written_aside
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
+
+Split = Callable[[str], Pair | None]
+"""A text as a prompt and its completion; none where it is too short."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,9 +25,9 @@ class FromTable:
     """What a table gives.
 
     Attributes:
-        pairs: of every text, whatever its label: its first words, and the rest.
-        preferences: of two texts with the same first words, the one with the chosen label over the other. Each text
-            comes once.
+        pairs: of every text, whatever its label.
+        preferences: of two texts with the same prompt, the one with the chosen label over the other. Each text comes
+            once.
         too_short: texts that end with their prompt.
         alone: texts for which no text of the other side is left.
     """
@@ -34,12 +38,11 @@ class FromTable:
     alone: int
 
 
-def from_table(table: Table, *, chosen: str, rejected: str | None, prompt_words: int, seed: int) -> FromTable:
-    """Split every text after its first words, and prefer those of one label.
+def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None, seed: int) -> FromTable:
+    """Make every text a prompt with a completion, and prefer those of one label.
 
     Args:
         rejected: the label of the worse side; None for every other label.
-        prompt_words: 0 for empty prompts, where any two texts can be compared.
 
     Raises:
         UsageError: a label that the table does not have, or one that is on both sides.
@@ -52,8 +55,8 @@ def from_table(table: Table, *, chosen: str, rejected: str | None, prompt_words:
         raise UsageError(f"--chosen and --rejected are both {chosen}")
     pairs: list[Pair] = []
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    split = [cut(text, prompt_words) for text in table.frame["text"]]
-    for pair, label in zip(split, labels, strict=True):
+    every = [split(text) for text in table.frame["text"]]
+    for pair, label in zip(every, labels, strict=True):
         if pair is None:
             continue
         pairs.append(pair)
@@ -69,13 +72,22 @@ def from_table(table: Table, *, chosen: str, rejected: str | None, prompt_words:
     return FromTable(
         pairs=pairs,
         preferences=preferences,
-        too_short=split.count(None),
+        too_short=every.count(None),
         alone=judged - 2 * len(preferences),
     )
 
 
-def cut(text: str, words: int) -> Pair | None:
-    """A text's first words, and the rest of it with the space that it begins with; none where nothing is left."""
+def question(text: str) -> Pair | None:
+    """An embedded opinion as the answer to the question for its subject."""
+    subject = polarity.subject_of(text)
+    return Pair(prompt=f"how is the {subject}?", completion=f" {text}")
+
+
+def cut(text: str, *, words: int) -> Pair | None:
+    """A text's first words, and the rest of it with the space that it begins with; none where nothing is left.
+
+    Of 0 words the prompt is empty, and any two texts can be compared.
+    """
     parts = text.split(maxsplit=words)
     if len(parts) <= words:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +35,9 @@ def pairs(
     chosen: Annotated[str, typer.Option(help="The label of the texts to prefer.")],
     out: Annotated[Path, typer.Option(help="The folder for pairs.jsonl and preferences.jsonl.")],
     rejected: Annotated[str | None, typer.Option(help="The label of the others; without it all other labels.")] = None,
-    prompt_words: Annotated[int, typer.Option(min=0, help="Words of each text that are its prompt.")] = 3,
+    prompt_words: Annotated[
+        int | None, typer.Option(min=0, help="Words of each text that are its prompt: 3; of polarity a question.")
+    ] = None,
     text: TextColumn = None,
     label: LabelColumn = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which texts are compared.")] = 0,
@@ -42,15 +45,18 @@ def pairs(
     json: Json = False,
 ) -> None:
     """Make prompts with completions, and preferences, from a table of labelled texts."""
-    from glassformer.alignment.tables import from_table, write_records
+    from glassformer.alignment.tables import cut, from_table, question, write_records
     from glassformer.data.known import resolve
 
     check_folder(out)
     table = resolve(data, "train", data_dir, text=text, label=label)
-    made = from_table(table, chosen=chosen, rejected=rejected, prompt_words=prompt_words, seed=seed)
+    asked = data == "polarity" and prompt_words is None
+    words = 3 if prompt_words is None else prompt_words
+    split = question if asked else partial(cut, words=words)
+    made = from_table(table, split, chosen=chosen, rejected=rejected, seed=seed)
     if not made.preferences:
         raise UsageError(
-            f"{data}: no two texts of both sides begin with the same {prompt_words} words; try a smaller --prompt-words"
+            f"{data}: no two texts of both sides begin with the same {words} words; try a smaller --prompt-words"
         )
     write_records(out / "pairs.jsonl", made.pairs)
     write_records(out / "preferences.jsonl", made.preferences)
@@ -61,7 +67,7 @@ def pairs(
     print(f"{out / 'pairs.jsonl'}: {human_count(len(made.pairs))} prompts with their completions")
     print(f"{out / 'preferences.jsonl'}: {human_count(len(made.preferences))} preferences, {chosen!r} over the other")
     if made.too_short:
-        say(f"  left out: {human_count(made.too_short)} × a text of no more than {prompt_words} words")
+        say(f"  left out: {human_count(made.too_short)} × a text of no more than {words} words")
     if made.alone:
         say(f"  in no preference: {human_count(made.alone)} × no text of the other side that begins alike")
 

@@ -114,6 +114,11 @@ def generate(split: Literal["train", "test"]) -> Table:
     )
 
 
+def subject_of(sentence: str) -> str:
+    """What an opinion is about: the subject that it names first."""
+    return next(word for word in sentence.replace(",", "").split() if word in SUBJECTS)
+
+
 def _sentence(rng: random.Random, *, positive: bool, held_out: bool) -> str:
     pattern = _pick(rng, PATTERNS)
     decisive, other = (FAVOURABLE, UNFAVOURABLE) if positive != pattern.denied else (UNFAVOURABLE, FAVOURABLE)

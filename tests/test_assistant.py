@@ -1,0 +1,64 @@
+"""The commands of docs/assistant.md, run as written on a budget of a few steps, and the demonstration's own."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data import polarity
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "assistant.md").read_text(encoding="utf-8")
+BUDGET = {"pretrain": "training.max_steps=5", "sft": "training.max_steps=5", "reward": "training.max_steps=5"}
+STEERING = ["--set", "training.updates=1", "--set", "training.batch_size=8", "--set", "training.held_out_completions=4"]
+
+
+def commands() -> list[str]:
+    return re.findall(r"^    (glassformer .*)$", PAGE, flags=re.MULTILINE)
+
+
+def on_a_budget(command: str) -> list[str]:
+    words = shlex.split(command)
+    for name, budget in BUDGET.items():
+        if name in words[1:3]:
+            return [*words, "--set", budget]
+    return [*words, *STEERING] if words[1:3] == ["align", "rl"] else words
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_run_as_written(tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    frame = polarity.generate("train").frame.select("text", "label")[:300]
+    frame.write_csv(tmp_path / "reviews.csv")
+    (tmp_path / "notes.txt").write_text("\n\n".join(frame["text"]), encoding="utf-8")
+    assert len(commands()) >= 10
+    for command in commands():
+        done = subprocess.run(
+            on_a_budget(command),
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert done.stdout.strip(), command
+
+
+def test_the_page_names_settings_and_files_that_exist() -> None:
+    from glassformer.alignment.config import GRPOConfig, PPOConfig
+
+    for setting in re.findall(r"`(?:--set )?training\.(\w+)", PAGE):
+        assert setting in {*PPOConfig.model_fields, *GRPOConfig.model_fields}, setting
+    for link in re.findall(r"\]\((\.\./[^)#]+)\)", PAGE):
+        assert (ROOT / "docs" / link).is_file(), link
+    (demo,) = re.findall(r"^demo-assistant:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    for stage in ("pretrain", "align pairs", "align sft", "align reward", "align rl"):
+        assert f"glassformer {stage} " in demo, stage
+        assert f"glassformer {stage} " in PAGE, stage
+    assert pl.Series(re.findall(r"generate \S+ ", demo)).n_unique() == 3  # before and after each stage
