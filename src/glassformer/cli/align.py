@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Settings, TextColumn
-from glassformer.cli.output import command_line, duration, human_count, print_json, say
+from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -156,7 +157,7 @@ def rl(
     asked, source = _prompts(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     say(f"policy: {model}, {human_count(len(asked))} prompts of {source}; reward: {reward}; {algorithm}, on {target}")
-    with _resumable(out), SteeringView(config.updates) as view:
+    with resumable(out), SteeringView(config.updates) as view:
         trained = steer(
             start, judge, asked, config,
             reward_name=reward, source=source, out=out, resume=resume, overwrite=overwrite, device=target,
@@ -194,7 +195,7 @@ def _run(
 
     config = configured(FineTuningConfig, _overrides(set_, seed))
     target = choose_device(device)
-    with _resumable(out), LiveView() as view:
+    with resumable(out), LiveView() as view:
         yield Run(
             start=_start(model),
             config=config,
@@ -205,22 +206,6 @@ def _run(
             observer=view,
             on_prepared=lambda records, parameters: _introduce(records, parameters, target),
         )
-
-
-@contextmanager
-def _resumable(out: Path) -> Iterator[None]:
-    """Say on Ctrl-C how to go on."""
-    from glassformer.prediction.folder import is_unfinished
-    from glassformer.training.loop import InterruptedTraining
-
-    try:
-        yield
-    except (InterruptedTraining, KeyboardInterrupt) as error:
-        if not is_unfinished(out):
-            raise
-        again = command_line(leave_out="--overwrite", add="--resume")
-        say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
-        raise typer.Exit(1) from error
 
 
 def _introduce(records: Records, parameters: int, device: str) -> None:

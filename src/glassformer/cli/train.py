@@ -21,7 +21,8 @@ from glassformer.cli.options import (
     Settings,
     TextColumn,
 )
-from glassformer.cli.output import command_line, duration, human_count, print_json, say
+from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.resume import resumable
 
 if TYPE_CHECKING:
     from glassformer.prediction.model_folder import TrainedModel
@@ -56,9 +57,7 @@ def train(
     """Train a classifier, from scratch or from given weights."""
     from glassformer.cli.live import LiveView
     from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.folder import is_unfinished
     from glassformer.training.initial_weights import read_initial_weights
-    from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import load_recipe, parse_overrides
     from glassformer.training.run import train_classifier
     from glassformer.training.sources import SourceConfig, read_sources
@@ -73,26 +72,19 @@ def train(
     prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel)
     sources = read_sources(source, chosen.validation, data_dir)
-    with LiveView() as view:
-        try:
-            trained = train_classifier(
-                sources,
-                chosen,
-                source=source,
-                out=out,
-                resume=resume,
-                overwrite=overwrite,
-                device=target,
-                observer=view,
-                on_prepared=lambda prepared: _introduce(prepared, chosen, target),
-                init=start,
-            )
-        except (InterruptedTraining, KeyboardInterrupt) as error:
-            if not is_unfinished(out):
-                raise
-            again = command_line(leave_out="--overwrite", add="--resume")
-            say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
-            raise typer.Exit(1) from error
+    with resumable(out), LiveView() as view:
+        trained = train_classifier(
+            sources,
+            chosen,
+            source=source,
+            out=out,
+            resume=resume,
+            overwrite=overwrite,
+            device=target,
+            observer=view,
+            on_prepared=lambda prepared: _introduce(prepared, chosen, target),
+            init=start,
+        )
     if json:
         print_json(
             {
