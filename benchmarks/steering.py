@@ -67,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", help="a known data set with the labels positive and negative")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--minutes", type=float, default=20, help="of pre-training")
+    parser.add_argument("--epochs", type=int, default=1, help="of pre-training")
     parser.add_argument("--updates", type=int, default=100)
     parser.add_argument("--rows", type=int, help="a trial on so many training and test rows")
     parser.add_argument("--work", type=Path, default=Path("runs/steering"), help="folder for models and finished runs")
@@ -81,7 +81,7 @@ def main() -> None:
         "TF-IDF + logistic regression": _tfidf(judging),
         "recurrent network": _recurrent(judging, work / "judge"),
     }
-    language_model = _language_model(train, options.minutes, work / "lm")
+    language_model = _language_model(train, options.epochs, work / "lm")
     prompts = _prompts(train, PROMPTS)
     asked = _prompts(test, JUDGED)
     runs = [
@@ -164,10 +164,10 @@ def _right(judge: Judge, test: Table) -> float:
     return float(((judge(test.frame["text"].to_list()) > 0.5) == liked).mean())
 
 
-def _language_model(train: Table, minutes: float, folder: Path) -> TrainedLanguageModel:
+def _language_model(train: Table, epochs: int, folder: Path) -> TrainedLanguageModel:
     """The one in the folder, or a new one of all training texts."""
     if not (folder / "config.json").is_file():
-        recipe = load_pretraining_recipe(overrides={"training.max_seconds": minutes * 60})
+        recipe = load_pretraining_recipe(overrides={"training.epochs": epochs})
         with LiveView() as view:
             documents = Documents(texts=train.frame["text"], source=train.source)
             pretrain(documents, recipe, out=folder, overwrite=True, observer=view)
