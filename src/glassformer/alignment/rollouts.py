@@ -15,6 +15,7 @@ from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.generation import View, write_tokens
 from glassformer.prediction.sampling import SamplingConfig
+from glassformer.prediction.spelling import spellers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ def roll_out(
         attention_mask=mask.to(device),
         loss_mask=counts[:, 1:].to(device),
         prompts=list(prompts),
-        completions=[tokenizer.decode(row) for row in written],
+        completions=[spell(row) for spell, row in zip(spellers(tokenizer, prompts), written, strict=True)],
         completion_ids=written,
         ended=[bool(row) and row[-1] == START_ID for row in written],
     )

@@ -19,6 +19,7 @@ from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import PredictsTokens
 from glassformer.prediction.language_folder import load_language_model
 from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs
+from glassformer.prediction.spelling import spellers
 
 _HALF_A_CHARACTER = "\ufffd"  # what bytes that do not yet make one are decoded to
 
@@ -76,28 +77,18 @@ class TextGenerator:
         assert isinstance(self.model, torch.nn.Module)
         self.model.eval()
         encoded = [ids.tolist() for ids in self.tokenizer.encode(prompts)]
-        before = [_last_spelled(ids) for ids in encoded]
-        spaced = self._spaced(prompts)
+        spell = spellers(self.tokenizer, prompts)
         views = [View([START_ID, *ids], self.max_seq_len) for ids in encoded]
         written = [Continuation(slid=view.slid) for view in views]
         for tokens in write_tokens(self.model, views, config):
-            for one, view, token, last, space in zip(written, views, tokens, before, spaced, strict=True):
+            for one, view, token, spelled in zip(written, views, tokens, spell, strict=True):
                 if token is None:
                     continue
                 one.token_ids.append(token)
-                spelled = self.tokenizer.decode([*last, *one.token_ids])[len(self.tokenizer.decode(last)) :]
-                _end(one, spelled.removeprefix(" ") if space else spelled, config)
+                _end(one, spelled(one.token_ids), config)
                 view.ended = one.ended is not None
                 one.slid = one.slid or (view.slid and not view.ended)  # after the last token nothing is read
             yield written
-
-    def _spaced(self, prompts: Sequence[str]) -> list[bool]:
-        """Which prompts end on white space that is no token: the space before the next word stands there already."""
-        pairs = zip(*map(self.tokenizer.encode, (prompts, [prompt.rstrip() for prompt in prompts])), strict=True)
-        return [
-            prompt != prompt.rstrip() and np.array_equal(whole, stripped)
-            for prompt, (whole, stripped) in zip(prompts, pairs, strict=True)
-        ]
 
 
 class View:
@@ -195,15 +186,6 @@ def _read_last(model: PredictsTokens, views: Sequence[View], active: list[bool],
 def _device(model: PredictsTokens) -> torch.device:
     assert isinstance(model, torch.nn.Module)
     return next(model.parameters()).device
-
-
-def _last_spelled(ids: list[int]) -> list[int]:
-    """The token of a prompt that says how the next one is spelled after it: with a space or as a piece of its word.
-
-    Of unknown words any other word says as much.
-    """
-    known = [id_ for id_ in ids if id_ > START_ID]
-    return known[-1:] or [START_ID + 1] * bool(ids)
 
 
 def _end(one: Continuation, text: str, config: SamplingConfig) -> None:
