@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import count
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +21,9 @@ from glassformer.layers.masks import documents_to_mask
 from glassformer.models.language_model import PredictsTokens
 from glassformer.training.config import PretrainingConfig
 from glassformer.training.loop import Cost, Examples
+from glassformer.training.order import several_passes
+
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 
 IGNORED = -100
 """An answer that does not count."""
@@ -38,7 +40,7 @@ class LanguageModelling:
         begins_word: (vocab,) which tokens begin a word; needed with `config.whole_words` alone.
 
     Raises:
-        UsageError: there is less text than fills a window.
+        UsageError: there is less text than fills a window, or there are unknown words alone and so nothing to hide.
     """
 
     unit = "tokens"
@@ -52,7 +54,7 @@ class LanguageModelling:
         causal: bool,
         validation: TokenStore | None = None,
         validation_bytes: int = 0,
-        begins_word: np.ndarray[Any, np.dtype[np.bool_]] | None = None,
+        begins_word: BoolArray | None = None,
     ) -> None:
         self.train, self.config, self.window, self.causal = train, config, window, causal
         self.validation, self.validation_bytes = validation, validation_bytes
@@ -64,17 +66,22 @@ class LanguageModelling:
                 f"{tokens} tokens do not fill one window of {window}; choose a smaller one "
                 f"(--set model.max_seq_len={max(2, tokens // 4)}), or more text"
             )
+        for store in (train, validation):
+            if not (causal or store is None or (store.tokens > START_ID).any()):
+                texts = "training" if store is train else "held-out"
+                raise UsageError(
+                    f"all words of the {texts} texts are unknown, so none can be hidden; choose a vocabulary that "
+                    "spells any text (--set tokenizer.kind=bpe), or more text"
+                )
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
+        return several_passes(self._pass, epoch, at_least=self.config.min_steps_per_epoch)
+
+    def _pass(self, number: int) -> list[Callable[[], list[Examples]]]:
         size = self.config.batch_size * self.config.accumulation
-        steps: list[Callable[[], list[Examples]]] = []
-        for number in count(epoch * 1_000):
-            stream = self._stream(number)
-            order = self._random(number, 1).permutation(len(stream))
-            steps += [partial(self._assemble, stream, number, order[i : i + size]) for i in range(0, len(order), size)]
-            if len(steps) >= self.config.min_steps_per_epoch:
-                break
-        return steps
+        stream = self._stream(number)
+        order = self._random(number, 1).permutation(len(stream))
+        return [partial(self._assemble, stream, number, order[i : i + size]) for i in range(0, len(order), size)]
 
     def _stream(self, number: int) -> PackedStream:
         return PackedStream(self.train, self._random(number, 0).permutation(len(self.train)), self.window)
@@ -91,16 +98,22 @@ class LanguageModelling:
             for tokens, part in zip(windows, parts, strict=True)
         ]
 
-    def _examples(self, tokens: IntArray, rng: np.random.Generator) -> Examples:
-        """Windows with the token after each: (batch, window + 1)."""
+    def _examples(self, tokens: IntArray, rng: np.random.Generator, counts: BoolArray | None = None) -> Examples:
+        """Windows with the token after each: (batch, window + 1); `counts` says which answers do, without it all."""
         read, answers = tokens[:, :-1], tokens[:, 1:]
+        if counts is None:
+            counts = np.ones(read.shape, dtype=np.bool_)
         if not self.causal:
-            hidden = self._hide(read, rng)
-            read, answers = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
-        return Examples(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool), torch.from_numpy(answers))
+            hidden = self._hide(read, rng, counts)
+            read, answers, counts = np.where(hidden, UNKNOWN_ID, read), read, counts & hidden
+        return Examples(
+            torch.from_numpy(read),
+            torch.ones(read.shape, dtype=torch.bool),
+            torch.from_numpy(np.where(counts, answers, IGNORED)),
+        )
 
-    def _hide(self, tokens: IntArray, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which tokens to hide, at least one: each by itself, or word by word (Devlin et al. 2019, §3.1)."""
+    def _hide(self, tokens: IntArray, rng: np.random.Generator, counts: BoolArray) -> BoolArray:
+        """Which tokens to hide, one that counts at least: one by one, or word by word (Devlin et al. 2019, §3.1)."""
         ordinary = tokens > START_ID
         if self.begins_word is None:
             words = np.arange(tokens.size)
@@ -109,12 +122,13 @@ class LanguageModelling:
             begins[:, 0] = True  # a window goes on with no word of the one above it
             words = np.cumsum(begins.ravel())
         hidden = (rng.random(int(words[-1]) + 1) < self.config.hidden_share)[words].reshape(tokens.shape) & ordinary
-        if not hidden.any():
-            hidden.flat[np.flatnonzero(ordinary)[:1]] = True
+        if not (hidden & counts).any():
+            first = words[np.flatnonzero(ordinary & counts)[:1]]
+            hidden |= np.isin(words, first).reshape(tokens.shape) & ordinary
         return hidden
 
     def weight(self, examples: Examples) -> float:
-        return float((examples.answers != IGNORED).sum())
+        return max(1.0, _answers(examples))  # among unknown words alone nothing is hidden
 
     def count(self, examples: Examples) -> int:
         return examples.token_ids.numel()
@@ -132,7 +146,7 @@ class LanguageModelling:
         loss, weight = 0.0, 0.0
         for examples in self._held_out(self.validation):
             loss += float(answer_cost(model, examples.to(device)))
-            weight += self.weight(examples)
+            weight += _answers(examples)
         model.train(was_training)
         found = {"validation_loss": loss / weight}
         if self.causal and self.validation_bytes:
@@ -145,17 +159,21 @@ class LanguageModelling:
         return [self._padded(pieces[i : i + size], i) for i in range(0, len(pieces), size)]
 
     def _padded(self, pieces: list[Excerpt], number: int) -> Examples:
-        lengths = torch.tensor([len(one.tokens) - 1 for one in pieces])
+        lengths = np.array([len(one.tokens) - 1 for one in pieces])
         longest = int(lengths.max())
         places = np.arange(longest)
         tokens = np.full((len(pieces), longest + 1), PAD_ID, dtype=np.int64)
-        fresh = np.array([one.fresh for one in pieces])
         for row, one in enumerate(pieces):
             tokens[row, : len(one.tokens)] = one.tokens
-        examples = self._examples(tokens, self._random(0, 3, number))
-        mask = torch.from_numpy(places) < lengths[:, None]
-        counts = mask & torch.from_numpy(places >= fresh[:, None])
-        return Examples(examples.token_ids, mask, examples.answers.where(counts, IGNORED))
+        fresh = np.array([one.fresh for one in pieces])
+        mask = places < lengths[:, None]
+        examples = self._examples(tokens, self._random(0, 3, number), mask & (places >= fresh[:, None]))
+        return examples._replace(attention_mask=torch.from_numpy(mask))
+
+
+def _answers(examples: Examples) -> float:
+    """How many of them count."""
+    return float((examples.answers != IGNORED).sum())
 
 
 def documents_and_places(
