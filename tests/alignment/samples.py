@@ -33,7 +33,8 @@ def settings(**values: Any) -> FineTuningConfig:
 def run(out: Path, *, observer: Observer | None = None, **values: Any) -> Run:
     """From a new start each time; what is no part of the run is a setting."""
     flags = {name: values.pop(name) for name in ("resume", "overwrite", "on_prepared", "start") if name in values}
-    flags.setdefault("start", start())
+    if "start" not in flags:
+        flags["start"] = start()
     return Run(config=settings(**values), out=out, observer=observer, **flags)
 
 

@@ -66,7 +66,6 @@ def train_reward_model(run: Run, preferences: Sequence[Preference], *, source: s
         held_out=len(held_out),
         too_long=len(preferences) - len(train) - len(held_out),
     )
-    torch.manual_seed(run.config.seed)
     model = RewardModel(shape, tokenizer.vocab_size)
     model.load_state_dict(run.start.trained.model.state_dict(), strict=False)  # all but the head
 

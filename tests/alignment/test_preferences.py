@@ -1,0 +1,242 @@
+import math
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from glassformer.alignment import preferences as module
+from glassformer.alignment.pairs import Preference
+from glassformer.alignment.preferences import (
+    Preferences,
+    ReadPreference,
+    as_examples,
+    measure_preferences,
+    rewards_of,
+    train_reward_model,
+)
+from glassformer.alignment.reading import ReadPair, read_together
+from glassformer.alignment.runs import Records
+from glassformer.data.tokenizers import START_ID
+from glassformer.errors import UsageError
+from glassformer.models.config import LanguageModelConfig
+from glassformer.models.reward import RewardModel
+from glassformer.prediction.language_folder import load_language_model
+from glassformer.prediction.model_folder import load_model_folder
+from glassformer.prediction.reward_folder import load_reward_model
+from glassformer.training.loop import InterruptedTraining, Trainer
+from tests.alignment.samples import WINDOW, figures, interrupted_after, preferences, run, settings, start
+from tests.prediction.language import SMALL, byte_tokenizer
+from tests.support import double_precision, randomise
+
+VOCAB_SIZE = 17
+
+
+class Weighs(nn.Module):
+    """A text's reward is the sum of its tokens' weights."""
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.tensor(weights))
+
+    def forward(self, token_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return (self.weights[token_ids] * attention_mask).sum(dim=1)
+
+
+def read(chosen: Sequence[int], rejected: Sequence[int]) -> ReadPreference:
+    sides = (ReadPair(token_ids=np.array([START_ID, *ids]), begins=1) for ids in (chosen, rejected))
+    return ReadPreference(chosen=next(sides), rejected=next(sides))
+
+
+def weighed(margins: Sequence[float]) -> tuple[Weighs, list[ReadPreference]]:
+    """Pairs whose chosen side has so much more reward, whatever stands in both, and padding that would weigh much."""
+    model = Weighs([99.0, 0.0, 5.0, 0.25, *margins])
+    return model, [read([3] * number + [4 + number], [3] * number) for number in range(len(margins))]
+
+
+def random_preferences(count: int) -> list[ReadPreference]:
+    rng = np.random.default_rng(8)
+    return [
+        read(*(rng.integers(3, VOCAB_SIZE, rng.integers(0, 8)).tolist() for _ in range(2))) for _ in range(count)
+    ]  # fmt: skip
+
+
+def random_reward_model(**values: Any) -> RewardModel:
+    sizes: dict[str, Any] = {"d_model": 12, "n_layers": 2, "n_heads": 3, "d_ff": 10, "max_seq_len": 9}
+    with double_precision():
+        return randomise(RewardModel(LanguageModelConfig.model_validate(sizes | values), VOCAB_SIZE), std=0.4).eval()
+
+
+def test_a_batch_by_hand() -> None:
+    examples = as_examples([read([5, 6], [7]), read([], [8, 9])])
+    assert examples.token_ids.tolist() == [[[2, 5, 6], [2, 7, 0]], [[2, 0, 0], [2, 8, 9]]]
+    assert examples.attention_mask.tolist() == [
+        [[True] * 3, [True, True, False]], [[True, False, False], [True] * 3]
+    ]  # fmt: skip
+    assert len(examples.answers) == 2
+    assert read([5, 6], [7]).length == read([7], [5, 6]).length == 3
+
+
+def test_the_loss_by_hand() -> None:
+    """−log σ(margin): log 2 for none, log(4/3) where the chosen one is thrice as likely, log 4 where the other is."""
+    model, pairs = weighed([0.0, math.log(3), -math.log(3)])
+    task = Preferences(pairs, settings())
+    cost = task.cost(model, as_examples(pairs))
+    assert cost.loss.item() == pytest.approx(math.log(2) + math.log(4 / 3) + math.log(4))
+    assert cost.correct == 1.5, "a tie is half right"
+    assert (task.weight(as_examples(pairs)), task.count(as_examples(pairs))) == (3, 3)
+    (found,) = torch.autograd.grad(cost.loss, model.weights)
+    torch.testing.assert_close(found[4:], -torch.tensor([1 / 2, 1 / 4, 3 / 4]))  # −σ(−margin)
+
+
+def test_what_is_measured_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    third = math.log(3)  # σ is ¾
+    model, pairs = weighed([third, third, -third, third])
+    found = measure_preferences(model, pairs)
+    assert found == pytest.approx({
+        "validation_loss": (3 * math.log(4 / 3) + math.log(4)) / 4,
+        "validation_accuracy": 0.75,
+        "validation_margin": third / 2,
+        "validation_calibration_error": 0.0,
+    }, abs=1e-6)  # fmt: skip
+    monkeypatch.setattr(module, "_BATCH", 3)
+    assert measure_preferences(model, pairs) == pytest.approx(found)
+
+    model, pairs = weighed([third, -third, -third, 0.0])
+    assert measure_preferences(model, pairs)["validation_accuracy"] == pytest.approx(1.5 / 4), "a tie is half right"
+    assert measure_preferences(model, pairs[:3])["validation_calibration_error"] == pytest.approx(3 / 4 - 1 / 3)
+
+
+def test_measuring_is_without_dropout_and_leaves_the_mode_as_it_was() -> None:
+    model, pairs = random_reward_model(dropout=0.5), random_preferences(5)
+    expected = measure_preferences(model, pairs)
+    assert not model.training
+    assert measure_preferences(model.train(), pairs) == expected
+    assert model.training
+    assert Preferences(pairs, settings()).validate(model) == {}
+    assert Preferences([], settings(), held_out=pairs).validate(model) == expected
+
+
+def test_a_batch_of_pairs_costs_what_each_costs_alone() -> None:
+    model, pairs = random_reward_model(), random_preferences(11)
+    task = Preferences(pairs, settings())
+    chosen, rejected = rewards_of(model, as_examples(pairs))
+    for number, pair in enumerate(pairs):
+        for found, side in ((chosen, pair.chosen), (rejected, pair.rejected)):
+            ids = torch.from_numpy(side.token_ids)[None]
+            alone = model(ids, torch.ones_like(ids, dtype=torch.bool))
+            torch.testing.assert_close(found[number : number + 1], alone.float(), rtol=1e-5, atol=1e-6)
+    together = task.cost(model, as_examples(pairs))
+    apart = [task.cost(model, as_examples([pair])) for pair in pairs]
+    torch.testing.assert_close(together.loss, torch.stack([one.loss for one in apart]).sum())
+    assert together.correct == pytest.approx(sum(one.correct or 0 for one in apart))
+
+
+def test_each_pass_shows_every_pair_once() -> None:
+    pairs = [read([3 + number], [4]) for number in range(14)]
+
+    def shown(**values: Any) -> list[list[list[int]]]:
+        """Which pairs, by step and batch."""
+        task = Preferences(pairs, settings(batch_size=2, accumulation=3, **values))
+        return [[part.token_ids[:, 0, 1].tolist() for part in step()] for step in task.steps(4)]  # type: ignore[misc]
+
+    once = shown()
+    assert [[len(part) for part in step] for step in once] == [[2, 2, 1], [2, 2, 1], [2, 2]]
+    assert sorted(chain(*chain(*once))) == list(range(3, 17))
+    assert shown() == once
+    assert shown(seed=5) != once
+    twice = shown(min_steps_per_epoch=4)
+    assert twice[:3] == once
+    assert sorted(chain(*chain(*twice[3:]))) == list(range(3, 17))
+    assert twice[3:] != once
+
+
+def test_when_memory_runs_out_the_two_of_a_pair_stay_together() -> None:
+    """A step computed in parts is the same step."""
+    pairs, steps = random_preferences(7), []
+    for parts in (1, 3, 7):
+        model = random_reward_model(dropout=0.0)
+        torch.manual_seed(2)
+        randomise(model, std=0.4)
+        config = settings(batch_size=7, max_steps=1, learning_rate=0.01, optimizer="sgd")
+        trainer = Trainer(model, Preferences(pairs, config), config)
+        trainer.state.micro_batches = parts
+        trainer.run()
+        steps.append(model.state_dict())
+    for name, tensor in steps[0].items():
+        torch.testing.assert_close(tensor, steps[1][name], rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(tensor, steps[2][name], rtol=1e-6, atol=1e-7)
+
+
+def test_it_learns_a_preference_and_leaves_a_folder(tmp_path: Path) -> None:
+    heard: list[Records] = []
+    long = Preference(prompt="it is", chosen="x" * WINDOW, rejected="y")
+    trained = train_reward_model(
+        run(
+            tmp_path, epochs=25, patience=25, learning_rate=1e-2, held_out=0.2, batch_size=8,
+            on_prepared=lambda records, _: heard.append(records),
+        ),
+        [*preferences(60), long], source="preferences.jsonl",
+    )  # fmt: skip
+    best, data = trained.metrics["best"], trained.config.data
+    assert best["validation_accuracy"] == 1
+    assert best["validation_margin"] > 1
+    assert (data["train"] + data["held_out"], data["too_long"], data["source"]) == (60, 1, "preferences.jsonl")
+    assert (heard[0].train, heard[0].held_out, heard[0].too_long) == (data["train"], data["held_out"], 1)
+    assert "accuracy 1.0000, mean margin" in (tmp_path / "README.md").read_text()
+
+    loaded = load_reward_model(tmp_path)
+    assert loaded.config == trained.config
+    assert loaded.metrics == trained.metrics
+    texts = read_together(loaded.tokenizer, ["", ""], [" all good", " all bad"])
+    chosen, rejected = rewards_of(loaded.model, as_examples([ReadPreference(chosen=texts[0], rejected=texts[1])]))
+    assert chosen.item() > rejected.item()
+    again, _ = rewards_of(trained.model, as_examples([ReadPreference(chosen=texts[0], rejected=texts[1])]))
+    assert again.item() == chosen.item()
+
+
+def test_it_starts_from_the_trunk_of_the_language_model(tmp_path: Path) -> None:
+    begins = start()
+    trained = train_reward_model(
+        run(tmp_path, start=begins, max_steps=1, learning_rate=1e-12), preferences(), source="here"
+    )
+    weights = trained.model.state_dict()
+    for name, tensor in begins.trained.model.state_dict().items():
+        torch.testing.assert_close(weights[name], tensor, rtol=0, atol=1e-9)
+    assert trained.config.init == begins.record
+
+
+def test_a_reward_model_is_no_other_model(tmp_path: Path) -> None:
+    train_reward_model(run(tmp_path, epochs=1), preferences(), source="here")
+    with pytest.raises(UsageError, match="holds a reward model; a language model is needed here"):
+        load_language_model(tmp_path)
+    with pytest.raises(UsageError, match="holds a reward model; a classifier is needed here"):
+        load_model_folder(tmp_path)
+
+
+def test_interrupted_and_resumed_is_uninterrupted(tmp_path: Path) -> None:
+    values: dict[str, Any] = {"epochs": 3, "held_out": 0.4}
+    whole = train_reward_model(run(tmp_path / "whole", **values), preferences(), source="here")
+    out = tmp_path / "out"
+    with pytest.raises(InterruptedTraining):
+        train_reward_model(run(out, observer=interrupted_after(9), **values), preferences(), source="here")
+    resumed = train_reward_model(run(out, resume=True, **values), preferences(), source="here")
+    assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
+    weights = whole.model.state_dict()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in resumed.model.state_dict().items())
+
+
+def test_none_that_fits(tmp_path: Path) -> None:
+    long = [Preference(prompt="", chosen="x", rejected="y" * WINDOW)] * 12
+    with pytest.raises(UsageError, match="here: no record fits"):
+        train_reward_model(run(tmp_path / "out"), long, source="here")
+    assert not (tmp_path / "out").exists()
+    fits = as_examples([
+        ReadPreference(chosen=one, rejected=one)
+        for one in read_together(byte_tokenizer(), [""], ["y" * (WINDOW - 1)])
+    ])  # fmt: skip
+    assert fits.token_ids.shape[2] == SMALL.max_seq_len
