@@ -114,7 +114,6 @@ def test_what_is_measured_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_measuring_is_without_dropout_and_leaves_the_mode_as_it_was() -> None:
     model, pairs = random_reward_model(dropout=0.5), random_preferences(5)
     expected = measure_preferences(model, pairs)
-    assert not model.training
     assert measure_preferences(model.train(), pairs) == expected
     assert model.training
     assert Preferences(pairs, settings()).validate(model) == {}
@@ -142,7 +141,7 @@ def test_each_pass_shows_every_pair_once() -> None:
     def shown(**values: Any) -> list[list[list[int]]]:
         """Which pairs, by step and batch."""
         task = Preferences(pairs, settings(batch_size=2, accumulation=3, **values))
-        return [[part.token_ids[:, 0, 1].tolist() for part in step()] for step in task.steps(4)]  # type: ignore[misc]
+        return [[part.token_ids[:, 0, 1].tolist() for part in step()] for step in task.steps(4)]
 
     once = shown()
     assert [[len(part) for part in step] for step in once] == [[2, 2, 1], [2, 2, 1], [2, 2]]
