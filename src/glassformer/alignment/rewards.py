@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from glassformer.alignment.steering import Reward
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.folder import format_of
+from glassformer.prediction.model_folder import FolderConfig
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.reward_folder import RewardFolderConfig, load_reward_model
+from glassformer.prediction.reward_folder import load_reward_model
 
 Judge = Callable[[list[str]], Sequence[float]]
 """Whole texts, prompts included, in; a number for each out; more is better."""
@@ -36,17 +38,25 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
         UsageError: there is no such thing, or a reward model has another vocabulary than the policy.
         GlassformerError: a folder is damaged.
     """
-    if Path(name).is_dir() and format_of(Path(name)) == RewardFolderConfig.kind:
+    if Path(name).is_dir() and format_of(Path(name)) != FolderConfig.kind:
         return _reward_model(Path(name), tokenizer, device)
-    place, colon, what = name.rpartition(":")
-    if not colon or not what:
+    place, what = _apart(name)
+    if not what:
+        missing = "" if Path(place).exists() else f"there is no {place}; "
         raise UsageError(
-            f"--reward {name}: name the folder of a reward model, a classifier's as FOLDER:LABEL, or a function as "
-            "FILE.py:FUNCTION"
+            f"--reward {name}: {missing}name the folder of a reward model, a classifier's as FOLDER:LABEL, or a "
+            "function as FILE.py:FUNCTION"
         )
     if place.endswith(".py"):
         return judged_by(_function(Path(place), what), name)
     return judged_by(_probability_of(Path(place), what, device), name)
+
+
+def _apart(name: str) -> tuple[str, str]:
+    """What stands before the colon and after it; of several, labels may hold some, the first that follows a path."""
+    colons = [at for at, character in enumerate(name) if character == ":"] or [len(name)]
+    at = next((at for at in colons if Path(name[:at]).exists()), colons[-1])
+    return name[:at], name[at + 1 :]
 
 
 def judged_by(judge: Judge, name: str) -> Reward:
@@ -85,12 +95,13 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Reward
     @torch.inference_mode()
     def reward(rollouts: Rollouts) -> Tensor:
         token_ids, mask = rollouts.without_end
-        if token_ids.shape[1] > window:
+        longest = int(mask.sum(dim=1).max())
+        if longest > window:
             raise RewardError(
-                f"the reward model {folder} reads {window} tokens, and prompt and completion have up to "
-                f"{token_ids.shape[1]}; lower training.max_tokens"
+                f"the reward model {folder} reads {window} tokens, and prompt and completion have up to {longest}; "
+                "lower training.max_tokens"
             )
-        scores: Tensor = model(token_ids, mask).float()
+        scores: Tensor = model(token_ids[:, :longest], mask[:, :longest]).float()
         return scores
 
     return reward
@@ -113,13 +124,14 @@ def _probability_of(folder: Path, label: str, device: str) -> Judge:
 def _function(file: Path, name: str) -> Judge:
     if not file.is_file():
         raise UsageError(f"--reward {file}:{name}: there is no file {file}")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    spec = importlib.util.spec_from_file_location("__reward__", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses and the like look for what is around them
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever another's file raises
+    except (Exception, SystemExit) as error:  # whatever another's file raises
         raise UsageError(f"--reward {file}: the file cannot be run: {type(error).__name__}: {error}") from error
     found: Any = getattr(module, name, None)
     if not callable(found):
