@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from glassformer.data.packing import Excerpt, PackedStream, excerpts
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import documents_to_mask
 from glassformer.models.language_model import PredictsTokens
 from glassformer.training.config import PretrainingConfig
@@ -59,7 +59,7 @@ class LanguageModelling:
         self.train, self.config, self.window, self.causal = train, config, window, causal
         self.validation, self.validation_bytes = validation, validation_bytes
         self.begins_word = begins_word if config.whole_words else None
-        self._cost = torch.compile(answer_cost) if config.compile else answer_cost
+        self._cost = _compiled_cost() if config.compile else answer_cost
         tokens = int(train.lengths.sum()) + len(train)
         if not len(self._stream(0)):
             raise UsageError(
@@ -174,6 +174,22 @@ class LanguageModelling:
 def _answers(examples: Examples) -> float:
     """How many of them count."""
     return float((examples.answers != IGNORED).sum())
+
+
+def _compiled_cost() -> Callable[[nn.Module, Examples], Tensor]:
+    compiled = torch.compile(answer_cost)
+    from torch._dynamo.exc import BackendCompilerFailed  # slow to import, as the line above is
+
+    def cost(model: nn.Module, examples: Examples) -> Tensor:
+        try:
+            return compiled(model, examples)
+        except BackendCompilerFailed as error:
+            raise GlassformerError(
+                f"training.compile: the step could not be compiled ({str(error).splitlines()[0]}); install a C++ "
+                "compiler (g++), or leave training.compile out"
+            ) from error
+
+    return cost
 
 
 def documents_and_places(

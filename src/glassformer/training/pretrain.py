@@ -15,15 +15,16 @@ import torch
 
 from glassformer.data.documents import Documents, hold_out
 from glassformer.data.store import TokenStore
-from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
+from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import PredictsTokens
+from glassformer.prediction.folder import STATE_FILE
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
-from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
+from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.recipe import PretrainingRecipe
 from glassformer.training.unfinished import (
@@ -32,12 +33,12 @@ from glassformer.training.unfinished import (
     learn_tokenizer,
     open_work,
     prepare_out,
+    run_to_end,
     versions,
 )
 
-_FAITHFUL = {"byte", "bpe"}
-"""Vocabularies that spell every text, so that its bytes can be counted."""
 _SAMPLE = SamplingConfig(max_tokens=40, temperature=0.8, top_p=0.95)
+_LARGEST_LOSS = 30.0  # the perplexity above it is a number that nobody reads, and soon one that does not exist
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,31 +109,18 @@ def pretrain(
             parameters=parameters,
         )
         on_prepared(prepared)
-    if resume and (work / "state.safetensors").is_file():
-        trainer.resume()
-        observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
-
-    def finish() -> TrainedLanguageModel:
-        trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
-        save_language_model(out, trained, card=_card(trained))
-        shutil.rmtree(work)
-        return trained
-
     trainer.observer = observer
     if recipe.model.causal:
         predicts = cast(PredictsTokens, trainer.model)
         writer = TextGenerator(predicts, tokenizer, max_seq_len=recipe.model.max_seq_len)
         trainer.observer = _Sampling(observer, writer, prompt)
-    try:
-        trainer.run()
-    except NotANumberError as error:
-        if not trainer.best:
-            raise
-        trainer.model.load_state_dict(trainer.best)
-        finish()
-        kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
-        raise NotANumberError(f"{error} {kept}") from error
-    return finish()
+
+    def save() -> TrainedLanguageModel:
+        trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
+        save_language_model(out, trained, card=_card(trained))
+        return trained
+
+    return run_to_end(trainer, out, resume=resume, save=save)
 
 
 def _trainer(
@@ -144,19 +132,24 @@ def _trainer(
     device: str,
 ) -> Trainer:
     """A new model, a function of the recipe's seed, and its encoded texts."""
-    faithful = recipe.tokenizer.kind in _FAITHFUL
     task = LanguageModelling(
         store,
         recipe.training,
         window=recipe.model.max_seq_len,
         causal=recipe.model.causal,
         validation=None if validation is None else encode(validation.texts, tokenizer, work, "validation"),
-        validation_bytes=validation.n_bytes if validation is not None and faithful else 0,
+        validation_bytes=validation.n_bytes if validation is not None and _spells(recipe.tokenizer) else 0,
         begins_word=begins_word(tokenizer, recipe.tokenizer.kind),
     )
     torch.manual_seed(recipe.training.seed)
     model = build_language_model(recipe.model, tokenizer.vocab_size).to(device)
-    return Trainer(model, task, recipe.training, checkpoint=work / "state.safetensors")
+    return Trainer(model, task, recipe.training, checkpoint=work / STATE_FILE)
+
+
+def _spells(config: TokenizerConfig) -> bool:
+    """Whether the tokens of a text spell its every byte, so that these can be counted."""
+    as_it_is = config.normalization == "none" and not config.lowercase and not config.strip_accents
+    return config.kind in {"byte", "bpe"} and as_it_is and config.max_tokens is None
 
 
 def begins_word(tokenizer: TextTokenizer, kind: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -168,7 +161,7 @@ def begins_word(tokenizer: TextTokenizer, kind: str) -> np.ndarray[Any, np.dtype
     for token, id_ in tokenizer.vocabulary().items():
         match kind:
             case "bpe" | "byte":
-                begins[id_] = token[0] in "\u0120\u010a"  # how the library writes the bytes of a space and a new line
+                begins[id_] = token[0] in "\u0120\u0109\u010a\u010d"  # the library's space, tab and line breaks
             case "unigram":
                 begins[id_] = token[0] == "\u2581"
             case "wordpiece":
@@ -187,7 +180,11 @@ class _Sampling:
 
     def on_epoch(self, row: dict[str, float]) -> None:
         self._inner.on_epoch(row)
-        (written,) = self._writer.complete([self._prompt], _SAMPLE)
+        try:
+            (written,) = self._writer.complete([self._prompt], _SAMPLE)
+        except GlassformerError as error:  # the next step finds it too, and says what to do
+            self._inner.on_message(f"  it cannot write: {error}")
+            return
         self._inner.on_message(f"  it writes: {self._prompt}{' '.join(written.text.splitlines())}")
 
 
@@ -221,7 +218,7 @@ def _finished(
     )
     best = next((row for row in state.history if row["epoch"] == state.best_epoch), {})
     metrics = {"best_epoch": state.best_epoch, "best": best, "history": state.history}
-    return TrainedLanguageModel(config=config, model=trainer.model, tokenizer=tokenizer, metrics=metrics)
+    return TrainedLanguageModel(config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=metrics)
 
 
 def _card(trained: TrainedLanguageModel) -> str:
@@ -253,6 +250,9 @@ def figures_in_words(row: dict[str, float]) -> str:
     """The held-out figures of an epoch."""
     loss = row["validation_loss"]
     bits = row.get("validation_bits_per_byte")
-    return f"loss {loss:.4f} nats per token, perplexity {math.exp(loss):,.1f}" + (
-        "" if bits is None else f", {bits:.4f} bits per byte"
-    )
+    parts = [f"loss {loss:.4f} nats per token"]
+    if loss < _LARGEST_LOSS:
+        parts.append(f"perplexity {math.exp(loss):,.1f}")
+    if bits is not None:
+        parts.append(f"{bits:.4f} bits per byte")
+    return ", ".join(parts)
