@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_library
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import Device
-from glassformer.cli.output import say
+from glassformer.cli.options import Device, Json
+from glassformer.cli.output import print_json, say
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,13 +31,13 @@ def generate(
     samples: Annotated[int, typer.Option(help="Texts for each prompt.")] = 1,
     seed: Annotated[int, typer.Option(help="Decides every choice.")] = 0,
     device: Device = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per text on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Go on with a text, or with several at once; a single one appears as it is written."""
     from pydantic import ValidationError
 
     from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.generation import TextGenerator
+    from glassformer.prediction.generation import TextGenerator, check_prompts
     from glassformer.prediction.sampling import SamplingConfig
 
     try:
@@ -60,11 +59,16 @@ def generate(
     if "" in sampling.stop:
         raise UsageError("--stop: an empty string would end every text at once")
     writer = TextGenerator.load(model, device=choose_device(device))
+    check_prompts(prompts or [])
     texts = [prompt for prompt in prompts or [""] for _ in range(samples)]
     _warn(writer, texts, sampling)
     if json or len(texts) > 1:
         written = writer.complete(texts, sampling)
-        _print_all(texts, written, json=json)
+        if json:
+            records = [_record(prompt, one) for prompt, one in zip(texts, written, strict=True)]
+            print_json({"model": str(model), "texts": records})
+        else:
+            _print_all(texts, written)
     else:
         written = _print_live(writer, texts[0], sampling)
     if any(one.slid for one in written):
@@ -94,10 +98,16 @@ def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) ->
     return written
 
 
-def _print_all(prompts: list[str], written: list[Continuation], *, json: bool) -> None:
+def _print_all(prompts: list[str], written: list[Continuation]) -> None:
     for number, (prompt, one) in enumerate(zip(prompts, written, strict=True)):
-        if json:
-            record = {"prompt": prompt, "continuation": one.text, "tokens": len(one.token_ids), "ended": one.ended}
-            print(json_library.dumps(record, ensure_ascii=False))
-        else:
-            print(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt}{one.text}")
+        print(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt}{one.text}")
+
+
+def _record(prompt: str, one: Continuation) -> dict[str, Any]:
+    return {
+        "prompt": prompt,
+        "continuation": one.text,
+        "tokens": len(one.token_ids),
+        "ended": one.ended,
+        "slid": one.slid,
+    }

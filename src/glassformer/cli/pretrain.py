@@ -23,8 +23,8 @@ def pretrain(
     data: Annotated[str, typer.Argument(help="A text file, a table with a column of texts, or a known data set.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     objective: Annotated[
-        str, typer.Option(help="causal: predict the next token; masked: fill in hidden ones.")
-    ] = "causal",
+        str | None, typer.Option(help="causal: predict the next token, as without it; masked: fill in hidden ones.")
+    ] = None,
     text: TextColumn = None,
     recipe: Annotated[str | None, typer.Option(help="A recipe file for language models.")] = None,
     preset: Preset = None,
@@ -41,20 +41,30 @@ def pretrain(
     from glassformer.cli.live import LiveView
     from glassformer.data.documents import read_documents
     from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.generation import check_prompts
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.pretrain import figures_in_words
     from glassformer.training.pretrain import pretrain as run
     from glassformer.training.recipe import load_pretraining_recipe, parse_overrides
     from glassformer.training.unfinished import CHECKPOINT_FOLDER, prepare_out
 
-    if objective not in _OBJECTIVES:
+    if objective is not None and objective not in _OBJECTIVES:
         raise UsageError(f"--objective {objective}: there are {' and '.join(_OBJECTIVES)}")
     overrides: dict[str, Any] = parse_overrides(set_ or [])
-    if "model.design" not in overrides:
-        overrides.setdefault("model.attention", _OBJECTIVES[objective])
     if seed is not None:
         overrides["training.seed"] = seed
     chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
+    if objective is not None and chosen.model.causal != (objective == "causal"):
+        if "model.attention" in overrides or chosen.model.design != "language-model":
+            what = "attention" if "model.attention" in overrides else "design"
+            raise UsageError(
+                f"--objective {objective} contradicts model.{what} = {getattr(chosen.model, what)!r}; leave out one"
+            )
+        overrides["model.attention"] = _OBJECTIVES[objective]
+        chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
+    check_prompts([prompt])
+    if prompt and not chosen.model.causal:
+        raise UsageError("--prompt: a model that fills in hidden tokens writes no samples; leave it out")
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     documents = read_documents(data, data_dir, text=text)
@@ -93,7 +103,12 @@ def _introduce(prepared: Prepared, recipe: PretrainingRecipe, device: str) -> No
     say(f"data: {train.source}, {human_count(len(train.texts))} texts to train on")
     for note in train.notes:
         say(f"  {note}")
-    say(f"  held out: {human_count(len(held_out.texts))} texts" if held_out else "  nothing is held out: too few texts")
+    if held_out is not None:
+        say(f"  held out: {human_count(len(held_out.texts))} texts")
+    elif recipe.validation.fraction:
+        say(f"  nothing is held out: fewer than {recipe.validation.min_rows} texts")
+    else:
+        say("  nothing is held out, as the recipe says")
     say(
         f"  {human_count(prepared.tokens)} tokens of a {recipe.tokenizer.kind} vocabulary of "
         f"{human_count(prepared.vocab_size)}, {train.n_bytes / max(1, prepared.tokens):.2f} bytes each"

@@ -73,7 +73,12 @@ class TextGenerator:
         """The same, after every token: the same list each time, its texts grown.
 
         A stop string is looked for in the text, whatever tokens it is made of.
+
+        Raises:
+            UsageError: a prompt is not UTF-8.
+            GlassformerError: the model answers with what is no number.
         """
+        check_prompts(prompts)
         assert isinstance(self.model, torch.nn.Module)
         self.model.eval()
         encoded = [ids.tolist() for ids in self.tokenizer.encode(prompts)]
@@ -89,6 +94,15 @@ class TextGenerator:
                 view.ended = one.ended is not None
                 one.slid = one.slid or (view.slid and not view.ended)  # after the last token nothing is read
             yield written
+
+
+def check_prompts(prompts: Sequence[str]) -> None:
+    """Raises UsageError where one holds bytes that were no UTF-8 on the command line."""
+    for number, prompt in enumerate(prompts, 1):
+        try:
+            prompt.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"prompt {number} is not UTF-8; convert it first") from error
 
 
 class View:
