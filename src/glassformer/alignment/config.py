@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from glassformer.errors import UsageError
 from glassformer.training.config import LoopConfig
@@ -61,6 +61,12 @@ class PolicyConfig(BaseModel):
     max_norm: float = Field(default=1.0, gt=0)
     """The most that the norm of the policy's gradient may be, and of the value head's."""
 
+    @model_validator(mode="after")
+    def _can_adapt(self) -> Self:
+        if self.target_kl is not None and self.beta == 0:
+            raise ValueError(f"beta = 0 stays 0 whatever target_kl = {self.target_kl:g} asks for; start from another")
+        return self
+
 
 class PPOConfig(PolicyConfig):
     """Proximal policy optimisation."""
@@ -77,6 +83,15 @@ class GRPOConfig(PolicyConfig):
 
     group_size: int = Field(default=8, ge=2)
     """Completions of one prompt that are compared with each other; `batch_size` is a multiple of it."""
+
+    @model_validator(mode="after")
+    def _groups_fill_the_batch(self) -> Self:
+        if self.batch_size % self.group_size:
+            raise ValueError(
+                f"batch_size must be a multiple of group_size, got batch_size = {self.batch_size}, group_size = "
+                f"{self.group_size}"
+            )
+        return self
 
 
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
@@ -101,4 +116,5 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
     except ValidationError as error:
         found = error.errors()[0]
         where = ".".join(["training", *map(str, found["loc"])])
-        raise UsageError(f"--set {where}={found['input']!r}: {found['msg'].removeprefix('Value error, ')}") from error
+        value = f"={found['input']!r}" if found["loc"] else ""  # several fields that do not agree are in the message
+        raise UsageError(f"--set {where}{value}: {found['msg'].removeprefix('Value error, ')}") from error

@@ -23,7 +23,6 @@ from glassformer.alignment.losses import clipped_policy_loss
 from glassformer.alignment.rollouts import read_rollouts
 from glassformer.alignment.steering import Reward, Steered, Steering, SteeringObserver
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 
 
@@ -42,13 +41,8 @@ def grpo(
 
     Raises:
         InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
-        UsageError: a prompt does not fit, or groups do not fill a batch.
+        UsageError: a prompt does not fit.
     """
-    if config.batch_size % config.group_size:
-        raise UsageError(
-            f"batch_size must be a multiple of group_size, got batch_size = {config.batch_size}, group_size = "
-            f"{config.group_size}"
-        )
     run = Steering(
         policy, tokenizer, reward, prompts, config, max_seq_len=max_seq_len, observer=observer, checkpoint=checkpoint
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import torch
-
 from glassformer.alignment.config import GRPOConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
+from glassformer.alignment.pairs import hold_out
 from glassformer.alignment.ppo import ppo
+from glassformer.alignment.rewards import RewardError
 from glassformer.alignment.runs import Records, Start, card, describe, fingerprint
-from glassformer.alignment.steering import Reward, SteeringObserver
+from glassformer.alignment.steering import Reward, SteeringObserver, check_room
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
@@ -44,37 +45,40 @@ def steer(
     Raises:
         UsageError: a prompt does not fit, `out` is taken, or the model is not causal.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
-        RewardError: the reward failed; `out` can be resumed from the last look at the held-out prompts.
+        RewardError: the reward failed; `out` can be resumed, and asks it again.
     """
     keep_large_buffers()
     shape, tokenizer = start.shape, start.trained.tokenizer
+    check_room(prompts, tokenizer, config.max_tokens, shape.max_seq_len)  # a run that is refused leaves nothing
     prepare_out(out, resume=resume, overwrite=overwrite)
     work = out / CHECKPOINT_FOLDER
     algorithm = "ppo" if isinstance(config, PPOConfig) else "grpo"
     recipe = {"algorithm": algorithm, "reward": reward_name, "training": config.model_dump(mode="json")}
     open_work(work, {"prompts": fingerprint(prompts), "from": start.record, **recipe}, resume=resume)
-    torch.manual_seed(config.seed)
-    policy = cast(LanguageModel, start.trained.model.to(device))
+    policy = copy.deepcopy(cast(LanguageModel, start.trained.model)).to(device)
     around: Any = {"max_seq_len": shape.max_seq_len, "observer": observer, "checkpoint": work / STATE_FILE}
-    if isinstance(config, PPOConfig):
-        state, collapsed = ppo(policy, tokenizer, reward, prompts, config, **around)
-    else:
-        state, collapsed = grpo(policy, tokenizer, reward, prompts, config, **around)
-    best = next((row for row in state.history if row["update"] == state.best_epoch), {})
+    try:
+        if isinstance(config, PPOConfig):
+            state, collapsed = ppo(policy, tokenizer, reward, prompts, config, **around)
+        else:
+            state, collapsed = grpo(policy, tokenizer, reward, prompts, config, **around)
+    except RewardError as error:
+        raise RewardError(f"{error}. What was learned is in {out}; mend the reward, and go on with --resume") from error
+    best = next(row for row in state.history if row["update"] == state.best_epoch)
     figures = {"best_update": state.best_epoch, "best": best, "collapsed": collapsed, "history": state.history}
-    held_out = round(config.held_out * len(prompts))
+    train, held_out = hold_out(prompts, config.held_out, seed=config.seed)
     records = Records(
         source=source,
         fingerprint=fingerprint(prompts),
-        train=len(prompts) - held_out,
-        held_out=held_out,
+        train=len(train),
+        held_out=len(held_out),
         too_long=0,
     )
     facts = describe(start, records, recipe=recipe, seconds=state.seconds, metrics=figures)
     made = LanguageFolderConfig(model=shape, **facts.config)
     trained = TrainedLanguageModel(config=made, model=policy.cpu().eval(), tokenizer=tokenizer, metrics=figures)
     does = f"It was steered towards what `{reward_name}` rewards, by {algorithm.upper()}; no more is known of it."
-    said = f"reward {best.get('held_out_reward', 0):.4f}, {best.get('held_out_kl', 0):.2f} nats from where it started"
+    said = f"reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it started"
     save_language_model(out, trained, card=card("A steered language model", does, facts, said))
     shutil.rmtree(work)
     return trained

@@ -83,7 +83,7 @@ class Steering:
     Args:
         beside: modules that are learned beside the policy, by name.
         max_seq_len: the policy's window.
-        checkpoint: where the run is saved at each look at the held-out prompts and on Ctrl-C.
+        checkpoint: where the run is saved at each look at the held-out prompts, on Ctrl-C, and when the reward fails.
 
     Raises:
         UsageError: a prompt leaves no room for `config.max_tokens` in the window.
@@ -107,9 +107,9 @@ class Steering:
         self.parts = nn.ModuleDict({"policy": policy, **(beside or {})})
         self.optimizer = torch.optim.AdamW(self.parts.parameters(), lr=config.learning_rate, weight_decay=0.0)
         self.observer, self.checkpoint = observer, checkpoint
-        _check_room(prompts, tokenizer, config.max_tokens, max_seq_len)
+        check_room(prompts, tokenizer, config.max_tokens, max_seq_len)
         self.prompts, held_out = hold_out(prompts, config.held_out, seed=config.seed)
-        asked = held_out or self.prompts
+        asked, self._where = (held_out, "held-out") if held_out else (self.prompts, "its")
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
         self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl or 1.0, horizon=_HORIZON)
         self.state = RunState()
@@ -120,7 +120,8 @@ class Steering:
         """Go on where the checkpoint left off, and hear Ctrl-C from now on."""
         if self.checkpoint is not None and self.checkpoint.is_file():
             self.state, self.best = load_checkpoint(self.checkpoint, self.parts, [self.optimizer])
-            self.price.beta = self.state.history[-1]["next_beta"] if self.state.history else self.config.beta
+            if self.state.history:
+                self.price.beta = self.state.history[-1]["next_beta"]
         self._interrupts = ctrl_c()
         self._stop = self._interrupts.__enter__()
         return self
@@ -147,22 +148,21 @@ class Steering:
         Raises:
             InterruptedTraining: on Ctrl-C, after the run was saved.
         """
-        if self.state.step == 0:
-            self._look()  # where it starts from is the first to beat
-        for number in range(self.state.step, self.config.updates):
-            began = time.perf_counter()
-            for group in self.optimizer.param_groups:  # falls to 0, so that the end is not where the last noise left it
-                group["lr"] = self.config.learning_rate * (1 - number / self.config.updates)
-            yield number
-            self.state.step += 1
-            self.state.seconds += time.perf_counter() - began
-            last = self.state.step == self.config.updates
-            if last or self.state.step % self.config.evaluate_every == 0:
+        while True:
+            if self._look_is_due():
                 self._look()
                 self._save()
-            if self._stop.is_set() and not last:
+            if self.state.step == self.config.updates:
+                return
+            if self._stop.is_set():
                 self._save()
                 raise InterruptedTraining("stopped by Ctrl-C")
+            began = time.perf_counter()
+            for group in self.optimizer.param_groups:  # falls to 0, so that the end is not where the last noise left it
+                group["lr"] = self.config.learning_rate * (1 - self.state.step / self.config.updates)
+            yield self.state.step
+            self.state.step += 1
+            self.state.seconds += time.perf_counter() - began
 
     def write(self, number: int, *, group_size: int = 1) -> Judged:
         """The completions of a round, `group_size` for each prompt, one after another: a function of (seed, round)."""
@@ -174,11 +174,16 @@ class Steering:
     def _judged(self, prompts: list[str], *, seed: int) -> Judged:
         sampling = SamplingConfig(max_tokens=self.config.max_tokens, seed=seed)
         rollouts = roll_out(self.policy, self.tokenizer, prompts, sampling, max_seq_len=self.max_seq_len)
+        try:
+            scores = self.reward(rollouts)
+        except BaseException:  # it may be another's code, a slow one too: what was learned before is kept
+            self._save()
+            raise
         logits, logprobs, hidden = read_rollouts(self.policy, rollouts)
         reference_logprobs = read_rollouts(self.reference, rollouts)[1]
         return Judged(
             rollouts=rollouts,
-            scores=self.reward(rollouts).to(logprobs),
+            scores=scores.to(logprobs),
             logprobs=logprobs,
             reference_logprobs=reference_logprobs,
             hidden=hidden,
@@ -241,19 +246,25 @@ class Steering:
             "is kept. Try a higher beta, a lower learning_rate, or fewer updates"
         )
 
+    def _look_is_due(self) -> bool:
+        """At the start too, as that is the first to beat. A look that the reward broke off is still due."""
+        on_time = self.state.step % self.config.evaluate_every == 0 or self.state.step == self.config.updates
+        return on_time and not (self.state.history and "held_out_reward" in self.state.history[-1])
+
     def _look(self) -> None:
         """The mean reward on held-out prompts; the policy is kept if none was better, the price of its KL taken off."""
         judged = self._judged(self.held_out, seed=self.config.seed)
         found, kl = float(judged.scores.mean()), float(judged.kl.mean())
         worth = found - self.config.beta * kl  # at one price throughout, or the looks could not be compared
-        if self.state.history:
-            self.state.history[-1] |= {"held_out_reward": found, "held_out_kl": kl}
+        if not self.state.history:
+            self.state.history.append({"update": 0.0, "next_beta": self.price.beta})
+        self.state.history[-1] |= {"held_out_reward": found, "held_out_kl": kl}
         if -worth < self.state.best_loss:
             self.state.best_loss, self.state.best_epoch = -worth, self.state.step
             self.best = {name: tensor.detach().clone() for name, tensor in self.parts.state_dict().items()}
         if self.observer:
             self.observer.on_message(
-                f"round {self.state.step}: on held-out prompts reward {found:.4f}, KL {kl:.2f} nats"
+                f"round {self.state.step}: on {self._where} prompts reward {found:.4f}, KL {kl:.2f} nats"
             )
 
     def _save(self) -> None:
@@ -261,7 +272,8 @@ class Steering:
             save_checkpoint(self.checkpoint, self.state, self.parts, self.best, [self.optimizer])
 
 
-def _check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int, max_seq_len: int) -> None:
+def check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int, max_seq_len: int) -> None:
+    """Raises `UsageError` where a prompt leaves no room for `max_tokens` in the window."""
     for prompt, ids in zip(prompts, tokenizer.encode(prompts), strict=True):
         if 1 + len(ids) + max_tokens > max_seq_len:
             raise UsageError(

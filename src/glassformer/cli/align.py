@@ -173,10 +173,10 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
         return
     if metrics["collapsed"]:
         say(f"warning: {metrics['collapsed']}")
-    best = metrics["best"]
+    best, where = metrics["best"], "held-out" if trained.config.data["held_out"] else "its"
     found = (
-        f"reward {best['held_out_reward']:.4f} on held-out prompts, {best['held_out_kl']:.2f} nats from where it began"
-        if best
+        f"reward {best['held_out_reward']:.4f} on {where} prompts, {best['held_out_kl']:.2f} nats from where it began"
+        if metrics["best_update"]
         else "no policy did better than the one it started from, which it holds"
     )
     print(f"{out}: {found}; in {duration(trained.config.training_seconds)}")

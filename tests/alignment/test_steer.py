@@ -1,0 +1,149 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.rewards import RewardError, judged_by
+from glassformer.alignment.rollouts import Rollouts
+from glassformer.alignment.runs import Start
+from glassformer.alignment.steer import steer
+from glassformer.alignment.steering import Reward
+from glassformer.errors import UsageError
+from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
+from glassformer.training.initial_weights import weights_fingerprint
+from tests.alignment.samples import start
+from tests.prediction.language import SMALL
+from tests.training.samples import Memory
+
+PROMPTS = [f"{number}:" for number in range(11)]
+SHORT: dict[str, Any] = {
+    "updates": 3, "batch_size": 8, "minibatch_size": 8, "epochs": 1, "max_tokens": 5, "held_out_completions": 6,
+    "evaluate_every": 2, "learning_rate": 0.01,
+}  # fmt: skip
+
+
+class Hears(Memory):
+    """An observer of steering."""
+
+    def on_update(self, row: dict[str, float], sample: tuple[str, str]) -> None:
+        """Nothing of it is remembered."""
+
+
+def short_texts(rollouts: Rollouts) -> Tensor:
+    return -rollouts.loss_mask.sum(dim=1).float()
+
+
+def steered(
+    out: Path, reward: Reward = short_texts, *, prompts: list[str] = PROMPTS, begins: Start | None = None,
+    grpo: bool = False, flags: dict[str, Any] | None = None, **values: Any,
+) -> TrainedLanguageModel:  # fmt: skip
+    config = GRPOConfig(group_size=4, **SHORT | values) if grpo else PPOConfig(**SHORT | values)
+    around: dict[str, Any] = {"reward_name": "short.py:texts", "source": "prompts.txt"} | (flags or {})
+    return steer(begins or start(), reward, prompts, config, out=out, **around)
+
+
+@pytest.mark.parametrize("grpo", [False, True], ids=["ppo", "grpo"])
+def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_path: Path) -> None:
+    begins = start()
+    before = weights_fingerprint(begins.trained.model.state_dict())
+    made = steered(tmp_path, begins=begins, grpo=grpo)
+    loaded = load_language_model(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"
+    }  # fmt: skip
+    assert loaded.config == made.config
+    assert loaded.config.init == {"from": "base", "fingerprint": before}
+    assert weights_fingerprint(begins.trained.model.state_dict()) == before
+    assert weights_fingerprint(made.model.state_dict()) == weights_fingerprint(loaded.model.state_dict())
+    recipe = loaded.config.recipe
+    assert (recipe["algorithm"], recipe["reward"]) == ("grpo" if grpo else "ppo", "short.py:texts")
+    assert recipe["training"]["updates"] == 3
+    data = loaded.config.data
+    assert (data["source"], data["train"], data["held_out"]) == ("prompts.txt", 10, 1)
+    metrics = loaded.metrics
+    assert [row["update"] for row in metrics["history"]] == [0, 1, 2, 3]
+    assert metrics["best"] == next(row for row in metrics["history"] if row["update"] == metrics["best_update"])
+    assert metrics["collapsed"] is None
+    best, card = metrics["best"], (tmp_path / "README.md").read_text()
+    assert f"On 1 held-out records: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats" in card
+    assert "`short.py:texts` rewards, by " + ("GRPO" if grpo else "PPO") in card
+
+
+def test_with_few_prompts_the_card_claims_nothing(tmp_path: Path) -> None:
+    made = steered(tmp_path, prompts=PROMPTS[:9])
+    assert (made.config.data["train"], made.config.data["held_out"]) == (9, 0)
+    assert "No records were held out" in (tmp_path / "README.md").read_text()
+
+
+def test_where_nothing_was_better_the_start_is_left_and_its_figures(tmp_path: Path) -> None:
+    """Its reward is said, not a nought."""
+    looks = 0
+
+    def falls(rollouts: Rollouts) -> Tensor:
+        nonlocal looks
+        looks += 1
+        return torch.full((len(rollouts.prompts),), 7.0 if looks == 1 else -1.0)
+
+    begins = start()
+    made = steered(tmp_path, falls, begins=begins)
+    assert (made.metrics["best_update"], made.metrics["best"]["held_out_reward"]) == (0, 7)
+    assert "reward 7.0000, 0.00 nats" in (tmp_path / "README.md").read_text()
+    assert weights_fingerprint(made.model.state_dict()) == begins.record["fingerprint"]
+
+
+def test_a_collapse_leaves_the_best_policy_in_a_folder(tmp_path: Path) -> None:
+    made = steered(tmp_path, least_entropy=99.0)
+    assert "stopped in round 1" in made.metrics["collapsed"]
+    assert json.loads((tmp_path / "metrics.json").read_text()) == made.metrics
+    assert load_language_model(tmp_path).config == made.config
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
+    whole = steered(tmp_path / "whole")
+    out, calls = tmp_path / "out", 0
+
+    def fails_once(texts: list[str]) -> list[float]:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise TimeoutError("no answer")
+        return [0.0] * len(texts)
+
+    judge = judged_by(fails_once, "judge.py:score")
+
+    def reward(rollouts: Rollouts) -> Tensor:
+        return judge(rollouts) + short_texts(rollouts)
+
+    with pytest.raises(RewardError, match=r"judge\.py:score failed: TimeoutError: no answer\. .*out; .* with --resume"):
+        steered(out, reward)
+    for changed, values in (
+        ("reward", {"flags": {"resume": True, "reward_name": "long.py:texts"}}),
+        ("prompts", {"flags": {"resume": True}, "prompts": PROMPTS[1:]}),
+        (r"from\.fingerprint", {"flags": {"resume": True}, "begins": start(seed=2)}),
+        (r"training\.beta", {"flags": {"resume": True}, "beta": 0.3}),
+        ("algorithm, training", {"flags": {"resume": True}, "grpo": True}),
+    ):
+        with pytest.raises(UsageError, match=f"--resume: {changed}.* changed since this run began"):
+            steered(out, reward, **values)  # type: ignore[arg-type]
+    made = steered(out, reward, flags={"resume": True})
+    assert made.metrics["history"] == whole.metrics["history"]
+    assert calls == 3 + 4, "two rounds and a look before, and then what was left"
+    assert weights_fingerprint(made.model.state_dict()) == weights_fingerprint(whole.model.state_dict())
+
+
+def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(UsageError, match="leaves no room for max_tokens = 5 in the window of 24"):
+        steered(out, prompts=[*PROMPTS, "x" * 19])
+    with pytest.raises(UsageError, match="causal model"):
+        steered(out, begins=start(SMALL.model_copy(update={"attention": "full"})))
+    assert not out.exists()
+    steered(out, prompts=["x" * 18], updates=1)
+    with pytest.raises(UsageError, match="already holds a model"):
+        steered(out)
+    steered(out, flags={"overwrite": True}, updates=1)
