@@ -129,7 +129,7 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
         ("algorithm, training", {"flags": {"resume": True}, "grpo": True}),
     ):
         with pytest.raises(UsageError, match=f"--resume: {changed}.* changed since this run began"):
-            steered(out, reward, **values)  # type: ignore[arg-type]
+            steered(out, reward, **values)
     made = steered(out, reward, flags={"resume": True})
     assert made.metrics["history"] == whole.metrics["history"]
     assert calls == 3 + 4, "two rounds and a look before, and then what was left"

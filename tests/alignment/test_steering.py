@@ -13,7 +13,7 @@ from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.steering import Reward, Steered, Steering
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
 from glassformer.training.loop import InterruptedTraining
@@ -246,6 +246,22 @@ def test_where_a_step_is_no_number_it_stops(algorithm: str) -> None:
     assert found.collapsed is not None
     assert "stopped in round 1: the loss or its gradient is not a number" in found.collapsed
     assert equal(weights(policy), before)
+
+
+@ALGORITHMS
+@pytest.mark.parametrize("evaluate_every", [1, 2], ids=["at a look", "in a round"])
+def test_where_the_policy_answers_with_no_number_it_stops(algorithm: str, evaluate_every: int) -> None:
+    policy = new_policy()
+    before = weights(policy)
+    found = run(
+        algorithm, policy, likes_a, learning_rate=float("inf"), minibatch_size=12, evaluate_every=evaluate_every
+    )  # fmt: skip
+    assert found.collapsed is not None
+    assert "stopped in round 2: the model answers with not-a-number" in found.collapsed
+    assert equal(weights(policy), before)
+    torch.nn.init.constant_(policy.get_parameter("norm.weight"), torch.nan)
+    with pytest.raises(GlassformerError, match="not-a-number"):
+        run(algorithm, policy, likes_a)
 
 
 @ALGORITHMS

@@ -173,7 +173,12 @@ class Steering:
     @torch.no_grad()
     def _judged(self, prompts: list[str], *, seed: int) -> Judged:
         sampling = SamplingConfig(max_tokens=self.config.max_tokens, seed=seed)
-        rollouts = roll_out(self.policy, self.tokenizer, prompts, sampling, max_seq_len=self.max_seq_len)
+        try:
+            rollouts = roll_out(self.policy, self.tokenizer, prompts, sampling, max_seq_len=self.max_seq_len)
+        except GlassformerError as error:  # it answers with what is no number
+            if not self.best:
+                raise
+            self._collapse(str(error))
         try:
             scores = self.reward(rollouts)
         except BaseException:  # it may be another's code, a slow one too: what was learned before is kept

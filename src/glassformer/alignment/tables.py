@@ -45,7 +45,7 @@ def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None,
         rejected: the label of the worse side; None for every other label.
 
     Raises:
-        UsageError: a label that the table does not have, or one that is on both sides.
+        UsageError: a label that the table does not have, that all of it has, or that is on both sides.
     """
     labels = table.frame["label"].cast(str).to_list()
     for name, option in ((chosen, "--chosen"), (rejected, "--rejected")):
@@ -53,6 +53,8 @@ def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None,
             raise UsageError(f"{option} {name}: {table.source} has the labels {', '.join(sorted(set(labels)))}")
     if chosen == rejected:
         raise UsageError(f"--chosen and --rejected are both {chosen}")
+    if set(labels) == {chosen}:
+        raise UsageError(f"{table.source}: every text has the label {chosen}; there is none to prefer it over")
     pairs: list[Pair] = []
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     every = [split(text) for text in table.frame["text"]]
