@@ -1,0 +1,283 @@
+import json
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.cli.live import LiveView
+from glassformer.data.documents import Documents, read_documents
+from glassformer.models.config import LANGUAGE_PRESETS
+from glassformer.training.config import PretrainingConfig
+from glassformer.training.loop import StepReport
+from glassformer.training.pretrain import pretrain
+from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig
+from tests.cli.conftest import Trained, write_csv
+from tests.cli.terminal import Outcome, failed, glassformer, misused
+
+SHORT = ("--device", "cpu", "--set", "training.max_steps=3")
+FEW: dict[str, int] = {
+    "updates": 2, "batch_size": 8, "minibatch_size": 8, "max_tokens": 6, "held_out_completions": 4, "evaluate_every": 1
+}  # fmt: skip
+ROUNDS = ("--device", "cpu", *(word for name, value in FEW.items() for word in ("--set", f"training.{name}={value}")))
+SCORE = "def score(texts):\n    return [len(text) for text in texts]\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stages:
+    """The folders of the whole path, and what each command said."""
+
+    folder: Path
+    said: dict[str, Outcome]
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model that has seen a few opinions."""
+    out = tmp_path_factory.mktemp("base") / "lm"
+    texts = read_documents("polarity").texts.head(300)
+    recipe = PretrainingRecipe(
+        model=LANGUAGE_PRESETS["tiny"],
+        tokenizer=PretrainingTokenizerConfig(kind="word", vocab_size=200),
+        training=PretrainingConfig(max_steps=5, batch_size=8, precision="float32"),
+    )
+    pretrain(Documents(texts=texts, source="polarity"), recipe, out=out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def stages(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Stages:
+    """From a language model to two that were steered."""
+    folder = tmp_path_factory.mktemp("path")
+    records, preferences = folder / "records" / "pairs.jsonl", folder / "records" / "preferences.jsonl"
+    said = {
+        "pairs": glassformer("align", "pairs", "polarity", "--chosen", "positive", "--out", folder / "records"),
+        "sft": glassformer("align", "sft", base, records, "--out", folder / "sft", *SHORT),
+        "reward": glassformer("align", "reward", folder / "sft", preferences, "--out", folder / "reward", *SHORT),
+    }
+    for algorithm in ("ppo", "grpo"):
+        said[algorithm] = glassformer(
+            "align", "rl", folder / "sft", "--reward", folder / "reward", "--algorithm", algorithm,
+            "--out", folder / algorithm, *ROUNDS,
+        )  # fmt: skip
+    return Stages(folder=folder, said=said)
+
+
+def documents(outcome: Outcome) -> Any:
+    assert outcome.code == 0, outcome.err
+    return outcome.document
+
+
+def test_from_a_table_to_a_steered_model(stages: Stages) -> None:
+    for outcome in stages.said.values():
+        assert outcome.code == 0, outcome.err
+        assert "Traceback" not in outcome.err
+        assert outcome.out.count("\n") in (1, 2)
+    assert "4,000 prompts with their completions" in stages.said["pairs"].out
+    assert "preferences, 'positive' over the other" in stages.said["pairs"].out
+    assert " on held-out completions; trained in" in stages.said["sft"].out
+    assert "held out\nmodel: " in stages.said["sft"].err
+    assert "on held-out pairs accuracy " in stages.said["reward"].out
+    for algorithm in ("ppo", "grpo"):
+        said = stages.said[algorithm]
+        assert f"policy: {stages / 'sft'}" in said.err
+        assert (
+            f"prompts of {stages / 'records' / 'pairs.jsonl'}; reward: {stages / 'reward'}; {algorithm}, on" in said.err
+        )
+        assert "round 0: on held-out prompts reward " in said.err
+        assert "round 2: on held-out prompts reward " in said.err
+        assert f"next: glassformer generate {stages / algorithm} PROMPT" in said.err
+        assert json.loads((stages / algorithm / "config.json").read_text())["recipe"]["algorithm"] == algorithm
+    written = glassformer("generate", stages / "grpo", "how is the", "--device", "cpu", "--json")
+    assert written.code == 0, written.err
+
+
+def test_json_is_one_document(base: Path, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [(f"a b c {n}", "yn"[n % 2]) for n in range(24)])
+    command = ("align", "pairs", table, "--chosen", "y", "--out", tmp_path / "r", "--prompt-words", 2, "--json")
+    assert documents(glassformer(*command)) == {
+        "out": str(tmp_path / "r"), "pairs": 24, "preferences": 12, "too_short": 0, "without_partner": 0
+    }  # fmt: skip
+    made = glassformer("align", "sft", base, tmp_path / "r/pairs.jsonl", "--out", tmp_path / "s", *SHORT, "--json")
+    document = documents(made)
+    assert document["model"] == str(tmp_path / "s")
+    assert document["best"] in document["history"]
+    records = tmp_path / "r/preferences.jsonl"
+    document = documents(glassformer("align", "reward", base, records, "--out", tmp_path / "w", *SHORT, "--json"))
+    assert document["best"]["validation_accuracy"] >= 0
+    document = documents(
+        glassformer("align", "rl", base, "--reward", tmp_path / "w", "--out", tmp_path / "p", *ROUNDS, "--json")
+    )
+    assert document.keys() == {"model", "best_update", "best", "collapsed", "history"}
+    assert [row["update"] for row in document["history"]] == [0, 1, 2]
+
+
+def test_a_reward_model_is_named_where_another_is_needed(stages: Stages, tmp_path: Path) -> None:
+    reward, records = stages / "reward", stages / "records" / "pairs.jsonl"
+    for command in (
+        ("generate", reward, "how"),
+        ("align", "sft", reward, records, "--out", tmp_path / "m"),
+        ("align", "reward", reward, records, "--out", tmp_path / "m"),
+        ("align", "rl", reward, "--reward", reward, "--out", tmp_path / "m"),
+    ):
+        misused(glassformer(*command), f"{reward} holds a reward model; a language model is needed here")
+    misused(glassformer("predict", reward, "how"), f"{reward} holds a reward model; a classifier is needed here")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_path: Path) -> None:
+    command = ("align", "rl", base, "--out", tmp_path / "m", *ROUNDS)
+    said = glassformer(*command, "--reward", f"{reviews.folder}:very good")
+    assert said.code == 0, said.err
+    assert "1 prompts of its own choice" in said.err
+    assert "on its prompts" in said.err
+    misused(
+        glassformer(*command, "--overwrite", "--reward", f"{reviews.folder}:best"), "the classifier has not, good, very"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["pairs", "polarty", "--chosen", "positive", "--out", "OUT"], ["Did you mean polarity?"]),
+        (["pairs", "polarity", "--chosen", "good", "--out", "OUT"], ["--chosen good", "negative, positive"]),
+        (
+            ["pairs", "TABLE", "--chosen", "y", "--out", "OUT"],
+            ["begin with the same 3 words", "smaller --prompt-words"],
+        ),
+        (["pairs", "polarity", "--chosen", "positive", "--out", "TABLE"], ["is a file"]),
+        (["sft", "none", "PAIRS", "--out", "OUT"], ["none: no such model folder"]),
+        (["sft", "BASE", "pears.jsonl", "--out", "OUT"], ["No such file: pears.jsonl"]),
+        (["sft", "BASE", "TABLE", "--out", "OUT"], ["table.csv, line 1: not readable as JSON"]),
+        (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.epoch=1"], ["did you mean training.epochs?"]),
+        (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.epochs=no"], ["training.epochs='no'", "integer"]),
+        (["sft", "BASE", "PAIRS", "--out", "OUT", "--seed", "-1"], ["training.seed=-1"]),
+        (["sft", "BASE", "PAIRS", "--out", "OUT", "--device", "abacus"], ["--device abacus"]),
+        (["sft", "BASE", "PAIRS", "--out", "OUT", "--resume"], ["no unfinished run"]),
+        (["sft", "BASE", "PAIRS", "--out", "BASE"], ["already holds a model", "--overwrite"]),
+        (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.freeze=9"], ["training.freeze = 9"]),
+        (["reward", "BASE", "PAIRS", "--out", "OUT"], ["pairs.jsonl, line 1", 'there is no "chosen"']),
+        (["rl", "BASE", "--reward", "none", "--out", "OUT"], ["there is no none", "FOLDER:LABEL", "FILE.py:FUNCTION"]),
+        (["rl", "BASE", "--reward", "none.py:score", "--out", "OUT"], ["there is no file none.py"]),
+        (["rl", "BASE", "--reward", "BASE:good", "--out", "OUT"], ["holds a language model; a classifier"]),
+        (
+            ["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--algorithm", "dpo"],
+            ["--algorithm dpo", "ppo and grpo"],
+        ),
+        (["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--set", "training.beta=-1"], ["training.beta=-1"]),
+        (
+            ["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--set", "training.max_tokens=128"],
+            ["leaves no room for max_tokens = 128 in the window of 128"],
+        ),
+        (
+            [
+                "rl",
+                "BASE",
+                "--algorithm",
+                "grpo",
+                "--reward",
+                "JUDGE",
+                "--out",
+                "OUT",
+                "--set",
+                "training.group_size=3",
+            ],
+            ["batch_size must be a multiple of group_size, got batch_size = 64, group_size = 3"],
+        ),
+        (["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--prompts", "EMPTY"], ["empty.txt holds no prompt"]),
+    ],
+)
+def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], base: Path, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(SCORE)
+    (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "pairs.jsonl").write_text('{"prompt": "a", "completion": "b"}\n')
+    named = {
+        "OUT": tmp_path / "out", "BASE": base, "PAIRS": tmp_path / "pairs.jsonl", "JUDGE": f"{tmp_path}/judge.py:score",
+        "EMPTY": tmp_path / "empty.txt", "BASE:good": f"{base}:good",
+        "TABLE": write_csv(tmp_path / "table.csv", [(f"{n} a b c", "yn"[n % 2]) for n in range(20)]),
+    }  # fmt: skip
+    misused(glassformer("align", *(named.get(one, one) for one in arguments)), *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_stopped_fine_tuning_goes_on(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text("".join(f'{{"prompt": "{n}", "completion": "good"}}\n' for n in range(40)))
+    command = ("align", "sft", base, pairs, *SHORT, "--out")
+    assert glassformer(*command, tmp_path / "whole").code == 0
+    with monkeypatch.context() as during:
+        during.setattr(LiveView, "on_step", _press_ctrl_c)
+        stopped = glassformer(*command, tmp_path / "m")
+    assert (stopped.code, stopped.out) == (1, "")
+    assert f"stopped; the run is saved in {tmp_path / 'm'}. Continue it with:\n  glassformer align sft" in stopped.err
+    assert stopped.err.endswith("--resume\n")
+    misused(glassformer(*command, tmp_path / "m"), "holds an unfinished run")
+    misused(glassformer("generate", tmp_path / "m", "a"), "holds an unfinished run")
+    misused(glassformer(*command, tmp_path / "m", "--resume", "--seed", 3), "training.seed changed since")
+    resumed = glassformer(*command, tmp_path / "m", "--resume")
+    assert resumed.code == 0, resumed.err
+    assert "resumed at step 2" in resumed.err
+    assert _weights(tmp_path / "m") == _weights(tmp_path / "whole")
+
+
+def _press_ctrl_c(_view: LiveView, _report: StepReport) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def _weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_a_stopped_run_of_rl_goes_on_and_so_does_one_whose_reward_failed(base: Path, tmp_path: Path) -> None:
+    judge, prompts = tmp_path / "judge.py", tmp_path / "prompts.txt"
+    prompts.write_text("\n".join(f"how is the {word}?" for word in "abcdefghijkl"))
+    command = ("align", "rl", base, "--reward", f"{judge}:score", "--prompts", prompts, *ROUNDS, "--out")
+    judge.write_text(SCORE)
+    assert glassformer(*command, tmp_path / "whole").code == 0
+
+    third = f"from pathlib import Path\ncalls = Path({str(tmp_path / 'calls')!r})\n"
+    third += "def score(texts):\n    count = int(calls.read_text()) + 1 if calls.exists() else 1\n"
+    third += (
+        "    calls.write_text(str(count))\n    if count == 2:\n        WHEN\n    return [len(text) for text in texts]\n"
+    )
+    judge.write_text(third.replace("WHEN", "import signal; signal.raise_signal(signal.SIGINT)"))
+    stopped = glassformer(*command, tmp_path / "m")
+    assert (stopped.code, stopped.out) == (1, "")
+    assert "Continue it with:\n  glassformer align rl" in stopped.err
+    assert "Traceback" not in stopped.err
+
+    (tmp_path / "calls").unlink()
+    judge.write_text(third.replace("WHEN", "return [float('nan')] * len(texts)"))
+    resume = (*command, tmp_path / "m", "--resume")
+    failed(glassformer(*resume), "gave nan for the text 'how is the", f"What was learned is in {tmp_path / 'm'}")
+    judge.write_text(SCORE)
+    misused(glassformer(*resume, "--reward", f"{judge}:other"), "no function 'other'")
+    resumed = glassformer(*resume)
+    assert resumed.code == 0, resumed.err
+    assert _weights(tmp_path / "m") == _weights(tmp_path / "whole")
+    assert not (tmp_path / "m" / "checkpoint").exists()
+
+
+def test_a_collapse_is_a_warning_and_leaves_a_model(base: Path, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(SCORE)
+    command = ("align", "rl", base, "--reward", f"{tmp_path / 'judge.py'}:score", *ROUNDS, "--out")
+    said = glassformer(*command, tmp_path / "m", "--set", "training.least_entropy=99")
+    assert said.code == 0, said.err
+    assert "warning: stopped in round 1: the choice of a token has an entropy of" in said.err
+    assert "no policy did better than the one it started from, which it holds" in said.out
+    assert glassformer("generate", tmp_path / "m", "it", "--device", "cpu").code == 0
+
+
+def test_the_prompts_of_a_fine_tuned_model_are_those_of_its_records(base: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text('{"prompt": "how", "completion": "good"}\n{"prompt": "why", "completion": "bad"}\n')
+    assert glassformer("align", "sft", base, pairs, "--out", tmp_path / "sft", *SHORT).code == 0
+    (tmp_path / "judge.py").write_text(SCORE)
+    command = ("align", "rl", tmp_path / "sft", "--reward", f"{tmp_path / 'judge.py'}:score", *ROUNDS, "--out")
+    assert f"2 prompts of {pairs}" in glassformer(*command, tmp_path / "m").err
+    pairs.unlink()
+    misused(glassformer(*command, tmp_path / "n"), f"learned from, {pairs}, are not there; name --prompts")
