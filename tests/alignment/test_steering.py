@@ -12,7 +12,7 @@ from glassformer.alignment.grpo import grpo
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.steering import Reward, Steered, Steering
-from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
@@ -306,9 +306,9 @@ def test_what_an_observer_hears(algorithm: str) -> None:
     assert "on its prompts reward" in hears.messages[0]
 
 
-def steering(policy: LanguageModel | None = None, **values: Any) -> Steering:
+def steering(policy: LanguageModel | None = None, *, prompts: Sequence[str] = PROMPTS, **values: Any) -> Steering:
     settings: PolicyConfig = config("ppo", **values)
-    return Steering(policy or new_policy(), TOKENIZER, likes_a, PROMPTS, settings, max_seq_len=WINDOW)
+    return Steering(policy or new_policy(), TOKENIZER, likes_a, prompts, settings, max_seq_len=WINDOW)
 
 
 def test_the_reference_is_what_the_policy_was() -> None:
@@ -327,14 +327,37 @@ def test_the_reference_is_what_the_policy_was() -> None:
         assert not torch.equal(again.logprobs, again.reference_logprobs)
 
 
+def test_the_figures_of_a_round_are_exact_at_every_place() -> None:
+    """KL and entropy by a sum over the vocabulary, text by text and place by place."""
+    one = steering()
+    randomise(one.policy, std=0.4)
+    judged = one.write(3)
+    entropies: list[float] = []
+    for row, (ids, length) in enumerate(
+        zip(judged.rollouts.token_ids, judged.rollouts.attention_mask.sum(dim=1).tolist(), strict=True)
+    ):
+        read = ids[None, : length - 1]
+        both = [model(read, torch.ones_like(read, dtype=torch.bool))[0] for model in (one.policy, one.reference)]
+        for logits in both:
+            logits[:, [PAD_ID, UNKNOWN_ID]] = -1e9
+        policy, reference = (logits.log_softmax(-1) for logits in both)
+        written = judged.rollouts.loss_mask[row, : length - 1]
+        kl = (policy.exp() * (policy - reference)).sum(-1)[written]
+        assert judged.kl[row].item() == pytest.approx(kl.sum().item(), rel=1e-4)
+        entropies += (-policy.exp() * policy).sum(-1)[written].tolist()
+    assert judged.entropy == pytest.approx(sum(entropies) / len(entropies), rel=1e-4)
+    assert judged.kl.min() > 0
+
+
 def test_what_a_round_writes_is_a_function_of_seed_and_round() -> None:
     def written(number: int, **values: Any) -> tuple[list[str], list[list[int]]]:
+        """What was asked, and the answers."""
         found = steering(**values).write(number, group_size=3).rollouts
         return found.prompts, found.completion_ids
 
     assert written(2) == written(2)
     assert written(2)[0] != written(3)[0]
-    assert written(2)[1] != written(2, seed=1)[1]
+    assert written(2, prompts=[""])[1] != written(2, prompts=[""], seed=1)[1]
     prompts, completions = written(2)
     assert [prompts[i : i + 3] for i in range(0, 12, 3)] == [[prompts[i]] * 3 for i in range(0, 12, 3)]
     assert completions[:3] != [completions[0]] * 3

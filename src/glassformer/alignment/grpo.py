@@ -19,6 +19,7 @@ from statistics import fmean
 
 from glassformer.alignment.advantages import group_relative_advantages
 from glassformer.alignment.config import GRPOConfig
+from glassformer.alignment.divergence import kl_k1
 from glassformer.alignment.losses import clipped_policy_loss
 from glassformer.alignment.rollouts import read_rollouts
 from glassformer.alignment.steering import Reward, Steered, Steering, SteeringObserver
@@ -49,13 +50,17 @@ def grpo(
     with run:
         for number in run.rounds():
             old = run.write(number, group_size=config.group_size)
-            groups = (old.scores - run.price.beta * old.kl).view(-1, config.group_size)
+            mask = old.rollouts.loss_mask
+            drawn_kl = kl_k1(old.logprobs, old.reference_logprobs, mask).sum(
+                dim=1
+            )  # what is rewarded is what was drawn
+            groups = (old.scores - run.price.beta * drawn_kl).view(-1, config.group_size)
             advantages = group_relative_advantages(groups).view(-1, 1).expand_as(old.logprobs)
             clipped = []
             for rows in run.minibatches(number):
                 _, logprobs, _ = read_rollouts(policy, old.rollouts.rows(rows))
                 loss, share = clipped_policy_loss(
-                    logprobs, old.logprobs[rows], advantages[rows], old.rollouts.loss_mask[rows], config.clip
+                    logprobs, old.logprobs[rows], advantages[rows], mask[rows], config.clip
                 )
                 run.step(loss)
                 clipped.append(float(share))

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from glassformer.alignment.config import PolicyConfig
-from glassformer.alignment.divergence import AdaptiveBeta, kl_k1
+from glassformer.alignment.divergence import AdaptiveBeta, categorical_kl
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.logprobs import entropy
 from glassformer.alignment.pairs import hold_out
@@ -64,7 +64,7 @@ class Judged:
 
     Attributes:
         scores: what the reward says.
-        kl: nats from the reference, estimated by k₁.
+        kl: nats from the reference: exact at every place, where k₁ would draw it too, so never below 0.
         entropy: mean uncertainty of the policy where it chose a token, in nats.
     """
 
@@ -185,15 +185,17 @@ class Steering:
             self._save()
             raise
         logits, logprobs, hidden = read_rollouts(self.policy, rollouts)
-        reference_logprobs = read_rollouts(self.reference, rollouts)[1]
+        reference_logits, reference_logprobs, _ = read_rollouts(self.reference, rollouts)
+        mask = rollouts.loss_mask
+        per_place = categorical_kl(logits[mask], reference_logits[mask])
         return Judged(
             rollouts=rollouts,
             scores=scores.to(logprobs),
             logprobs=logprobs,
             reference_logprobs=reference_logprobs,
             hidden=hidden,
-            kl=kl_k1(logprobs, reference_logprobs, rollouts.loss_mask).sum(dim=1),
-            entropy=float(entropy(logits, rollouts.loss_mask)),
+            kl=torch.zeros_like(logprobs).masked_scatter(mask, per_place).sum(dim=1),
+            entropy=float(entropy(logits, mask)),
         )
 
     def minibatches(self, number: int) -> Iterator[Tensor]:
