@@ -1,9 +1,14 @@
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.alignment.reading import fitting, read_together
+from glassformer.alignment.pairs import Pair
+from glassformer.alignment.reading import ReadPair, read_together
 from glassformer.data.tokenizers import START_ID
+from tests.alignment.samples import run
 from tests.prediction.language import SMALL, byte_tokenizer
 
 TOKENIZER = byte_tokenizer()
@@ -22,8 +27,20 @@ def test_prompt_and_completion_are_encoded_apart(both: list[tuple[str, str]]) ->
         assert TOKENIZER.decode(pair.token_ids[pair.begins :].tolist()) == completion
 
 
-def test_what_fills_the_window_fits_and_one_token_more_does_not() -> None:
-    sizes = [SMALL.max_seq_len - 1, SMALL.max_seq_len, 0]
-    pairs = read_together(TOKENIZER, ["12345"] * 3, ["x" * max(0, size - 5) for size in sizes])
-    assert [len(pair.token_ids) for pair in pairs] == [SMALL.max_seq_len, SMALL.max_seq_len + 1, 6]
-    assert fitting(pairs, SMALL) == [pairs[0], pairs[2]]
+def test_a_pair_is_as_long_as_prompt_and_completion_and_the_start_token() -> None:
+    (pair,) = read_together(TOKENIZER, ["12345"], ["x" * 3])
+    assert (pair.length, pair.begins) == (9, 6)
+
+
+def test_what_fills_the_window_fits_and_one_token_more_does_not(tmp_path: Path) -> None:
+    window = SMALL.max_seq_len
+    pairs = [Pair(prompt="12345", completion="x" * (size - 6)) for size in (window, window + 1, 7)]
+    fresh = run(tmp_path, held_out=0)
+    assert fresh.start.shape.max_seq_len == window
+
+    def read(some: Sequence[Pair]) -> list[ReadPair]:
+        return read_together(TOKENIZER, [one.prompt for one in some], [one.completion for one in some])
+
+    train, held_out, records = fresh.divide(pairs, read, source="pairs")
+    assert [pair.length for pair in train] == [window, 7]
+    assert (held_out, records.train, records.held_out, records.too_long) == ([], 2, 0, 1)

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from glassformer.alignment.config import FineTuningConfig
 from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy, preference_margin
-from glassformer.alignment.pairs import Preference, hold_out
+from glassformer.alignment.pairs import Preference
 from glassformer.alignment.reading import ReadPair, read_together
-from glassformer.alignment.runs import Facts, Records, Run, card, fingerprint
+from glassformer.alignment.runs import Facts, Run, card
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability
@@ -55,17 +55,7 @@ def train_reward_model(run: Run, preferences: Sequence[Preference], *, source: s
         InterruptedTraining, NotANumberError: see `Run.learn`.
     """
     shape, tokenizer = run.start.shape, run.start.trained.tokenizer
-    train, held_out = (
-        [pair for pair in _read(side, tokenizer) if pair.length <= shape.max_seq_len]
-        for side in hold_out(preferences, run.config.held_out, seed=run.config.seed)
-    )
-    records = Records(
-        source=source,
-        fingerprint=fingerprint(preferences),
-        train=len(train),
-        held_out=len(held_out),
-        too_long=len(preferences) - len(train) - len(held_out),
-    )
+    train, held_out, records = run.divide(preferences, partial(_read, tokenizer), source=source)
     model = RewardModel(shape, tokenizer.vocab_size)
     model.load_state_dict(run.start.trained.model.state_dict(), strict=False)  # all but the head
 
@@ -91,7 +81,7 @@ def figures_in_words(row: Mapping[str, float]) -> str:
     )
 
 
-def _read(preferences: Sequence[Preference], tokenizer: TextTokenizer) -> list[ReadPreference]:
+def _read(tokenizer: TextTokenizer, preferences: Sequence[Preference]) -> list[ReadPreference]:
     prompts = [one.prompt for one in preferences]
     chosen = read_together(tokenizer, prompts, [one.chosen for one in preferences])
     rejected = read_together(tokenizer, prompts, [one.rejected for one in preferences])

@@ -9,7 +9,6 @@ import numpy as np
 
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID, TextTokenizer
-from glassformer.models.config import LanguageModelConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +23,11 @@ class ReadPair:
     token_ids: IntArray
     begins: int
 
+    @property
+    def length(self) -> int:
+        """Tokens, the start token included."""
+        return len(self.token_ids)
+
 
 def read_together(tokenizer: TextTokenizer, prompts: Sequence[str], completions: Sequence[str]) -> list[ReadPair]:
     """Each prompt with its completion, encoded apart, as the model meets them when it writes."""
@@ -31,8 +35,3 @@ def read_together(tokenizer: TextTokenizer, prompts: Sequence[str], completions:
         ReadPair(token_ids=np.concatenate([[START_ID], prompt, completion]), begins=1 + len(prompt))
         for prompt, completion in zip(tokenizer.encode(prompts), tokenizer.encode(completions), strict=True)
     ]
-
-
-def fitting(pairs: Sequence[ReadPair], shape: LanguageModelConfig) -> list[ReadPair]:
-    """Those that fit into the window."""
-    return [pair for pair in pairs if len(pair.token_ids) <= shape.max_seq_len]

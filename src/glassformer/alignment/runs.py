@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import nn
 
 from glassformer.alignment.config import FineTuningConfig
-from glassformer.alignment.pairs import Pair, Preference
+from glassformer.alignment.pairs import Pair, Preference, hold_out
 from glassformer.errors import UsageError
 from glassformer.models.config import LanguageModelConfig
 from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
@@ -25,6 +25,17 @@ from glassformer.training.memory import keep_large_buffers
 from glassformer.training.unfinished import open_work, prepare_out, run_to_end, versions
 
 Made = TypeVar("Made")
+Given = TypeVar("Given", Pair, Preference)
+
+
+class HasLength(Protocol):
+    """Anything that is so many tokens long."""
+
+    @property
+    def length(self) -> int: ...
+
+
+Tokens = TypeVar("Tokens", bound=HasLength)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +101,23 @@ class Run:
     device: str = "cpu"
     observer: Observer | None = None
     on_prepared: Callable[[Records, int], None] | None = None
+
+    def divide(
+        self, records: Sequence[Given], read: Callable[[Sequence[Given]], list[Tokens]], *, source: str
+    ) -> tuple[list[Tokens], list[Tokens], Records]:
+        """Those to learn from, those held out, both as tokens that fit into the window, and what to say of them."""
+        train, held_out = (
+            [one for one in read(side) if one.length <= self.start.shape.max_seq_len]
+            for side in hold_out(records, self.config.held_out, seed=self.config.seed)
+        )
+        counts = Records(
+            source=source,
+            fingerprint=fingerprint(records),
+            train=len(train),
+            held_out=len(held_out),
+            too_long=len(records) - len(train) - len(held_out),
+        )
+        return train, held_out, counts
 
     def learn(self, model: nn.Module, task: Task, records: Records, save: Callable[[nn.Module, Facts], Made]) -> Made:
         """Train to the end, then `save`.

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from glassformer.alignment.config import FineTuningConfig
-from glassformer.alignment.pairs import Pair, hold_out
-from glassformer.alignment.reading import ReadPair, fitting, read_together
-from glassformer.alignment.runs import Facts, Records, Run, card, fingerprint
+from glassformer.alignment.pairs import Pair
+from glassformer.alignment.reading import ReadPair, read_together
+from glassformer.alignment.runs import Facts, Run, card
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
@@ -40,17 +40,11 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
         InterruptedTraining, NotANumberError: see `Run.learn`.
     """
     shape, tokenizer = run.start.shape, run.start.trained.tokenizer
-    train, held_out = (
-        fitting(read_together(tokenizer, [one.prompt for one in side], [one.completion for one in side]), shape)
-        for side in hold_out(pairs, run.config.held_out, seed=run.config.seed)
-    )
-    records = Records(
-        source=source,
-        fingerprint=fingerprint(pairs),
-        train=len(train),
-        held_out=len(held_out),
-        too_long=len(pairs) - len(train) - len(held_out),
-    )
+
+    def read(some: Sequence[Pair]) -> list[ReadPair]:
+        return read_together(tokenizer, [one.prompt for one in some], [one.completion for one in some])
+
+    train, held_out, records = run.divide(pairs, read, source=source)
     task = Completions(train, run.config, window=shape.max_seq_len, held_out=held_out)
 
     def save(model: nn.Module, facts: Facts) -> TrainedLanguageModel:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.options import DataDir, Device, Json, Preset, Settings, TextColumn
-from glassformer.cli.output import command_line, duration, human_count, print_json, say
+from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.resume import resumable
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,11 +43,10 @@ def pretrain(
     from glassformer.data.documents import read_documents
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import check_prompts
-    from glassformer.training.loop import InterruptedTraining
     from glassformer.training.pretrain import figures_in_words
     from glassformer.training.pretrain import pretrain as run
     from glassformer.training.recipe import load_pretraining_recipe, parse_overrides
-    from glassformer.training.unfinished import CHECKPOINT_FOLDER, prepare_out
+    from glassformer.training.unfinished import prepare_out
 
     if objective is not None and objective not in _OBJECTIVES:
         raise UsageError(f"--objective {objective}: there are {' and '.join(_OBJECTIVES)}")
@@ -68,25 +68,18 @@ def pretrain(
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     documents = read_documents(data, data_dir, text=text)
-    with LiveView() as view:
-        try:
-            trained = run(
-                documents,
-                chosen,
-                out=out,
-                resume=resume,
-                overwrite=overwrite,
-                device=target,
-                observer=view,
-                on_prepared=lambda prepared: _introduce(prepared, chosen, target),
-                prompt=prompt,
-            )
-        except (InterruptedTraining, KeyboardInterrupt) as error:
-            if not (out / CHECKPOINT_FOLDER).is_dir():
-                raise
-            again = command_line(leave_out="--overwrite", add="--resume")
-            say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
-            raise typer.Exit(1) from error
+    with resumable(out), LiveView() as view:
+        trained = run(
+            documents,
+            chosen,
+            out=out,
+            resume=resume,
+            overwrite=overwrite,
+            device=target,
+            observer=view,
+            on_prepared=lambda prepared: _introduce(prepared, chosen, target),
+            prompt=prompt,
+        )
     best, config = trained.metrics["best"], trained.config
     if json:
         record = {"model": str(out), "training_seconds": config.training_seconds, "data": config.data}

@@ -201,7 +201,7 @@ def _finished(
     config = LanguageFolderConfig(
         model=recipe.model,
         vocab_size=tokenizer.vocab_size,
-        tokenizer=recipe.tokenizer,
+        tokenizer=TokenizerConfig(**recipe.tokenizer.model_dump()),  # as it will be read again
         data={
             "source": train.source,
             "texts": len(train.texts),

@@ -27,13 +27,13 @@ from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
-from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
+from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.order import passes_per_epoch
 from glassformer.training.recipe import Recipe
 from glassformer.training.sources import SourceConfig, Sources
-from glassformer.training.unfinished import encode, learn_tokenizer, open_work, prepare_out, versions
+from glassformer.training.unfinished import encode, learn_tokenizer, open_work, prepare_out, run_to_end, versions
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -111,27 +111,14 @@ def train_classifier(
     if origin:
         observer.on_message(origin)
     _warn_of_unknown(data.train, observer, learned=init is None)
-    if begun:
-        trainer.resume()
-        observer.on_message(f"resumed at step {trainer.state.step + 1} (epoch {trainer.state.epoch + 1})")
 
-    def finish() -> TrainedModel:
+    def save() -> TrainedModel:
         trained = _finished(trainer, data, tokenizer, labels, splits, recipe, source, init)
         if out is not None:
             save_model_folder(out, trained, card=model_card(trained))
-            shutil.rmtree(out / CHECKPOINT_FOLDER)
         return trained
 
-    try:
-        trainer.run()
-    except NotANumberError as error:
-        if not trainer.best or out is None:
-            raise
-        trainer.model.load_state_dict(trainer.best)
-        finish()
-        kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
-        raise NotANumberError(f"{error} {kept}") from error
-    return finish()
+    return run_to_end(trainer, out, resume=resume, save=save)
 
 
 def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) -> None:

@@ -123,7 +123,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def run_to_end(trainer: Trainer, out: Path, *, resume: bool, save: Callable[[], Made]) -> Made:
+def run_to_end(trainer: Trainer, out: Path | None, *, resume: bool, save: Callable[[], Made]) -> Made:
     """Train, from the checkpoint where there is one to resume, and `save` what came out, in place of the work folder.
 
     Raises:
@@ -137,7 +137,7 @@ def run_to_end(trainer: Trainer, out: Path, *, resume: bool, save: Callable[[], 
     try:
         trainer.run()
     except NotANumberError as error:
-        if not trainer.best:
+        if not trainer.best or out is None:
             raise
         trainer.model.load_state_dict(trainer.best)
         save()
@@ -145,5 +145,6 @@ def run_to_end(trainer: Trainer, out: Path, *, resume: bool, save: Callable[[], 
         kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
         raise NotANumberError(f"{error} {kept}") from error
     made = save()
-    shutil.rmtree(out / CHECKPOINT_FOLDER)
+    if out is not None:
+        shutil.rmtree(out / CHECKPOINT_FOLDER)
     return made
