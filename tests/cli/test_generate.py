@@ -1,10 +1,15 @@
+import io
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from glassformer.cli import generate
 from glassformer.data.tokenizers import TokenizerConfig
-from glassformer.prediction.generation import TextGenerator
+from glassformer.prediction.generation import Continuation, TextGenerator
 from glassformer.prediction.language_folder import save_language_model
 from glassformer.prediction.model_folder import save_model_folder
 from glassformer.prediction.sampling import SamplingConfig
@@ -74,25 +79,26 @@ def test_json_is_one_document(model: Path) -> None:
     )[0].text  # fmt: skip
 
 
-def test_a_text_is_shown_as_it_is_written(capfd: pytest.CaptureFixture[str]) -> None:
-    shown: list[str] = []
-    text = "été 😀 fin"
+def test_a_text_is_shown_as_it_is_written() -> None:
+    text, arrived, shown = "été 😀 fin", io.BytesIO(), [""]
     tokenizer = byte_tokenizer()
     model = Recites(tokenizer.encode([text])[0].tolist(), tokenizer.vocab_size)
     writer = TextGenerator(model, tokenizer, max_seq_len=99)
     stream = writer.stream
 
-    def watched(*arguments: object) -> object:
-        for written in stream(*arguments):  # type: ignore[arg-type]
-            shown.append(capfd.readouterr().out)
+    def watched(*arguments: Any) -> Iterator[list[Continuation]]:
+        for written in stream(*arguments):
             yield written
+            shown.append(arrived.getvalue().decode())  # after what was done with it
 
     writer.stream = watched  # type: ignore[assignment, method-assign]
-    (one,) = generate._print_live(writer, "é", SamplingConfig(temperature=0))
-    shown.append(capfd.readouterr().out)
-    assert one.text == text[1:]
-    assert "".join(shown) == f"{text}\n"
-    assert [part for part in shown if part] == ["é", "t", "é", " ", "😀", " ", "f", "i", "n", "\n"]
+    with redirect_stdout(io.TextIOWrapper(arrived, encoding="utf-8")) as out:
+        (one,) = generate._print_live(writer, "é", SamplingConfig(temperature=0))
+        out.flush()
+        assert one.text == text[1:]
+        assert arrived.getvalue().decode() == f"{text}\n"
+    steps = [later.removeprefix(earlier) for earlier, later in pairwise(shown)]
+    assert [part for part in steps if part] == ["ét", "é", " ", "😀", " ", "f", "i", "n"]
 
 
 def test_what_is_amiss_is_said_beside_the_text(model: Path) -> None:
