@@ -2,9 +2,18 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.prediction.language_folder import load_language_model, save_language_model
 from glassformer.prediction.model_folder import load_model_folder, save_model_folder
 from tests.cli.terminal import glassformer, misused
-from tests.words.samples import KNOWN, definitions_of_known, trained_on_known, write_wordnet
+from tests.prediction.language import trained_language_model
+from tests.words.samples import (
+    KNOWN,
+    MASKED,
+    definitions_of_known,
+    language_model_of_known,
+    trained_on_known,
+    write_wordnet,
+)
 
 
 @pytest.fixture
@@ -61,6 +70,42 @@ def test_a_word_from_a_dictionary(model: Path, table: Path, tmp_path: Path) -> N
         "learn-word", model, "gran", "--dictionary", table, "--out", tmp_path / "b", "--depth", 0, "--json"
     )
     assert flat.document["words"][0]["unknown"] == ["gruff"]
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe"])
+def test_a_language_model_learns_a_word_and_writes_on(kind: str, table: Path, tmp_path: Path) -> None:
+    save_language_model(tmp_path / "lm", language_model_of_known(kind), card="# It writes\n")
+    made = tmp_path / "lm-words"
+    outcome = glassformer("learn-word", tmp_path / "lm", "gran", "--definition", "aao bbo", "--dictionary", table)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines()[-1] == f"{made}: {tmp_path / 'lm'} and 1 word more"
+    assert f"next: glassformer generate {made} gran\n" in outcome.err
+    assert (made / "README.md").read_text().startswith("# It writes\n")
+    written = glassformer("generate", made, "aao gran bbo", "--max-tokens", 3)
+    assert written.code == 0, written.err
+    assert written.out.startswith("aao gran bbo")
+    assert "gran" not in written.err
+    assert ("unknown: gran" in glassformer("generate", tmp_path / "lm", "gran").err) == (kind == "word")
+
+
+def test_a_model_that_fills_in_learns_many_words(table: Path, tmp_path: Path) -> None:
+    save_language_model(tmp_path / "lm", language_model_of_known(model=MASKED), card="")
+    file = tmp_path / "words.csv"
+    file.write_text("word,definition\ngran,\ngleam,aao bbo\n")
+    outcome = glassformer("learn-word", tmp_path / "lm", "--file", file, "--dictionary", table, "--json")
+    assert outcome.code == 0, outcome.err
+    assert [one["method"] for one in outcome.document["words"]] == ["map", "map"]
+    assert (
+        "next:"
+        not in glassformer("learn-word", tmp_path / "lm", "x", "--definition", "aao", "--out", tmp_path / "b").err
+    )
+    words = load_language_model(tmp_path / "lm-words").config.data["new_words"]
+    assert [(new["word"], new["source"]) for new in words] == [("gran", str(table)), ("gleam", "given")]
+
+
+def test_a_language_model_of_bytes_is_refused(tmp_path: Path) -> None:
+    save_language_model(tmp_path / "lm", trained_language_model(), card="")
+    misused(glassformer("learn-word", tmp_path / "lm", "gran", "--definition", "x"), "'byte' has no words to add to")
 
 
 def test_many_words_from_a_file(model: Path, table: Path, tmp_path: Path) -> None:

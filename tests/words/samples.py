@@ -1,4 +1,4 @@
-"""A model with words enough for a map, and dictionaries for it: a table, and WordNet's files with a few words."""
+"""Models with words enough for a map, and dictionaries for them: a table, and WordNet's files with a few words."""
 
 import random
 from collections.abc import Mapping
@@ -8,11 +8,15 @@ import torch
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.config import LanguageModelConfig, ModelConfig
+from glassformer.models.language_model import LanguageModel
+from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel
 from tests.support import randomise
 
 SHAPE = ModelConfig(d_model=12, n_layers=1, n_heads=2, d_ff=20, max_seq_len=16)
+CAUSAL = LanguageModelConfig(d_model=14, n_layers=2, n_heads=1, d_ff=18, max_seq_len=61)
+MASKED = CAUSAL.model_copy(update={"attention": "full"})
 LETTERS = "abcdefghij"
 KNOWN = [first + second + "o" for first in LETTERS for second in LETTERS[:7]]
 """Seventy words that a model of the kind `word` knows."""
@@ -32,11 +36,14 @@ def definitions_of_known(seed: int = 5) -> Definitions:
     return Definitions({word: " ".join(draw.sample(KNOWN, draw.randint(2, 5))) for word in KNOWN})
 
 
+def tokenizer_of_known(kind: str) -> tuple[TokenizerConfig, TextTokenizer]:
+    config = TokenizerConfig.model_validate({"kind": kind, "min_frequency": 1, "vocab_size": 420})
+    return config, TextTokenizer.train([" ".join(KNOWN[n:] + KNOWN[:n]) for n in range(9)], config)
+
+
 def trained_on_known(kind: str = "word", *, model: ModelConfig = SHAPE, seed: int = 3) -> TrainedModel:
     torch.manual_seed(seed)
-    settings = {"kind": kind, "min_frequency": 1, "vocab_size": 420}
-    tokenizer_config = TokenizerConfig.model_validate(settings)
-    tokenizer = TextTokenizer.train([" ".join(KNOWN[n:] + KNOWN[:n]) for n in range(9)], tokenizer_config)
+    tokenizer_config, tokenizer = tokenizer_of_known(kind)
     config = FolderConfig(
         model=model,
         vocab_size=tokenizer.vocab_size,
@@ -55,6 +62,25 @@ def trained_on_known(kind: str = "word", *, model: ModelConfig = SHAPE, seed: in
     )  # fmt: skip
     classifier = randomise(Classifier(model, tokenizer.vocab_size, 2)).eval()
     return TrainedModel(config=config, model=classifier, tokenizer=tokenizer, metrics={})
+
+
+def language_model_of_known(
+    kind: str = "word", *, model: LanguageModelConfig = CAUSAL, seed: int = 4
+) -> TrainedLanguageModel:
+    torch.manual_seed(seed)
+    tokenizer_config, tokenizer = tokenizer_of_known(kind)
+    config = LanguageFolderConfig(
+        model=model,
+        vocab_size=tokenizer.vocab_size,
+        tokenizer=tokenizer_config,
+        data={"source": "notes.txt", "texts": 9},
+        recipe={},
+        versions={"glassformer": "0", "torch": "0"},
+        created="2026-01-02T03:04:05+00:00",
+        training_seconds=2.5,
+    )
+    predicts = randomise(LanguageModel(model, tokenizer.vocab_size)).eval()
+    return TrainedLanguageModel(config=config, model=predicts, tokenizer=tokenizer, metrics={"best_epoch": 2})
 
 
 Senses = Mapping[str, list[tuple[list[str], str, list[int]]]]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from glassformer.words.context import Vectors
 from glassformer.words.embed import WordSpace, averages, embed_words, filled, map_of, nearest, unknown_words
 from glassformer.words.embedding_map import FEWEST_WORDS
 from glassformer.words.new_words import word_space
+from glassformer.words.rarity import rare_place
 from tests.words.samples import KNOWN, Definitions, definitions_of_known, trained_on_known
 
 
@@ -88,6 +91,25 @@ def test_filling_keeps_what_the_map_said(length: float, seed: int) -> None:
     size = np.linalg.norm(vectors, axis=1)
     np.testing.assert_allclose(np.linalg.norm(full, axis=1), np.maximum(size, length), rtol=1e-9)
     np.testing.assert_allclose((full * vectors).sum(axis=1), size**2, rtol=1e-9)
+
+
+def test_where_the_model_predicts_with_them_new_words_stand_where_rare_ones_do() -> None:
+    words = replace(space(), predicts=True)
+    place = rare_place(words.embeddings.double().numpy()[list(words.by_frequency().values())])
+    assert place is not None
+    average = embed_words(words, {"gran": "aao bbo"}, None, None, depth=2)["gran"]
+    np.testing.assert_array_equal(average.bare, (row(words, "aao") + row(words, "bbo")) / 2)
+    np.testing.assert_allclose(average.vector, place(average.bare[None])[0])
+    mapped = embed_words(words, {"gran": "aao bbo"}, None, lambda contexts: contexts * 0.001, depth=2)["gran"]
+    np.testing.assert_allclose(mapped.vector, place(mapped.bare[None])[0])  # and is not filled up
+
+
+def test_where_words_are_few_they_stay_where_they_are() -> None:
+    words = replace(space(), predicts=True)
+    few = replace(words, learned=frozenset(KNOWN[FEWEST_WORDS - 1 :]))
+    assert len(few.by_frequency()) == FEWEST_WORDS - 1
+    found = embed_words(few, {"gran": "aao bbo"}, None, None, depth=2)["gran"]
+    np.testing.assert_array_equal(found.vector, found.bare)
 
 
 def test_the_map_is_fitted_on_known_words_with_definitions_alone() -> None:

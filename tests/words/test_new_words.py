@@ -11,17 +11,32 @@ from hypothesis import strategies as st
 
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model
+from glassformer.models.config import LanguageModelConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.prediction.generation import TextGenerator
+from glassformer.prediction.language_folder import load_language_model, save_language_model
 from glassformer.prediction.model_folder import NewWord, TrainedModel, load_model_folder, save_model_folder
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.sampling import SamplingConfig
+from glassformer.words.learners import words_learned
 from glassformer.words.new_words import Entry, Lesson, learn_words, save_lesson, word_space
-from tests.words.samples import KNOWN, SHAPE, definitions_of_known, trained_on_known
+from glassformer.words.rarity import rare_place
+from tests.prediction.language import Recites
+from tests.words.samples import (
+    CAUSAL,
+    KNOWN,
+    MASKED,
+    SHAPE,
+    definitions_of_known,
+    language_model_of_known,
+    trained_on_known,
+)
 
 KINDS = ["word", "wordpiece", "bpe", "unigram"]
 ENTRIES = [Entry(word="Gagaga", definition="aao bbo"), Entry(word="hahi", definition="cao ddo aao")]
 
 
-def lesson(kind: str = "word", **settings: Any) -> tuple[TrainedModel, Lesson]:
+def lesson(kind: str = "word", **settings: Any) -> tuple[TrainedModel, Lesson[TrainedModel]]:
     trained = trained_on_known(kind, **settings)
     return trained, learn_words(trained, ENTRIES, definitions_of_known())
 
@@ -124,17 +139,75 @@ def test_a_saved_lesson_is_a_model_folder_of_its_own(kind: str, tmp_path: Path) 
     trained, found = LESSONS[kind]
     save_model_folder(tmp_path / "old", trained, card="the old one")
     before = {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()}
-    save_lesson(found, tmp_path / "new")
+    save_lesson(found, tmp_path / "new", card="the old one\n")
     loaded = load_model_folder(tmp_path / "new")
     assert loaded.config == found.trained.config
     texts = ["aao gagaga", "Hahi, bbo"]
     np.testing.assert_array_equal(Predictor(loaded).logits(texts), Predictor(found.trained).logits(texts))
     assert json.loads((tmp_path / "new/config.json").read_text())["new_words"][0]["definition"] == "aao bbo"
     method = "average" if kind == "unigram" else "map"  # whose pieces make up too few of the words
-    assert f"- hahi (given, {method}): cao ddo aao" in (tmp_path / "new/README.md").read_text()
+    card = (tmp_path / "new/README.md").read_text()
+    assert card.startswith("the old one\n\n## Words learned after training\n")
+    assert card.endswith(f"- hahi (given, {method}): cao ddo aao\n")
     assert {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()} == before
     with pytest.raises(UsageError, match="nothing is ever overwritten"):
-        save_lesson(found, tmp_path / "old")
+        save_lesson(found, tmp_path / "old", card="")
+
+
+def test_a_card_goes_on(tmp_path: Path) -> None:
+    _, first = LESSONS["word"]
+    second = learn_words(first.trained, [Entry(word="later", definition="hahi aao")])
+    save_lesson(first, tmp_path / "first", card="# It answers\n")
+    save_lesson(second, tmp_path / "second", card=(tmp_path / "first/README.md").read_text())
+    card = (tmp_path / "second/README.md").read_text()
+    assert card.count("## Words learned") == 1
+    assert [line.split()[1] for line in card.splitlines() if line.startswith("- ")] == ["gagaga", "hahi", "later"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model", [CAUSAL, MASKED])
+def test_a_language_model_learns_words_too(kind: str, model: LanguageModelConfig, tmp_path: Path) -> None:
+    trained = language_model_of_known(kind, model=model)
+    save_language_model(tmp_path / "old", trained, card="# It writes\n")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()}
+    found = learn_words(trained, ENTRIES, definitions_of_known())
+    save_lesson(found, tmp_path / "new", card="# It writes\n")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()} == before
+    loaded = load_language_model(tmp_path / "new")
+    assert loaded.config == found.trained.config
+    assert loaded.config.model == model
+    assert loaded.config.vocab_size == trained.config.vocab_size + 2
+    assert [new.word for new in words_learned(loaded)] == ["gagaga", "hahi"]
+    assert loaded.tokenizer.word_ids(["gagaga", "hahi"]) == [trained.config.vocab_size, trained.config.vocab_size + 1]
+    again = learn_words(loaded, [Entry(word="later", definition="hahi aao")], definitions_of_known())
+    assert [new.word for new in words_learned(again.trained)] == ["gagaga", "hahi", "later"]
+    assert again.map == found.map
+    assert (again.map is None) == (kind == "unigram")
+
+
+def test_a_language_models_new_words_stand_where_rare_words_do() -> None:
+    trained = language_model_of_known()
+    table = trained.model.state_dict()["embedding.weight"].double().numpy()
+    place = rare_place(table[3:])  # the words that were trained, the most frequent first
+    assert place is not None
+    for dictionary in (None, definitions_of_known()):
+        found = learn_words(trained, ENTRIES, dictionary)
+        rows = found.trained.model.state_dict()["embedding.weight"][-2:].double().numpy()
+        np.testing.assert_allclose(rows @ place.direction, place.place, rtol=1e-5)
+    later = learn_words(found.trained, [Entry(word="later", definition="hahi aao")])
+    row = later.trained.model.state_dict()["embedding.weight"][-1].double().numpy()
+    assert row @ place.direction == pytest.approx(place.place, rel=1e-5)  # learned words do not shift it
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_writes_the_new_word_as_it_is_spelled(kind: str) -> None:
+    tokenizer = learn_words(language_model_of_known(kind), ENTRIES).trained.tokenizer
+    prompt = "aao gagaga bbo"
+    read = tokenizer.encode([prompt, f"{prompt} hahi gagaga"])
+    writer = TextGenerator(Recites(read[1].tolist(), tokenizer.vocab_size), tokenizer, max_seq_len=50)
+    (written,) = writer.complete([prompt], SamplingConfig(max_tokens=2, temperature=0))
+    assert written.text == " hahi gagaga"
+    assert written.token_ids == read[1][len(read[0]) :].tolist()
 
 
 def test_models_that_cannot_learn_words() -> None:

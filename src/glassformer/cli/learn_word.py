@@ -16,13 +16,14 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.words.dictionary import Dictionary
+    from glassformer.words.learners import Learner
     from glassformer.words.new_words import Entry, Lesson
 
 _SHOWN = 10
 
 
 def learn_word(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Annotated[Path, typer.Argument(help="The folder of a classifier or language model.")],
     word: Annotated[str | None, typer.Argument(help="The word to learn.")] = None,
     definition: Annotated[str | None, typer.Option(help="What it means, in words that the model knows.")] = None,
     file: Annotated[Path | None, typer.Option(help="Many words: a table with the columns word and definition.")] = None,
@@ -44,15 +45,15 @@ def learn_word(
         raise UsageError(f"what does {word!r} mean? Say it with --definition, or name a --dictionary")
     if dictionary_dir is not None and dictionary is None:
         raise UsageError("--dictionary-dir goes with --dictionary wordnet")
-    from glassformer.prediction.model_folder import load_model_folder
     from glassformer.words.dictionary import open_dictionary
+    from glassformer.words.learners import load_learner, read_card
     from glassformer.words.new_words import learn_words, save_lesson
 
     target = _beside(model) if out is None else out
-    trained = load_model_folder(model)
+    trained = load_learner(model)
     look_up = None if dictionary is None else open_dictionary(dictionary, dictionary_dir)
     lesson = learn_words(trained, _entries(word, definition, file), look_up, depth=depth)
-    save_lesson(lesson, target)
+    save_lesson(lesson, target, card=read_card(model))
     _say_how(lesson, look_up)
     if json:
         words = [one.new.model_dump() | {"nearest": one.nearest, "unknown": one.unknown} for one in lesson.words]
@@ -61,7 +62,17 @@ def learn_word(
         return
     _show(lesson)
     print(f"\n{target}: {model} and {_words(len(lesson.words))} more")
-    say(f"next: glassformer predict {shlex.quote(str(target))} {shlex.quote(lesson.words[0].new.word)}")
+    if (command := _next(lesson)) is not None:
+        say(f"next: glassformer {command} {shlex.quote(str(target))} {shlex.quote(lesson.words[0].new.word)}")
+
+
+def _next(lesson: Lesson[Learner]) -> str | None:
+    """The command that shows the new model at work; none where there is none."""
+    from glassformer.prediction.model_folder import TrainedModel
+
+    if isinstance(lesson.trained, TrainedModel):
+        return "predict"
+    return "generate" if lesson.trained.config.model.causal else None
 
 
 def _beside(model: Path) -> Path:
@@ -78,7 +89,7 @@ def _entries(word: str | None, definition: str | None, file: Path | None) -> Seq
     return [Entry(word=one, definition=meaning) for one, meaning in read_definitions(file)]
 
 
-def _say_how(lesson: Lesson, dictionary: Dictionary | None) -> None:
+def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
     """How the embeddings were made and how good that is, and what was left out."""
     report = lesson.map
     if report is not None:
@@ -105,7 +116,7 @@ def _say_how(lesson: Lesson, dictionary: Dictionary | None) -> None:
         say(f"left out: {_words(len(lesson.left_out) - _SHOWN)} more (--json lists them)")
 
 
-def _show(lesson: Lesson) -> None:
+def _show(lesson: Lesson[Learner]) -> None:
     """Each new word with the known words nearest to it."""
     shown = lesson.words[:_SHOWN]
     near = ["  ".join(f"{name} {cosine:.2f}" for name, cosine in one.nearest) for one in shown]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from glassformer.words.context import Vectors
 from glassformer.words.definitions import resolve
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embedding_map import FEWEST_WORDS, MOST_WORDS, EmbeddingMap, cosines, fit_map
+from glassformer.words.rarity import rare_place
 
 Method = Literal["map", "average"]
 
@@ -29,20 +30,30 @@ class WordSpace:
         embeddings: (vocab, d_model).
         read: token ids of some texts and a table of embeddings, which may be larger, to one context vector per text.
         learned: words that were added before. No map is fitted on them: their embeddings came from one.
+        predicts: whether the model also predicts words with these embeddings.
     """
 
     tokenizer: TextTokenizer
     embeddings: Tensor
     read: Callable[[Sequence[IntArray], Tensor], Vectors]
     learned: frozenset[str] = frozenset()
+    predicts: bool = False
+
+    def by_frequency(self) -> dict[str, int]:
+        """Word → id of the words that it was trained with, from the most frequent to the rarest.
+
+        So vocabularies of words are numbered; those of pieces by when a piece was made, which is nearly the same.
+        """
+        words = self.tokenizer.words()
+        return {word: words[word] for word in sorted(words, key=words.__getitem__) if word not in self.learned}
 
     def with_words(self, words: Mapping[str, Vectors]) -> WordSpace:
         """The same model with more words."""
         rows = torch.from_numpy(np.stack(list(words.values()))).to(self.embeddings.dtype)
-        return WordSpace(
+        return replace(
+            self,
             tokenizer=self.tokenizer.with_words(list(words)),
             embeddings=torch.cat([self.embeddings, rows]),
-            read=self.read,
             learned=self.learned | set(words),
         )
 
@@ -53,7 +64,7 @@ class Embedded:
 
     Attributes:
         vector: the embedding (d_model,).
-        bare: what the map alone gave, before `filled`; the same as `vector` without a map.
+        bare: what the map alone gave, or the average without one, before it was `settled`.
         unknown: the words of the definition that were unknown when it was read.
     """
 
@@ -65,13 +76,12 @@ class Embedded:
 def map_of(space: WordSpace, dictionary: Dictionary) -> EmbeddingMap | None:
     """The map fitted on words that the model knows and the dictionary defines; none where they are too few.
 
-    Vocabularies are numbered from the most frequent to the rarest, and the embeddings of rare words are little but
-    chance: the random start, and the labels of the few texts that they were met in. So it is the first ones that count.
+    The embeddings of rare words are little but chance: the random start, and the labels of the few texts that they were
+    met in. So it is the most frequent ones that count.
     """
-    by_id = sorted((id_, word) for word, id_ in space.tokenizer.words().items() if word not in space.learned)
     ids: list[int] = []
     definitions: list[str] = []
-    for id_, word in by_id:
+    for word, id_ in space.by_frequency().items():
         definition = dictionary.define(word)
         if definition and len(ids) < MOST_WORDS and readable(space.tokenizer.encode([definition])[0]):
             ids.append(id_)
@@ -101,11 +111,11 @@ def embed_words(
     of whose definition nothing is known gets none and is left out.
 
     Args:
-        mapped: context vectors (words, d_model) to embeddings, which are then `filled` up to the median length of the
-            known ones; without a map the average of the embeddings of the definition's words is taken as it is.
+        mapped: context vectors (words, d_model) to embeddings; without a map the average of the embeddings of the
+            definition's words is taken. What is found is then `settled`.
         depth: see `resolve`.
     """
-    known, length = space.tokenizer, float(space.embeddings.norm(dim=1).median())
+    known, settle = space.tokenizer, settled(space, fill=mapped is not None)
     layers = resolve(
         wanted,
         define=lambda word: None if dictionary is None else dictionary.define(word),
@@ -121,12 +131,24 @@ def embed_words(
         texts = list(rows.values())
         means = averages(texts, space.embeddings)
         bare = means if mapped is None else mapped(space.read(texts, space.embeddings))
-        vectors = means if mapped is None else filled(bare, means, length)
-        for word, vector, alone in zip(rows, vectors, bare, strict=True):
+        for word, vector, alone in zip(rows, settle(bare, means), bare, strict=True):
             unknown = tuple(unknown_words(space.tokenizer, layer[word]))
             found[word] = Embedded(vector=vector, bare=alone, unknown=unknown)
         space = space.with_words({word: found[word].vector for word in rows})
     return {word: found[word] for word in wanted if word in found}
+
+
+def settled(space: WordSpace, *, fill: bool) -> Callable[[Vectors, Vectors], Vectors]:
+    """What is done to the vectors that were found, given them and the averages of their definitions.
+
+    Where the model also predicts with its embeddings, the new ones go where those of rare words are. Elsewhere they are
+    `filled` up to the median length of the known ones, or stay as they are.
+    """
+    if space.predicts:
+        place = rare_place(space.embeddings.double().numpy()[list(space.by_frequency().values())])
+        return lambda bare, _: bare if place is None else place(bare)
+    length = float(space.embeddings.norm(dim=1).median())
+    return lambda bare, means: filled(bare, means, length) if fill else bare
 
 
 def unknown_words(tokenizer: TextTokenizer, text: str) -> list[str]:

@@ -1,30 +1,34 @@
-"""A trained classifier learns words from their definitions: a new model beside the old one."""
+"""A trained model learns words from their definitions: a new model beside the old one."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic
 
-import torch
 from torch import Tensor
 
 from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
-from glassformer.models.build import build_model
-from glassformer.models.classifier import Classifier
-from glassformer.models.trunk import Trunk
-from glassformer.prediction.model_folder import NewWord, TrainedModel, save_model_folder
-from glassformer.training.card import model_card
+from glassformer.models.language_model import LanguageModel
+from glassformer.prediction.language_folder import TrainedLanguageModel
+from glassformer.prediction.model_folder import NewWord, TrainedModel
 from glassformer.words.context import Vectors, context_vectors
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest
 from glassformer.words.embedding_map import MapReport
+from glassformer.words.learners import EMBEDDINGS, Learner, enlarged, save_learner, trunk_of, words_learned
+from glassformer.words.spelling import spelled
 
 GIVEN = "given"
 DEPTH = 2
 _NEAREST = 5
+_TITLE = "## Words learned after training"
+_ADDED = (
+    "These words were not in the training texts. Their embeddings were made from definitions. What is said above, the "
+    "size of the vocabulary included, is of the model before it learned them."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +54,7 @@ class LearnedWord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lesson:
+class Lesson(Generic[Learner]):
     """The model with its new words.
 
     Attributes:
@@ -58,15 +62,15 @@ class Lesson:
         map: how well the map does; none where averages were taken instead.
     """
 
-    trained: TrainedModel
+    trained: Learner
     words: list[LearnedWord]
     left_out: dict[str, str]
     map: MapReport | None
 
 
 def learn_words(
-    trained: TrainedModel, entries: Sequence[Entry], dictionary: Dictionary | None = None, *, depth: int = DEPTH
-) -> Lesson:
+    trained: Learner, entries: Sequence[Entry], dictionary: Dictionary | None = None, *, depth: int = DEPTH
+) -> Lesson[Learner]:
     """Give words embeddings made from their definitions; `trained` itself stays as it is.
 
     The map is fitted on the known words that `dictionary` defines; without it, or where they are too few, a new word
@@ -91,9 +95,10 @@ def learn_words(
     added = [wanted[word].model_copy(update={"method": method}) for word in found]
     vectors = {word: one.vector for word, one in found.items()}
     larger = space.with_words(vectors)
+    tokenizer = spelled(larger.tokenizer, list(vectors))
     near = nearest(space, list(vectors.values()), count=_NEAREST)
     return Lesson(
-        trained=_enlarged(trained, larger, added),
+        trained=enlarged(trained, tokenizer, larger.embeddings, added),
         words=[
             LearnedWord(new=new, nearest=of_it, unknown=found[new.word].unknown)
             for new, of_it in zip(added, near, strict=True)
@@ -103,44 +108,40 @@ def learn_words(
     )
 
 
-def word_space(trained: TrainedModel) -> WordSpace:
-    """The words of a classifier.
+def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
+    """The words of a classifier or language model.
 
     Raises:
         UsageError: it has no table of learned embeddings of words or pieces of words.
     """
-    config, model = trained.config, trained.model
-    if not isinstance(model, Classifier):
-        raise UsageError(f"model.design = {config.model.design!r}: only our own design, 'classifier', can learn words")
-    if "embedding.weight" not in model.state_dict():
-        raise UsageError("model.embedding = 'one-hot' has nothing to learn: a word's embedding says nothing about it")
-    if config.tokenizer.kind in ("character", "byte"):
-        raise UsageError(f"tokenizer.kind = {config.tokenizer.kind!r} has no words to add to: it can spell every word")
-    trunk: Trunk = model
+    trunk = trunk_of(trained)
 
     def read(rows: Sequence[IntArray], embeddings: Tensor) -> Vectors:
-        return context_vectors(trunk, rows, embeddings, max_seq_len=config.model.max_seq_len)
+        return context_vectors(trunk, rows, embeddings, max_seq_len=trained.config.model.max_seq_len)
 
     return WordSpace(
         tokenizer=trained.tokenizer,
-        embeddings=model.get_parameter("embedding.weight").detach(),
+        embeddings=trunk.get_parameter(EMBEDDINGS).detach(),
         read=read,
-        learned=frozenset(new.word for new in config.new_words),
+        learned=frozenset(new.word for new in words_learned(trained)),
+        predicts=isinstance(trunk, LanguageModel),
     )
 
 
-def save_lesson(lesson: Lesson, out: Path) -> None:
-    """Write the new model folder; its card says which words were added.
+def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
+    """Write the new model folder.
+
+    Args:
+        card: of the model as it was; the new one goes on with the words that were added.
 
     Raises:
         UsageError: there is something at `out` already.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is there already, and nothing is ever overwritten; choose another --out")
-    lines = [f"- {new.word} ({new.source}, {new.method}): {new.definition}" for new in lesson.trained.config.new_words]
-    added = "These words were not in the training rows. Their embeddings were made from definitions:"
-    card = f"{model_card(lesson.trained)}\n## Words learned after training\n\n{added}\n\n" + "\n".join(lines) + "\n"
-    save_model_folder(out, lesson.trained, card=card)
+    lines = [f"- {one.new.word} ({one.new.source}, {one.new.method}): {one.new.definition}\n" for one in lesson.words]
+    title = "" if _TITLE in card else f"\n{_TITLE}\n\n{_ADDED}\n\n"
+    save_learner(out, lesson.trained, card=card + title + "".join(lines))
 
 
 def _wanted(
@@ -163,13 +164,3 @@ def _wanted(
         else:
             wanted[spelled] = NewWord(word=spelled, definition=definition, source=source, method="average")
     return wanted, left_out
-
-
-def _enlarged(trained: TrainedModel, larger: WordSpace, added: Sequence[NewWord]) -> TrainedModel:
-    """The same weights with more embeddings."""
-    changes = {"vocab_size": larger.tokenizer.vocab_size, "new_words": (*trained.config.new_words, *added)}
-    config = trained.config.model_copy(update=changes)
-    model = build_model(config.model, config.vocab_size, trained.n_classes)
-    with torch.no_grad():
-        model.load_state_dict(trained.model.state_dict() | {"embedding.weight": larger.embeddings})
-    return dataclasses.replace(trained, config=config, model=model.eval(), tokenizer=larger.tokenizer)

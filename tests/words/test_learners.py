@@ -1,0 +1,146 @@
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from glassformer.data.tokenizers import START_ID
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.language_model import LanguageModel
+from glassformer.models.published.notes_decoder import NotesLanguageModelConfig
+from glassformer.models.reward import RewardModel
+from glassformer.prediction.language_folder import TrainedLanguageModel, save_language_model
+from glassformer.prediction.model_folder import NewWord, TrainedModel, save_model_folder
+from glassformer.prediction.reward_folder import RewardFolderConfig, TrainedRewardModel, save_reward_model
+from glassformer.words.learners import enlarged, load_learner, read_card, trunk_of, words_learned
+from tests.prediction.language import trained_language_model
+from tests.words.samples import CAUSAL, KNOWN, MASKED, language_model_of_known, trained_on_known
+
+KINDS = ["word", "wordpiece", "bpe", "unigram"]
+ADDED = [
+    NewWord(word=word, definition="aao bbo", source="given", method="average") for word in ("gagaga", "hahi", "gran")
+]
+
+
+def taught(trained: TrainedLanguageModel) -> TrainedLanguageModel:
+    """With three words whose embeddings are chance."""
+    old = trunk_of(trained).get_parameter("embedding.weight").detach()
+    table = torch.cat([old, torch.randn(len(ADDED), old.shape[1], generator=torch.Generator().manual_seed(6))])
+    return enlarged(trained, trained.tokenizer.with_words([new.word for new in ADDED]), table, ADDED)
+
+
+def read(trained: TrainedLanguageModel, text: str) -> tuple[Tensor, Tensor]:
+    """The hidden states (1, seq, d_model) of a text and the logits of what each place predicts (1, seq, vocab)."""
+    assert isinstance(trained.model, LanguageModel)
+    ids = torch.tensor([[START_ID, *trained.tokenizer.encode([text])[0].tolist()]])
+    with torch.inference_mode():
+        hidden = trained.model.read(ids, torch.ones_like(ids, dtype=torch.bool))
+        return hidden, trained.model.logits(hidden)
+
+
+PAIRS = [(old, taught(old)) for old in [*map(language_model_of_known, KINDS), language_model_of_known(model=MASKED)]]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[*KINDS, "masked"])
+@given(st.lists(st.sampled_from([*KNOWN, "gagagas", "hah", "xy", "!"]), min_size=4, max_size=9))
+def test_texts_without_the_words_get_the_same_bits(
+    pair: tuple[TrainedLanguageModel, TrainedLanguageModel], words: list[str]
+) -> None:
+    text = " ".join(words)
+    (hidden, logits), (hidden_after, logits_after) = (read(one, text) for one in pair)
+    assert torch.equal(hidden, hidden_after)
+    assert logits_after.shape[2] == logits.shape[2] + 3
+    assert torch.equal(logits, logits_after[..., :-3])
+
+
+def test_a_single_place_gets_the_same_logits_but_for_rounding() -> None:
+    """The matrix library multiplies fewer than four rows in another way, which depends on how long the table is."""
+    for before, after in PAIRS:
+        assert isinstance(before.model, LanguageModel)
+        assert isinstance(after.model, LanguageModel)
+        hidden = torch.randn(1, before.model.d_model)
+        torch.testing.assert_close(
+            after.model.logits(hidden)[:, :-3], before.model.logits(hidden), rtol=1e-5, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[*KINDS, "masked"])
+def test_what_the_new_words_get_all_others_give_in_proportion(
+    pair: tuple[TrainedLanguageModel, TrainedLanguageModel],
+) -> None:
+    before, after = (read(one, "aao bbo cao ddo")[1].double().softmax(dim=2) for one in pair)
+    new = after[..., -3:].sum(dim=2, keepdim=True)
+    assert (new > 0).all()
+    torch.testing.assert_close(after[..., :-3], before * (1 - new), rtol=1e-12, atol=0)
+    ratio = before[..., 5] / before[..., 7]
+    torch.testing.assert_close(after[..., 5] / after[..., 7], ratio, rtol=1e-12, atol=0)
+
+
+def test_the_rest_is_copied_and_the_old_one_stays() -> None:
+    fresh, (old, new) = language_model_of_known(), PAIRS[0]
+    assert old.config == fresh.config
+    assert old.tokenizer.vocabulary() == fresh.tokenizer.vocabulary()
+    assert new.config.vocab_size == new.tokenizer.vocab_size == old.config.vocab_size + 3
+    for name, tensor in old.model.state_dict().items():
+        assert torch.equal(tensor, fresh.model.state_dict()[name])
+        kept = new.model.state_dict()[name]
+        assert torch.equal(kept[:-3] if name == "embedding.weight" else kept, tensor)
+    assert not new.model.training
+    assert words_learned(old) == ()
+    assert words_learned(new) == tuple(ADDED)
+    assert {key: new.config.data[key] for key in old.config.data} == old.config.data
+
+
+def test_a_folder_of_either_kind_is_read(tmp_path: Path) -> None:
+    save_model_folder(tmp_path / "classifier", trained_on_known(), card="# It answers\n")
+    save_language_model(tmp_path / "writer", PAIRS[0][1], card="# It writes\n")
+    assert isinstance(load_learner(tmp_path / "classifier"), TrainedModel)
+    writer = load_learner(tmp_path / "writer")
+    assert isinstance(writer, TrainedLanguageModel)
+    assert words_learned(writer) == tuple(ADDED)
+    assert read_card(tmp_path / "writer") == "# It writes\n"
+    (tmp_path / "writer" / "README.md").unlink()
+    assert read_card(tmp_path / "writer") == "# A glassformer model\n"
+
+
+def test_folders_of_no_learner(tmp_path: Path) -> None:
+    base = trained_language_model()
+    config = RewardFolderConfig(**base.config.model_dump(exclude={"format"}) | {"model": CAUSAL})
+    judge = TrainedRewardModel(
+        config=config, model=RewardModel(CAUSAL, config.vocab_size), tokenizer=base.tokenizer, metrics={}
+    )
+    save_reward_model(tmp_path / "judge", judge, card="")
+    with pytest.raises(UsageError, match="holds a reward model; words are learned by classifiers and language models"):
+        load_learner(tmp_path / "judge")
+    with pytest.raises(UsageError, match="no such model folder"):
+        load_learner(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="not a model folder"):
+        load_learner(tmp_path / "empty")
+
+
+def test_language_models_that_cannot_learn_words() -> None:
+    notes = NotesLanguageModelConfig(emb_dim=12, num_heads=3, n_layers=1, max_seq_len=10)
+    with pytest.raises(UsageError, match="'notes-language-model': only our own designs"):
+        trunk_of(trained_language_model(model=notes))
+    with pytest.raises(UsageError, match="'byte' has no words"):
+        trunk_of(trained_language_model())
+
+
+def test_damaged_records_of_words_are_one_sentence() -> None:
+    old = PAIRS[0][1]
+    for words in ([{"word": "gran"}], "gran"):
+        config = old.config.model_copy(update={"data": {"new_words": words}})
+        with pytest.raises(GlassformerError, match=r"data\.new_words.* the file is damaged"):
+            words_learned(dataclasses.replace(old, config=config))
+
+
+def test_the_new_words_are_read_with_their_own_embeddings() -> None:
+    old, new = PAIRS[0]
+    before, after = (read(one, "aao gran bbo")[0].numpy() for one in (old, new))
+    np.testing.assert_array_equal(before[:, :2], after[:, :2])
+    assert (before[:, 2:] != after[:, 2:]).any(axis=2).all()
