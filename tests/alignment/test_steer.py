@@ -1,4 +1,5 @@
 import json
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +34,25 @@ class Hears(Memory):
         """Nothing of it is remembered."""
 
 
-def short_texts(rollouts: Rollouts) -> Tensor:
-    return -rollouts.loss_mask.sum(dim=1).float()
+def low_bytes(rollouts: Rollouts) -> Tensor:
+    """Any rule by which texts differ."""
+    return torch.tensor([-sum(ids) / 100 for ids in rollouts.completion_ids])
 
 
 def steered(
-    out: Path, reward: Reward = short_texts, *, prompts: list[str] = PROMPTS, begins: Start | None = None,
+    out: Path, reward: Reward = low_bytes, *, prompts: list[str] = PROMPTS, begins: Start | None = None,
     grpo: bool = False, flags: dict[str, Any] | None = None, **values: Any,
 ) -> TrainedLanguageModel:  # fmt: skip
     config = GRPOConfig(group_size=4, **SHORT | values) if grpo else PPOConfig(**SHORT | values)
-    around: dict[str, Any] = {"reward_name": "short.py:texts", "source": "prompts.txt"} | (flags or {})
+    around: dict[str, Any] = {"reward_name": "low.py:bytes", "source": "prompts.txt"} | (flags or {})
     return steer(begins or start(), reward, prompts, config, out=out, **around)
 
 
 @pytest.mark.parametrize("grpo", [False, True], ids=["ppo", "grpo"])
 def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_path: Path) -> None:
-    begins = start()
+    begins, calls = start(), count()
     before = weights_fingerprint(begins.trained.model.state_dict())
-    made = steered(tmp_path, begins=begins, grpo=grpo)
+    made = steered(tmp_path, lambda rollouts: low_bytes(rollouts) + 100 * next(calls), begins=begins, grpo=grpo)
     loaded = load_language_model(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"
@@ -58,9 +60,9 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     assert loaded.config == made.config
     assert loaded.config.init == {"from": "base", "fingerprint": before}
     assert weights_fingerprint(begins.trained.model.state_dict()) == before
-    assert weights_fingerprint(made.model.state_dict()) == weights_fingerprint(loaded.model.state_dict())
+    assert weights_fingerprint(made.model.state_dict()) == weights_fingerprint(loaded.model.state_dict()) != before
     recipe = loaded.config.recipe
-    assert (recipe["algorithm"], recipe["reward"]) == ("grpo" if grpo else "ppo", "short.py:texts")
+    assert (recipe["algorithm"], recipe["reward"]) == ("grpo" if grpo else "ppo", "low.py:bytes")
     assert recipe["training"]["updates"] == 3
     data = loaded.config.data
     assert (data["source"], data["train"], data["held_out"]) == ("prompts.txt", 10, 1)
@@ -70,7 +72,7 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     assert metrics["collapsed"] is None
     best, card = metrics["best"], (tmp_path / "README.md").read_text()
     assert f"On 1 held-out records: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats" in card
-    assert "`short.py:texts` rewards, by " + ("GRPO" if grpo else "PPO") in card
+    assert "`low.py:bytes` rewards, by " + ("GRPO" if grpo else "PPO") in card
 
 
 def test_with_few_prompts_the_card_claims_nothing(tmp_path: Path) -> None:
@@ -117,12 +119,12 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
     judge = judged_by(fails_once, "judge.py:score")
 
     def reward(rollouts: Rollouts) -> Tensor:
-        return judge(rollouts) + short_texts(rollouts)
+        return judge(rollouts) + low_bytes(rollouts)
 
     with pytest.raises(RewardError, match=r"judge\.py:score failed: TimeoutError: no answer\. .*out; .* with --resume"):
         steered(out, reward)
     for changed, values in (
-        ("reward", {"flags": {"resume": True, "reward_name": "long.py:texts"}}),
+        ("reward", {"flags": {"resume": True, "reward_name": "high.py:bytes"}}),
         ("prompts", {"flags": {"resume": True}, "prompts": PROMPTS[1:]}),
         (r"from\.fingerprint", {"flags": {"resume": True}, "begins": start(seed=2)}),
         (r"training\.beta", {"flags": {"resume": True}, "beta": 0.3}),

@@ -390,6 +390,22 @@ def test_the_learning_rate_falls_to_nothing() -> None:
     assert rates == pytest.approx([0.08, 0.06, 0.04, 0.02])
 
 
+def test_what_the_value_head_learns_does_not_reach_the_policy() -> None:
+    """Where every token did as well as every other, there is nothing else to learn."""
+    policy, looks = new_policy(), 0
+
+    def constant(rollouts: Rollouts) -> Tensor:
+        nonlocal looks
+        looks += len(rollouts.prompts) == LOOK
+        return torch.full((len(rollouts.prompts),), 3.0 if len(rollouts.prompts) != LOOK else float(looks))
+
+    before = weights(policy)
+    found = run("ppo", policy, constant, updates=1, epochs=2, beta=0.0, lam=1.0, minibatch_size=12)
+    assert found.state.best_epoch == 1, "it is not the start that is left in place"
+    assert 4 < found.state.history[1]["value_loss"] < 4.5, "at first half of 3 less 0, squared"
+    assert equal(weights(policy), before)
+
+
 def test_gradients_are_clipped_apart() -> None:
     """A value head that is far off does not slow the policy down."""
     policy, head = new_policy(), torch.nn.Linear(8, 1)
