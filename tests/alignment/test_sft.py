@@ -1,6 +1,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 from glassformer.alignment.pairs import Pair
 from glassformer.alignment.reading import ReadPair
@@ -23,7 +24,7 @@ from glassformer.prediction.language_folder import load_language_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.language_modelling import IGNORED
-from glassformer.training.loop import Examples, InterruptedTraining
+from glassformer.training.loop import Cost, Examples, InterruptedTraining, NotANumberError
 from tests.alignment.samples import WINDOW, figures, interrupted_after, pairs, run, settings, start
 from tests.prediction.language import SMALL, random_model
 from tests.training.samples import Memory
@@ -217,6 +218,30 @@ def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="freeze = 9"):
         fine_tune(run(tmp_path / "out", freeze=9), pairs(), source="here")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("call", [5, 2], ids=["after the first epoch", "before"])
+def test_what_diverges_leaves_the_best_so_far(call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [Pair(prompt=str(number), completion="x") for number in range(40)]
+    calls, cost = count(1), Completions.cost
+
+    def diverges(task: Completions, model: nn.Module, examples: Examples) -> Cost:
+        found = cost(task, model, examples)
+        return Cost(found.loss * (torch.nan if next(calls) == call else 1))
+
+    monkeypatch.setattr(Completions, "cost", diverges)
+    values = {"epochs": 3, "batch_size": 4}
+    if call == 5:
+        with pytest.raises(NotANumberError, match=r"after step 4: .* The model of epoch 2, the best so far, is in"):
+            fine_tune(run(tmp_path, **values), records, source="here")
+        loaded = load_language_model(tmp_path)
+        assert (loaded.metrics["best_epoch"], len(loaded.metrics["history"])) == (2, 2)
+        assert not (tmp_path / "checkpoint").exists()
+    else:
+        with pytest.raises(NotANumberError, match="after step 1: "):
+            fine_tune(run(tmp_path, **values), records, source="here")
+        with pytest.raises(UsageError, match="unfinished run"):
+            load_language_model(tmp_path)
 
 
 def test_a_model_that_fills_in_is_refused(tmp_path: Path) -> None:
