@@ -9,6 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassformer.data.documents import read_documents
+from glassformer.data.known import resolve
+from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model
 from glassformer.models.config import LanguageModelConfig
@@ -18,6 +21,8 @@ from glassformer.prediction.language_folder import load_language_model, save_lan
 from glassformer.prediction.model_folder import NewWord, TrainedModel, load_model_folder, save_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
+from glassformer.training.pretrain import pretrain
+from glassformer.training.recipe import load_pretraining_recipe
 from glassformer.words.learners import words_learned
 from glassformer.words.new_words import Entry, Lesson, learn_words, save_lesson, word_space
 from glassformer.words.rarity import rare_place
@@ -197,6 +202,30 @@ def test_a_language_models_new_words_stand_where_rare_words_do() -> None:
     later = learn_words(found.trained, [Entry(word="later", definition="hahi aao")])
     row = later.trained.model.state_dict()["embedding.weight"][-1].double().numpy()
     assert row @ place.direction == pytest.approx(place.place, rel=1e-5)  # learned words do not shift it
+
+
+@pytest.mark.slow
+def test_a_new_word_is_said_about_as_often_as_a_rare_one(tmp_path: Path) -> None:
+    sizes = {"d_model": 24, "n_layers": 1, "d_ff": 32, "max_seq_len": 32}
+    overrides: dict[str, Any] = {f"model.{name}": size for name, size in sizes.items()}
+    overrides |= {"training.max_steps": 120, "training.batch_size": 16, "tokenizer.kind": "word"}
+    recipe = load_pretraining_recipe(preset="tiny", overrides=overrides)
+    trained = pretrain(read_documents("polarity"), recipe, out=tmp_path / "lm")
+    definitions = ["the", "the acting is dull", "good or great", "it is not the story"]
+    words = [Entry(word=f"new{number}", definition=text) for number, text in enumerate(definitions)]
+    model = learn_words(trained, words).trained.model
+    texts = trained.tokenizer.encode(resolve("polarity", "test").frame["text"].to_list()[:100])
+    total, places = torch.zeros(trained.config.vocab_size + 4), 0
+    with torch.inference_mode():
+        for ids in texts:
+            read = torch.tensor([[START_ID, *ids]])
+            total += model(read, torch.ones_like(read, dtype=torch.bool))[0].softmax(dim=1).sum(dim=0)
+            places += read.shape[1]
+    said = (total / places).numpy()
+    known = list(word_space(trained).by_frequency().values())
+    rare = float(np.median(said[known[len(known) // 2 :]]))
+    assert rare / 5 < said[-4:].min()
+    assert said[-4:].max() < 5 * rare
 
 
 @pytest.mark.parametrize("kind", KINDS)
