@@ -230,16 +230,15 @@ def test_what_diverges_leaves_the_best_so_far(call: int, tmp_path: Path, monkeyp
         return Cost(found.loss * (torch.nan if next(calls) == call else 1))
 
     monkeypatch.setattr(Completions, "cost", diverges)
-    values = {"epochs": 3, "batch_size": 4}
     if call == 5:
         with pytest.raises(NotANumberError, match=r"after step 4: .* The model of epoch 2, the best so far, is in"):
-            fine_tune(run(tmp_path, **values), records, source="here")
+            fine_tune(run(tmp_path, epochs=3, batch_size=4), records, source="here")
         loaded = load_language_model(tmp_path)
         assert (loaded.metrics["best_epoch"], len(loaded.metrics["history"])) == (2, 2)
         assert not (tmp_path / "checkpoint").exists()
     else:
         with pytest.raises(NotANumberError, match="after step 1: "):
-            fine_tune(run(tmp_path, **values), records, source="here")
+            fine_tune(run(tmp_path, epochs=3, batch_size=4), records, source="here")
         with pytest.raises(UsageError, match="unfinished run"):
             load_language_model(tmp_path)
 
