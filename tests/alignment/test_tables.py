@@ -33,6 +33,7 @@ def test_a_text_is_its_prompt_and_its_completion(text: str, words: int) -> None:
 
 def test_a_cut_by_hand() -> None:
     assert cut("  a bc\tbc  bc ", words=2) == Pair(prompt="a bc", completion="\tbc  bc")
+    assert cut("ab b", words=1) == Pair(prompt="ab", completion=" b")
     assert cut(" a b ", words=0) == Pair(prompt="", completion="a b")
 
 

@@ -93,7 +93,7 @@ def cut(text: str, *, words: int) -> Pair | None:
     parts = text.split(maxsplit=words)
     if len(parts) <= words:
         return None
-    at = text.rindex(parts[-1]) if words else len(text) - len(text.lstrip())
+    at = len(text) - len(parts[-1])
     begins = len(text[:at].rstrip()) if words else at
     return Pair(prompt=text[:begins].lstrip(), completion=text[begins:].rstrip())
 
