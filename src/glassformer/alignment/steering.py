@@ -31,7 +31,7 @@ from glassformer.training.loop import InterruptedTraining, ctrl_c
 
 Reward = Callable[[Rollouts], Tensor]
 """Completions in, one number for each (batch) out."""
-_HORIZON = 10_000  # completions over which an adaptive price of KL moves, as in the code of Ziegler et al. 2019
+_HORIZON = 8  # rounds in which an adaptive price moves by a fifth: Ziegler et al. 2019 had a thousand times more texts
 
 
 class CollapseError(GlassformerError):
@@ -111,7 +111,8 @@ class Steering:
         self.prompts, held_out = hold_out(prompts, config.held_out, seed=config.seed)
         asked, self._where = (held_out, "held-out") if held_out else (self.prompts, "its")
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
-        self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl or 1.0, horizon=_HORIZON)
+        horizon = _HORIZON * config.batch_size
+        self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl or 1.0, horizon=horizon)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
         self.collapsed: str | None = None
