@@ -14,20 +14,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import platform
 import statistics
-import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
-import torch
+from provenance import RESULTS, commit, provenance
 from sklearn.model_selection import StratifiedKFold
 
-import glassformer
 from glassformer.cli.live import LiveView
 from glassformer.data.known import resolve
 from glassformer.data.splits import make_splits
@@ -39,7 +34,6 @@ from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
 from glassformer.training.sources import Sources
 
-RESULTS = Path(__file__).parent / "results"
 FOLDS_SEED = 42
 
 
@@ -54,14 +48,14 @@ def main() -> None:
     options = parser.parse_args()
     name = f"{options.data}-{options.folds}-fold" if options.folds else options.data
     name += f"-{options.recipe}" if options.recipe else ""
-    at = commit()  # of the code that runs, not of what is committed meanwhile
+    at = commit()
     runs = []
     for number, (train, test, seed) in enumerate(_splits(options.data, options.seeds, options.folds)):
         recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
         folder = options.work / f"{name}-{number}"
         runs.append(_run(train, test, recipe, folder, "a fold" if options.folds else "test"))
         print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
-    document = _summary(name, runs, load_recipe(options.recipe)) | {"commit": at}
+    document = {"benchmark": name, **_summary(runs, load_recipe(options.recipe)), **provenance(at)}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     print(json.dumps({key: document[key] for key in ("accuracy", "baselines", "verdict_of_first_run")}, indent=2))
@@ -89,11 +83,9 @@ def _run(train: Table, test: Table, recipe: Recipe, folder: Path, split: str) ->
     return evaluation
 
 
-def _summary(name: str, runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:
+def _summary(runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:
     first = runs[0]
     return {
-        "benchmark": name,
-        "command": " ".join(["python", "benchmarks/accuracy.py", *sys.argv[1:]]),
         "accuracy": _spread([run.metrics.accuracy.value for run in runs]),
         "macro_f1": _spread([run.metrics.macro_f1.value for run in runs]),
         "training_seconds": _spread([run.duel.model.fit_seconds or 0.0 for run in runs]),
@@ -108,14 +100,6 @@ def _summary(name: str, runs: list[Evaluation], recipe: Recipe) -> dict[str, Any
         "runs": [_row(run) for run in runs],
         "recipe": recipe.model_dump(mode="json"),
         "model": first.model,
-        "machine": first.machine.model_dump() | {"threads": torch.get_num_threads(), "processor": processor()},
-        "versions": {
-            "glassformer": glassformer.__version__,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
@@ -144,25 +128,6 @@ def _row(run: Evaluation) -> dict[str, Any]:
         "comparisons": [comparison.model_dump() for comparison in run.duel.comparisons],
         "notes": list(run.notes),
     }
-
-
-def commit() -> str:
-    """The commit that runs, and whether its code or recipes are changed in this checkout."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], capture_output=True, text=True, check=False).stdout.strip()
-
-    changed = git("status", "--porcelain", "--", "src", "recipes")
-    return git("rev-parse", "HEAD") + (" with uncommitted changes" if changed else "")
-
-
-def processor() -> str:
-    """What the kernel calls the processor, where it says."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
 if __name__ == "__main__":

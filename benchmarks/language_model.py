@@ -14,22 +14,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from accuracy import RESULTS, commit, processor
 from kneser_ney import FloatArray, KneserNey
 from language_speeds import training_speed, writing_speeds
+from provenance import RESULTS, commit, provenance
 
-import glassformer
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents, hold_out, read_documents
 from glassformer.data.files import written_aside
@@ -39,7 +35,7 @@ from glassformer.data.table import text_keys
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap
-from glassformer.evaluation.result import Estimate, Machine
+from glassformer.evaluation.result import Estimate
 from glassformer.models.config import LANGUAGE_PRESETS
 from glassformer.prediction.folder import is_unfinished
 from glassformer.prediction.generation import TextGenerator
@@ -67,7 +63,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="a trial on so many training and test texts")
     parser.add_argument("--out", type=Path, default=Path("runs/language-model"), help="folder for models and figures")
     options = parser.parse_args()
-    at = commit()  # of the code that runs, not of what is committed meanwhile
+    at = commit()
     keep_large_buffers()
     trial = f"-{options.limit}" if options.limit else ""
     work = options.out / f"{options.data}-{options.seed}-{options.minutes:g}{trial}"
@@ -84,20 +80,11 @@ def main() -> None:
         sys.exit(str(error))
     document = {
         "benchmark": f"language model, {options.data}",
-        "command": " ".join(["python", "benchmarks/language_model.py", *sys.argv[1:]]),
         "seed": options.seed,
         "minutes": options.minutes,
         "data": described(texts, recipes[OURS]),
         "systems": compared(results, texts.test),
-        "machine": Machine.here().model_dump() | {"processor": processor(), "threads": torch.get_num_threads()},
-        "versions": {
-            "glassformer": glassformer.__version__,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "commit": at,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(at),
     }
     file = work / "result.json" if options.limit else RESULTS / "language_model" / f"{options.data}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -274,7 +261,7 @@ def recipe_of(trained: TrainedLanguageModel) -> PretrainingRecipe:
 
 def written_samples(trained: TrainedLanguageModel) -> list[dict[str, Any]]:
     """The texts of the first seeds, as they come."""
-    writer = TextGenerator(trained.predicts, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
+    writer = TextGenerator(trained.model, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
     samples = []
     for seed in range(SAMPLES):
         (one,) = writer.complete([""], SAMPLING.model_copy(update={"seed": seed}))

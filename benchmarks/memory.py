@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import re
 import shutil
 import signal
@@ -23,14 +22,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from provenance import RESULTS, commit, provenance
 
-RESULTS = Path(__file__).parent / "results"
 ROWS_PER_PART = 50_000
 N_WORDS, N_HANDLES = 250_000, 150_000
 SMILES = ["\U0001f600", "\U0001f62d", "\u2764\ufe0f", "\U0001f44d\U0001f3fd", ":-/", "<3"]
@@ -47,18 +45,15 @@ def main() -> None:
     if options.phases_of is not None:
         print(json.dumps(run_phases(options.phases_of)))
         return
-    commit = _output("git", "rev-parse", "HEAD").strip()  # of the code that runs, not of what is committed meanwhile
-    changed = bool(_output("git", "status", "--porcelain", "--untracked-files=no", "src"))
+    at = commit()
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(Path(folder), options.rows)
     document = {
         "benchmark": options.name,
-        "command": " ".join(["python", "benchmarks/memory.py", *sys.argv[1:]]),
         "rows": options.rows,
         **measured,
-        **_circumstances(),
-        "commit": commit,
-        "uncommitted_changes": changed,
+        "load_average_at_end": round(os.getloadavg()[0], 2),
+        **provenance(at),
     }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{options.name}.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
@@ -221,35 +216,6 @@ def _zipf(rng: np.random.Generator, n_values: int, count: int) -> np.ndarray[Any
     """Ranks from 0, drawn in proportion to 1 / (rank + 3)."""
     weights = np.cumsum(1 / np.arange(3, n_values + 3))
     return np.searchsorted(weights, rng.random(count) * weights[-1])
-
-
-def _circumstances() -> dict[str, Any]:
-    import tokenizers
-    import torch
-
-    import glassformer
-    from glassformer.evaluation.result import Machine
-
-    machine = Machine(
-        architecture=platform.machine(),
-        system=platform.system(),
-        cores=os.cpu_count() or 1,
-        python=platform.python_version(),
-    )
-    versions = {
-        "glassformer": glassformer.__version__,
-        "polars": pl.__version__,
-        "tokenizers": tokenizers.__version__,
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
-    return {
-        "machine": machine.model_dump(),
-        "load_average_at_end": round(os.getloadavg()[0], 2),
-        "versions": versions,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def _megabytes(path: Path) -> str:

@@ -13,10 +13,7 @@ import argparse
 import copy
 import dataclasses
 import json
-import platform
-import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +21,10 @@ import numpy as np
 import polars as pl
 import torch
 import torch.nn.functional as F
-from accuracy import RESULTS, commit, processor
+from provenance import RESULTS, commit, provenance
 from torch import Tensor, nn
 from torch.func import functional_call
 
-import glassformer
 from glassformer.cli.live import LiveView
 from glassformer.data.batches import assemble, bucket, random_windows
 from glassformer.data.known import resolve
@@ -67,7 +63,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/new-words"), help="folder for models and finished runs")
     parser.add_argument("--dictionary-dir", type=Path)
     options = parser.parse_args()
-    at = commit()  # of the code that runs, not of what is committed meanwhile
+    at = commit()
     wordnet = open_dictionary(WORDNET, options.dictionary_dir)
     assert isinstance(wordnet, WordNet)
     train, test = (_some(resolve(options.data, split), options.rows) for split in ("train", "test"))
@@ -79,15 +75,11 @@ def main() -> None:
         results[name] = {"hidden": words, "test_texts": len(runs[0]["correct"][UNKNOWN])} | _summary(runs)
     document = {
         "benchmark": f"new words, {options.data}",
-        "command": " ".join(["python", "benchmarks/new_words.py", *sys.argv[1:]]),
         "results": results,
         "training_sha256": fingerprint(train),
         "test_sha256": fingerprint(test),
         "recipe": load_recipe().model_dump(mode="json"),
-        "machine": {"processor": processor(), "threads": torch.get_num_threads(), "system": platform.platform()},
-        "versions": {"glassformer": glassformer.__version__, "torch": torch.__version__, "numpy": np.__version__},
-        "commit": at,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(at),
     }
     file = work / "result.json" if options.rows else RESULTS / "new-words" / f"{options.data}.json"
     file.parent.mkdir(parents=True, exist_ok=True)

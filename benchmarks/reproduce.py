@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from accuracy import RESULTS, commit, processor
+from provenance import RESULTS, commit, processor
 
 from glassformer.cli.reproduce import LiveTable
 from glassformer.errors import UsageError

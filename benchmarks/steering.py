@@ -14,19 +14,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import platform
-import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import torch
-from accuracy import RESULTS, commit, processor
+from provenance import RESULTS, commit, provenance
 
-import glassformer
 from glassformer.alignment.config import GRPOConfig, PPOConfig
 from glassformer.alignment.divergence import kl_k1
 from glassformer.alignment.diversity import distinct_n
@@ -72,7 +68,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="a trial on so many training and test rows")
     parser.add_argument("--work", type=Path, default=Path("runs/steering"), help="folder for models and finished runs")
     options = parser.parse_args()
-    at = commit()  # of the code that runs, not of what is committed meanwhile
+    at = commit()
     train, test = (_some(resolve(options.data, split), options.rows) for split in ("train", "test"))
     work: Path = options.work / (options.data + (f"-{options.rows}" if options.rows else ""))
     rewarding, judging = _halves(_excerpts(train))
@@ -91,7 +87,6 @@ def main() -> None:
     ]
     document = {
         "benchmark": f"steering, {options.data}",
-        "command": " ".join(["python", "benchmarks/steering.py", *sys.argv[1:]]),
         "judges": {name: _right(judge, _excerpts(test)) for name, judge in judges.items()},
         "reward": _right(_probability(Predictor.load(work / "reward")), _excerpts(test)),
         "language_model": language_model.metrics["best"],
@@ -102,10 +97,7 @@ def main() -> None:
         },
         "training_sha256": fingerprint(train),
         "test_sha256": fingerprint(test),
-        "machine": {"processor": processor(), "threads": torch.get_num_threads(), "system": platform.platform()},
-        "versions": {"glassformer": glassformer.__version__, "torch": torch.__version__, "numpy": np.__version__},
-        "commit": at,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(at),
     }
     file = work / "result.json" if options.rows else RESULTS / "steering" / f"{options.data}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
