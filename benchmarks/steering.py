@@ -27,9 +27,9 @@ from glassformer.alignment.config import GRPOConfig, PPOConfig
 from glassformer.alignment.divergence import kl_k1
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.rewards import open_reward
+from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
 from glassformer.alignment.runs import Start
-from glassformer.alignment.steer import steer
 from glassformer.cli.live import LiveView
 from glassformer.cli.steering import SteeringView
 from glassformer.data.documents import Documents

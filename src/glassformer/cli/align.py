@@ -145,7 +145,7 @@ def rl(
     """Reinforcement learning: steer the model towards what the reward likes."""
     from glassformer.alignment.config import GRPOConfig, PPOConfig, configured
     from glassformer.alignment.rewards import open_reward
-    from glassformer.alignment.steer import steer
+    from glassformer.alignment.rl import steer
     from glassformer.cli.steering import SteeringView
     from glassformer.prediction.devices import choose_device
 

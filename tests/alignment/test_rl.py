@@ -9,9 +9,9 @@ from torch import Tensor
 
 from glassformer.alignment.config import GRPOConfig, PPOConfig
 from glassformer.alignment.rewards import RewardError, judged_by
+from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.runs import Start
-from glassformer.alignment.steer import steer
 from glassformer.alignment.steering import Reward
 from glassformer.errors import UsageError
 from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
