@@ -3,7 +3,12 @@ from pydantic import ValidationError
 
 from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import PRESETS, ModelConfig
+from glassformer.models.config import PRESETS, DesignConfig, ModelConfig
+from glassformer.models.pretrained import PretrainedConfig
+from glassformer.models.published.bui_dang_columns import BuiDangColumnsConfig
+from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+from glassformer.models.published.sentiment140 import Sentiment140Config
+from glassformer.models.published.vinh_transformer import VinhTransformerConfig
 
 
 @pytest.mark.parametrize(("preset", "expected"), [("tiny", 681_282), ("small", 1_608_578), ("base", 5_184_258)])
@@ -55,3 +60,19 @@ def test_values_out_of_range_and_unknown_fields_are_refused_by_name(settings: di
 def test_a_config_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         PRESETS["tiny"].d_model = 32
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (ModelConfig(d_model=8, n_layers=1, n_heads=1), "1 block of width 8, 1 head"),
+        (ModelConfig(d_model=8, n_layers=0, n_heads=2), "0 blocks of width 8, 2 heads"),
+        (VinhTransformerConfig(num_heads=1), "1 head"),
+        (BuiDangRowsConfig(n_heads=1), "1 head"),
+        (BuiDangColumnsConfig(n_heads=2), "2 heads"),
+        (Sentiment140Config(n_layers=1, n_heads=1), "1 block of width 256, 1 head"),
+        (PretrainedConfig(d_model=8, n_layers=1, n_heads=1), "1 block of width 8, 1 head"),
+    ],
+)
+def test_one_is_singular_in_words(config: DesignConfig, told: str) -> None:
+    assert config.in_words().endswith(told)

@@ -7,6 +7,11 @@ from typing import ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
+def how_many(number: int, one: str) -> str:
+    """ "1 head", "4 heads": a number with its noun."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
 class DesignConfig(BaseModel):
     """What every design has in common. Vocabulary and classes come from the data and are not settings."""
 
@@ -61,8 +66,7 @@ class TrunkConfig(DesignConfig):
         return self
 
     def in_words(self) -> str:
-        blocks = "1 block" if self.n_layers == 1 else f"{self.n_layers} blocks"
-        return f"{blocks} of width {self.d_model}, {self.n_heads} heads"
+        return f"{how_many(self.n_layers, 'block')} of width {self.d_model}, {how_many(self.n_heads, 'head')}"
 
 
 class ModelConfig(TrunkConfig):

@@ -24,7 +24,7 @@ from glassformer.layers.masks import FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, NoNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
-from glassformer.models.config import DesignConfig
+from glassformer.models.config import DesignConfig, how_many
 
 ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh"]
 _ACTIVATIONS: dict[ActivationName, Activation] = {
@@ -84,9 +84,8 @@ class PretrainedConfig(DesignConfig):
         return self
 
     def in_words(self) -> str:
-        blocks = "1 block" if self.n_layers == 1 else f"{self.n_layers} blocks"
         local = f", {len(self.local_blocks)} of them local" if self.local_blocks else ""
-        return f"{blocks} of width {self.d_model}{local}, {self.n_heads} heads"
+        return f"{how_many(self.n_layers, 'block')} of width {self.d_model}{local}, {how_many(self.n_heads, 'head')}"
 
 
 class PretrainedEncoder(nn.Module):

@@ -22,7 +22,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from glassformer.layers.positions import sinusoidal_table
-from glassformer.models.config import DesignConfig
+from glassformer.models.config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import N_SPECIAL, fixed_length, one_hot_words
 
 
@@ -34,7 +34,7 @@ class BuiDangRowsConfig(DesignConfig):
     n_heads: int = Field(default=2, ge=1)
 
     def in_words(self) -> str:
-        return f"Bui & Dang by rows, hidden {self.hidden}, {self.n_heads} heads"
+        return f"Bui & Dang by rows, hidden {self.hidden}, {how_many(self.n_heads, 'head')}"
 
 
 class BuiDangRows(nn.Module):

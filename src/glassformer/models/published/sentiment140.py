@@ -27,7 +27,7 @@ from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
 from glassformer.layers.positions import NoPositions, Rotary
-from glassformer.models.config import DesignConfig
+from glassformer.models.config import DesignConfig, how_many
 
 
 class Sentiment140Config(DesignConfig):
@@ -44,7 +44,8 @@ class Sentiment140Config(DesignConfig):
     dropout: float = Field(default=0.3, ge=0, lt=1)
 
     def in_words(self) -> str:
-        return f"the sentiment140 notebook's {self.n_layers} blocks of width {self.d_model}, {self.n_heads} heads"
+        blocks, heads = how_many(self.n_layers, "block"), how_many(self.n_heads, "head")
+        return f"the sentiment140 notebook's {blocks} of width {self.d_model}, {heads}"
 
 
 class Sentiment140(nn.Module):

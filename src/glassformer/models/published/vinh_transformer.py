@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from glassformer.models.config import DesignConfig
+from glassformer.models.config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import fixed_length
 
 
@@ -42,7 +42,7 @@ class VinhTransformerConfig(DesignConfig):
 
     def in_words(self) -> str:
         length, width = self.max_seq_len - 1, self.embed_dim
-        return f"Vinh's transformer, {length} embeddings of width {width}, {self.num_heads} heads"
+        return f"Vinh's transformer, {length} embeddings of width {width}, {how_many(self.num_heads, 'head')}"
 
 
 class VinhTransformer(nn.Module):
