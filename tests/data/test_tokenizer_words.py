@@ -121,3 +121,49 @@ def test_the_words_of_a_vocabulary() -> None:
 def test_a_short_window_of_tokens_is_kept() -> None:
     tokenizer = trained("word", max_tokens=1).with_words(["flabber"])
     assert tokenizer.encode(["the plot", "flabber plot"])[1].tolist() == [tokenizer.vocab_size - 1]
+
+
+SPELLED = ["flabber", "zorro's", "naïveté", "đời"]
+
+
+def with_case(kind: str) -> TextTokenizer:
+    return trained(kind, lowercase=False, normalization="none")
+
+
+@pytest.mark.parametrize("kind", WITH_WORDS)
+@pytest.mark.parametrize("word", SPELLED)
+def test_a_new_word_is_written_as_it_is_spelled(kind: str, word: str, tmp_path: Path) -> None:
+    tokenizer = with_case(kind).with_words(SPELLED)
+    text = f"the plot is {word} but it is {word}"
+    ids = tokenizer.encode([text])[0].tolist()
+    tokenizer.save(tmp_path / "tokenizer.json")
+    for one in (tokenizer, TextTokenizer.load(tmp_path / "tokenizer.json")):
+        assert one.decode(ids) == text
+        (new,) = one.word_ids([word])
+        assert new is not None
+        assert one.decode([new, new]).strip() == f"{word} {word}"
+        assert one.decode([ids[0], new]).endswith(f" {word}")
+
+
+@pytest.mark.parametrize("kind", WITH_WORDS)
+def test_everything_else_is_written_as_it_was(kind: str) -> None:
+    for text in [*TEXTS[:2], "it's thinner, flabbers!", "naïve", "flab ber"]:
+        ids = OLD[kind].encode([text])[0].tolist()
+        assert NEW[kind].decode(ids) == OLD[kind].decode(ids)
+
+
+@pytest.mark.parametrize("kind", WITH_WORDS)
+def test_words_are_added_to_words(kind: str) -> None:
+    tokenizer = with_case(kind).with_words(["flabber", "naïveté"]).with_words(["gasted", "đời"])
+    text = "the flabber gasted the naïveté đời plot"
+    assert tokenizer.decode(tokenizer.encode([text])[0].tolist()) == text
+
+
+@pytest.mark.parametrize("kind", WITH_WORDS)
+def test_new_words_are_listed_as_they_are_spelled(kind: str) -> None:
+    old = with_case(kind)
+    words = old.with_words(SPELLED).words()
+    assert {word: id_ for word, id_ in words.items() if id_ >= old.vocab_size} == {
+        word: old.vocab_size + number for number, word in enumerate(SPELLED)
+    }
+    assert old.words().items() <= words.items()

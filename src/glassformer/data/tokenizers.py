@@ -7,6 +7,7 @@ offsets into the original text are kept through every normalisation.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -161,10 +162,10 @@ class TextTokenizer:
 
     def words(self) -> dict[str, int]:
         """Word → id of the tokens with a letter or digit that are whole words, not pieces of some."""
-        in_bytes = isinstance(self._inner.model, models.BPE)
-        spell = decoders.ByteLevel() if in_bytes else decoders.Metaspace()
-        spelled = {str(spell.decode([token])).strip(): token for token in self.vocabulary()}
-        candidates = [word for word in spelled if _is_word(word) and word == self.normalised(word)]
+        spell = decoders.ByteLevel() if isinstance(self._inner.model, models.BPE) else decoders.Metaspace()
+        added = {token.content for token in self._inner.get_added_tokens_decoder().values()}  # these are no pieces
+        spelled = [token if token in added else str(spell.decode([token])).strip() for token in self.vocabulary()]
+        candidates = [word for word in dict.fromkeys(spelled) if _is_word(word) and word == self.normalised(word)]
         ids = zip(candidates, self.word_ids(candidates), strict=True)
         return {word: id_ for word, id_ in ids if id_ is not None}
 
@@ -185,7 +186,8 @@ class TextTokenizer:
         """This tokenizer with a new id at the end for each of `words`; texts without them are encoded as before.
 
         A word-level vocabulary gets one more entry. Beside pieces a new word is found before a text is cut into them,
-        and only where no letter, digit or underscore touches it; the space before it is then part of it.
+        and only where no letter, digit or underscore touches it; the space before it is then part of it. It is decoded
+        as the vocabulary spells it, a space before it.
 
         Raises:
             UsageError: a word cannot be added (see `refusals`), or stands there twice.
@@ -203,6 +205,8 @@ class TextTokenizer:
             inner = self._copy()
             spaced = not isinstance(inner.model, models.WordPiece)  # pieces bring the space before a word along
             inner.add_tokens([AddedToken(word, single_word=True, lstrip=spaced, normalized=True) for word in words])
+            if spaced:
+                inner.decoder = _spelling(inner, words)
         larger = TextTokenizer(inner)
         if larger.word_ids(words) != list(range(first, first + len(words))):
             raise UsageError(f"{', '.join(words)}: these cannot all be words of their own to this tokenizer")
@@ -218,6 +222,24 @@ def _is_word(text: str) -> bool:
     """Whether a text is a single word with a letter or digit."""
     cut = _CUT_INTO_WORDS.pre_tokenize_str(text)
     return [part for part, _ in cut] == [text] and any(character.isalnum() for character in text)
+
+
+def _spelling(inner: Tokenizer, words: Sequence[str]) -> Any:
+    """The decoder of a tokenizer of pieces that bring the space before a word along, to which `words` were added.
+
+    The library decodes an added word as if it were a piece: one without a space, and a letter outside of ASCII would be
+    taken for a byte. So the word is put into the letters of pieces first.
+    """
+    in_bytes = isinstance(inner.model, models.BPE)
+    steps = []
+    if plain := [re.escape(word) for word in words if word.isascii() or not in_bytes]:
+        # One step for all of them: a step for each would make thousands for every token.
+        steps.append(decoders.Replace(Regex(rf"\A(?=(?:{'|'.join(plain)})\z)"), "\u0120" if in_bytes else "\u2581"))
+    for word in words:
+        if in_bytes and not word.isascii():
+            (in_letters, _) = pre_tokenizers.ByteLevel(use_regex=False).pre_tokenize_str(word)[0]
+            steps.append(decoders.Replace(Regex(rf"\A{re.escape(word)}\z"), in_letters))
+    return decoders.Sequence([*steps, inner.decoder])
 
 
 def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:

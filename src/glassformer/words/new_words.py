@@ -19,7 +19,6 @@ from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest
 from glassformer.words.embedding_map import MapReport
 from glassformer.words.learners import EMBEDDINGS, Learner, enlarged, save_learner, trunk_of, words_learned
-from glassformer.words.spelling import spelled
 
 GIVEN = "given"
 DEPTH = 2
@@ -95,10 +94,9 @@ def learn_words(
     added = [wanted[word].model_copy(update={"method": method}) for word in found]
     vectors = {word: one.vector for word, one in found.items()}
     larger = space.with_words(vectors)
-    tokenizer = spelled(larger.tokenizer, list(vectors))
     near = nearest(space, list(vectors.values()), count=_NEAREST)
     return Lesson(
-        trained=enlarged(trained, tokenizer, larger.embeddings, added),
+        trained=enlarged(trained, larger.tokenizer, larger.embeddings, added),
         words=[
             LearnedWord(new=new, nearest=of_it, unknown=found[new.word].unknown)
             for new, of_it in zip(added, near, strict=True)
