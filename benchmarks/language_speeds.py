@@ -9,9 +9,8 @@ import numpy as np
 import torch
 
 from glassformer.data.store import TokenStore
-from glassformer.data.tokenizers import START_ID
 from glassformer.models.build import build_language_model
-from glassformer.prediction.generation import View, write_tokens
+from glassformer.prediction.generation import begin_views, write_tokens
 from glassformer.prediction.language_folder import TrainedLanguageModel
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
@@ -45,7 +44,7 @@ def training_speed(recipe: PretrainingRecipe, store: TokenStore, vocab_size: int
 
 def writing_speeds(trained: TrainedLanguageModel, seed: int) -> dict[str, dict[str, float | None]]:
     """Tokens in a second of generation, by batch and by whether keys and values are kept; none where that cannot be."""
-    has_cache = bool(trained.predicts.new_caches(1, 2))
+    has_cache = bool(trained.model.new_caches(1, 2))
     return {
         f"batch {batch}": {
             "cached": writing_speed(trained, batch, cached=True, seed=seed) if has_cache else None,
@@ -59,9 +58,9 @@ def writing_speed(trained: TrainedLanguageModel, batch: int, *, cached: bool, se
     """The median of repeats."""
     sampling, speeds = SamplingConfig(max_tokens=WRITTEN_TOKENS, seed=seed), []
     for _ in range(REPEATS):
-        views = [View([START_ID], trained.config.model.max_seq_len) for _ in range(batch)]
+        views = begin_views([[]] * batch, trained.config.model.max_seq_len, seed=seed)
         began = time.perf_counter()
-        for _ in write_tokens(trained.predicts, views, sampling, cached=cached):
+        for _ in write_tokens(trained.model, views, sampling, cached=cached):
             for view in views:
                 view.ended = False  # all write to the end, so that as much is written by every model
         speeds.append(batch * WRITTEN_TOKENS / (time.perf_counter() - began))

@@ -175,7 +175,7 @@ def test_it_learns_to_answer_and_leaves_a_model_folder(tmp_path: Path) -> None:
         run(tmp_path, start=began, epochs=40, patience=40, learning_rate=1e-2), pairs(), source="pairs.jsonl"
     )
     loaded = load_language_model(tmp_path)
-    writer = TextGenerator(loaded.predicts, loaded.tokenizer, max_seq_len=WINDOW)
+    writer = TextGenerator(loaded.model, loaded.tokenizer, max_seq_len=WINDOW)
     written = writer.complete(["ask 1:", "ask 3:"], SamplingConfig(max_tokens=9, temperature=0))
     assert [(one.text, one.ended) for one in written] == [(" bbb", "end"), (" ddd", "end")]
 

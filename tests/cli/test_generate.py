@@ -1,4 +1,5 @@
 import io
+import unicodedata
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from itertools import pairwise
@@ -62,6 +63,31 @@ def test_several_texts_are_numbered(model: Path) -> None:
     texts = said.out.removesuffix("\n").split("\n\n")
     assert [text[:11] for text in texts] == ["[1] the cat", "[2] the cat", "[3] the dog", "[4] the dog"]
     assert texts[0][4:] != texts[1][4:], "samples of one prompt are not alike"
+
+
+def test_prompts_of_a_file_or_a_pipe(model: Path, tmp_path: Path) -> None:
+    content = b"the cat\r\nthe dog"
+    (tmp_path / "prompts.txt").write_bytes(content)
+    expected = glassformer("generate", model, "the cat", "the dog", "--max-tokens", 4)
+    said = glassformer("generate", model, "--file", tmp_path / "prompts.txt", "--max-tokens", 4)
+    assert (said.code, said.out) == (0, expected.out)
+    assert glassformer("generate", model, "--file", "-", "--max-tokens", 4, stdin=content).out == expected.out
+
+
+def test_a_file_of_prompts_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
+    misused(glassformer("generate", model, "--file", tmp_path / "prompts.txt"), "No such file")
+    (tmp_path / "prompts.txt").write_bytes(b"the cat\ncaf\xe9")
+    misused(glassformer("generate", model, "--file", tmp_path / "prompts.txt"), "prompts.txt, line 2", "byte 4")
+    misused(glassformer("generate", model, "--file", "-", stdin=b""), "no line")
+    misused(glassformer("generate", model, "the", "--file", "-"), "not both")
+
+
+def test_what_is_written_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    save_language_model(tmp_path, trained_language_model(), card="")
+    for prompts in (["\x1b[2J"], ["\x1b[2J", "\r"]):
+        out = glassformer("generate", tmp_path, *prompts, "--max-tokens", 300, "--temperature", 3).out
+        assert [one for one in out if unicodedata.category(one) == "Cc" and one not in "\n\t"] == []
+        assert "\ufffd[2J" in out
 
 
 def test_json_is_one_document(model: Path) -> None:

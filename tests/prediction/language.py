@@ -10,7 +10,7 @@ from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions
 from glassformer.models.build import AnyLanguageModelConfig, build_language_model
 from glassformer.models.config import LanguageModelConfig
-from glassformer.models.language_model import LanguageModel
+from glassformer.models.language_model import LanguageModel, TokenPredictor
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel
 from tests.support import double_precision, randomise
 
@@ -51,7 +51,7 @@ def trained_language_model(
     return TrainedLanguageModel(config=config, model=built, tokenizer=learned, metrics={"best_epoch": 3})
 
 
-class Recites(nn.Module):
+class Recites(TokenPredictor):
     """Knows one text by heart: at each place it says the token that follows there, and then ends."""
 
     def __init__(self, token_ids: list[int], vocab_size: int) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError
 from glassformer.models.published.notes_decoder import NotesLanguageModel, NotesLanguageModelConfig
-from glassformer.prediction.generation import Continuation, TextGenerator, View, write_tokens
+from glassformer.prediction.generation import Continuation, TextGenerator, View, begin_views, write_tokens
 from glassformer.prediction.sampling import SamplingConfig
 from tests.prediction.language import TEXT, Recites, byte_tokenizer, random_model
 from tests.support import randomise, right_padded
@@ -22,7 +22,7 @@ PROMPTS = [[7, 3, 9, 9, 4], [], [12, 5, 20, 8, 8, 15, 3, 6], [21]]
 
 
 def views_of(prompts: Sequence[Sequence[int]] = PROMPTS, window: int = WINDOW) -> list[View]:
-    return [View([START_ID, *prompt], window) for prompt in prompts]
+    return begin_views(prompts, window, seed=0)
 
 
 def tokens_of(model: Any, views: list[View], *, cached: bool = True, **sampling: Any) -> list[list[int]]:
@@ -99,7 +99,7 @@ def test_past_the_window_half_of_it_stays() -> None:
     view = [START_ID, 7, 11]
     for token in written:
         assert len(view) <= WINDOW
-        assert token == tokens_of(model, [View(view.copy(), WINDOW)], max_tokens=1, temperature=0)[0][0]
+        assert token == tokens_of(model, views_of([view[1:]]), max_tokens=1, temperature=0)[0][0]
         view.append(token)
         if len(view) > WINDOW:
             view = [START_ID, *view[-(WINDOW // 2) :]]
@@ -173,6 +173,15 @@ def test_equal_seeds_write_equal_texts() -> None:
     assert first == again
     assert all(one != two for one, two in zip(first, other, strict=True))
     assert first[0] != first[2], "equal prompts have choices of their own"
+
+
+def test_other_prompts_leave_the_choices_of_one_alone() -> None:
+    """Wherever it stands, and however many are written at once."""
+    writer, config = byte_model(), SamplingConfig(max_tokens=6)
+    alone = [one.text for one in writer.complete(["a b", "a b"], config)]
+    among = writer.complete(["a", "a b", *["c"] * 70, "a b"], config)
+    assert [among[1].text, among[-1].text] == alone
+    assert len({one.text for one in among[2:-1]}) > 40
 
 
 def test_writing_leaves_the_generators_alone() -> None:
@@ -310,11 +319,13 @@ def token_of(byte: int) -> int:
 def test_a_prompt_longer_than_the_window_loses_its_beginning() -> None:
     writer = byte_model()
     config = SamplingConfig(max_tokens=4, temperature=0)
-    long, end = "a text too long to be seen", "seen"  # half of the window of nine
+    long, end = "a text too long to be seen", " be seen"  # with the start token a window of nine
     (one,) = writer.complete([long], config)
     (seen,) = writer.complete([end], config)
     assert one.token_ids == seen.token_ids
-    assert (one.slid, seen.slid) == (True, False)
+    assert one.slid
+    (shorter,) = writer.complete([end[1:]], config)
+    assert shorter.token_ids != one.token_ids, "the first of what fits does not matter here"
 
 
 def test_slid_is_said_once_something_was_forgotten() -> None:

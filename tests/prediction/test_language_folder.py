@@ -48,7 +48,7 @@ def test_what_is_saved_is_loaded(model: LanguageModelConfig | NotesLanguageModel
 
 def test_a_loaded_model_writes_as_the_saved_one(folder: Path) -> None:
     saved, config = trained_language_model(), SamplingConfig(max_tokens=40)
-    (expected,) = TextGenerator(saved.predicts, saved.tokenizer, max_seq_len=24).complete(["the"], config)
+    (expected,) = TextGenerator(saved.model, saved.tokenizer, max_seq_len=24).complete(["the"], config)
     writer = TextGenerator.load(folder)
     assert writer.max_seq_len == 24
     assert writer.complete(["the"], config) == [expected]

@@ -97,7 +97,7 @@ def trainer(
     randomised: bool = False,
     checkpoint: Path | None = None,
     observer: Memory | None = None,
-) -> Trainer:
+) -> Trainer[Any]:
     """A trainer of a new model, always of the same weights; `randomised`: none of them zero, so no gradient is tiny."""
     torch.manual_seed(training.seed)
     classifier = Classifier(model, VOCAB_SIZE, N_CLASSES)

@@ -26,7 +26,7 @@ OUT_OF_MEMORY = {
 }
 
 
-def weights(of: Trainer) -> dict[str, Tensor]:
+def weights(of: Trainer[Any]) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in of.model.state_dict().items()}
 
 
@@ -40,7 +40,7 @@ def whole_batch(**values: Any) -> TrainingConfig:
     return config(batch_size=500, batch_tokens=100_000, token_dropout=0.0, **values)
 
 
-def see_inputs(of: Trainer) -> list[Tensor]:
+def see_inputs(of: Trainer[Any]) -> list[Tensor]:
     """The token ids that the model is shown in training."""
     seen: list[Tensor] = []
     of.model.register_forward_pre_hook(

@@ -29,7 +29,7 @@ def interrupt_after(step: int) -> Memory:
     return Memory(lambda done: signal.raise_signal(signal.SIGINT) if done == step else None)
 
 
-def assert_same_end(one: Trainer, other: Trainer) -> None:
+def assert_same_end(one: Trainer[Any], other: Trainer[Any]) -> None:
     assert figures(one.state.history) == figures(other.state.history)
     assert one.state.best_epoch == other.state.best_epoch
     others = other.model.state_dict()

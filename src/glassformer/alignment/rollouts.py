@@ -13,7 +13,7 @@ from glassformer.alignment.logprobs import token_logprobs
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import LanguageModel
-from glassformer.prediction.generation import View, write_tokens
+from glassformer.prediction.generation import begin_views, write_tokens
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.prediction.spelling import spellers
 
@@ -74,7 +74,7 @@ def roll_out(
     """Let the policy complete every prompt once; prompt and `sampling.max_tokens` fit into the window together."""
     policy.eval()
     encoded = [ids.tolist() for ids in tokenizer.encode(prompts)]
-    views = [View([START_ID, *ids], max_seq_len) for ids in encoded]
+    views = begin_views(encoded, max_seq_len, seed=sampling.seed)
     written: list[list[int]] = [[] for _ in prompts]
     for tokens in write_tokens(policy, views, sampling):
         for row, token in zip(written, tokens, strict=True):

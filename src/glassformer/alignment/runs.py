@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
-from torch import nn
 
 from glassformer.alignment.config import FineTuningConfig
 from glassformer.alignment.pairs import Pair, Preference, hold_out
@@ -20,7 +19,7 @@ from glassformer.models.config import LanguageModelConfig
 from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.language_folder import TrainedLanguageModel
 from glassformer.training.initial_weights import weights_fingerprint
-from glassformer.training.loop import Observer, Silent, Task, Trainer
+from glassformer.training.loop import Model, Observer, Silent, Task, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.unfinished import open_work, prepare_out, run_to_end, versions
 
@@ -119,7 +118,7 @@ class Run:
         )
         return train, held_out, counts
 
-    def learn(self, model: nn.Module, task: Task, records: Records, save: Callable[[nn.Module, Facts], Made]) -> Made:
+    def learn(self, model: Model, task: Task, records: Records, save: Callable[[Model, Facts], Made]) -> Made:
         """Train to the end, then `save`.
 
         Raises:
@@ -151,7 +150,7 @@ class Run:
             save=lambda: save(model.cpu().eval(), self._facts(trainer, records)),
         )
 
-    def _facts(self, trainer: Trainer, records: Records) -> Facts:
+    def _facts(self, trainer: Trainer[Any], records: Records) -> Facts:
         state = trainer.state
         best = next((row for row in state.history if row["epoch"] == state.best_epoch), {})
         return describe(

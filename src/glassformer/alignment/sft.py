@@ -23,6 +23,7 @@ from glassformer.alignment.reading import ReadPair, read_together
 from glassformer.alignment.runs import Facts, Run, card
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
+from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
 from glassformer.training.language_modelling import IGNORED, answer_cost
 from glassformer.training.loop import Cost, Examples
@@ -47,7 +48,7 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
     train, held_out, records = run.divide(pairs, read, source=source)
     task = Completions(train, run.config, window=shape.max_seq_len, held_out=held_out)
 
-    def save(model: nn.Module, facts: Facts) -> TrainedLanguageModel:
+    def save(model: TokenPredictor, facts: Facts) -> TrainedLanguageModel:
         config = LanguageFolderConfig(model=shape, **facts.config)
         trained = TrainedLanguageModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
         does = "It answers prompts as its records do, their mistakes and prejudices included. Fluent is not true."

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.lines import lines_of
 from glassformer.cli.options import Device, Json
-from glassformer.cli.output import print_json, say
+from glassformer.cli.output import print_json, say, without_control
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 def generate(
     model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
     prompts: Annotated[list[str] | None, typer.Argument(help="How the texts begin; nothing: any text.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A prompt per line; - reads a pipe.")] = None,
     max_tokens: Annotated[int, typer.Option(help="The most tokens to write.")] = 100,
     temperature: Annotated[
         float, typer.Option(help="Below 1 the likely gets likelier; 0: always the likeliest.")
@@ -58,9 +60,12 @@ def generate(
         raise UsageError(f"--samples {samples}: at least 1")
     if "" in sampling.stop:
         raise UsageError("--stop: an empty string would end every text at once")
+    if prompts and file:
+        raise UsageError("give prompts or --file, not both")
+    asked = _prompts_of(file) if file else prompts or [""]
+    check_prompts(asked)
     writer = TextGenerator.load(model, device=choose_device(device))
-    check_prompts(prompts or [])
-    texts = [prompt for prompt in prompts or [""] for _ in range(samples)]
+    texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
     if json or len(texts) > 1:
         written = writer.complete(texts, sampling)
@@ -78,6 +83,19 @@ def generate(
         )
 
 
+def _prompts_of(file: Path) -> list[str]:
+    from glassformer.data.rows import check_file
+
+    if str(file) == "-":
+        prompts = list(lines_of(sys.stdin.buffer, "standard input"))
+    else:
+        with check_file(file).open("rb") as stream:
+            prompts = list(lines_of(stream, str(file)))
+    if not prompts:
+        raise UsageError(f"--file {file}: there is no line in it")
+    return prompts
+
+
 def _warn(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> None:
     unknown = list(dict.fromkeys(word for text in texts for word in writer.tokenizer.unknown_words(text)))
     if unknown:
@@ -89,9 +107,9 @@ def _warn(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> 
 def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) -> list[Continuation]:
     shown = 0
     written: list[Continuation] = []
-    sys.stdout.write(prompt)
+    sys.stdout.write(without_control(prompt))
     for written in writer.stream([prompt], sampling):
-        sys.stdout.write(written[0].text[shown:])
+        sys.stdout.write(without_control(written[0].text[shown:]))
         sys.stdout.flush()
         shown = len(written[0].text)
     print()
@@ -100,7 +118,7 @@ def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) ->
 
 def _print_all(prompts: list[str], written: list[Continuation]) -> None:
     for number, (prompt, one) in enumerate(zip(prompts, written, strict=True)):
-        print(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt}{one.text}")
+        print(f"{'' if number == 0 else chr(10)}[{number + 1}] {without_control(prompt + one.text)}")
 
 
 def _record(prompt: str, one: Continuation) -> dict[str, Any]:

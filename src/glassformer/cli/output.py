@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +31,11 @@ def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], 
 def one_line(text: str) -> str:
     """A text that keeps to its line and its column: breaks and tabs are shown as \\n, \\r and \\t."""
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+
+
+def without_control(text: str) -> str:
+    """A text that cannot steer the terminal: control characters but breaks and tabs become the sign for unreadable."""
+    return "".join(one if one in "\n\t" or unicodedata.category(one) != "Cc" else "\ufffd" for one in text)
 
 
 def command_line(*, leave_out: str = "", add: str = "") -> str:

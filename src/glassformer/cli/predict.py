@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.lines import lines_of
 from glassformer.cli.options import Device, Json, TextColumn
 from glassformer.cli.output import human_count, one_line, print_json, say
 from glassformer.cli.writers import check_out, lines_on_standard_output, table_in_file, table_on_standard_output
@@ -61,7 +62,11 @@ def predict(
         _answer_file(predictor, file, out, text, json=json)
     else:
         _answer_texts(
-            predictor, _checked(texts) if texts else _lines_of_pipe(), top_k, json=json, alone=len(texts or ()) == 1
+            predictor,
+            _checked(texts) if texts else lines_of(sys.stdin.buffer, "standard input"),
+            top_k,
+            json=json,
+            alone=len(texts or ()) == 1,
         )
 
 
@@ -72,18 +77,6 @@ def _checked(texts: list[str]) -> list[str]:
         except UnicodeEncodeError as error:
             raise UsageError(f"text {number} is not UTF-8; convert it first") from error
     return texts
-
-
-def _lines_of_pipe() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        try:
-            text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"standard input, line {number}: byte {error.start + 1} of the line is not UTF-8. "
-                f"Convert it, for example: iconv -f WINDOWS-1252 -t UTF-8"
-            ) from error
-        yield text
 
 
 def _answer_texts(predictor: Predictor, texts: Iterable[str], top_k: int | None, *, json: bool, alone: bool) -> None:

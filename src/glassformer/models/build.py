@@ -10,7 +10,7 @@ from torch import nn
 
 from glassformer.models.classifier import Classifier
 from glassformer.models.config import DesignConfig, LanguageModelConfig, ModelConfig
-from glassformer.models.language_model import LanguageModel
+from glassformer.models.language_model import LanguageModel, TokenPredictor
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig
@@ -95,8 +95,8 @@ LANGUAGE_DESIGNS: dict[str, type[DesignConfig]] = {
 }
 
 
-def build_language_model(config: AnyLanguageModelConfig, vocab_size: int) -> LanguageModel | NotesLanguageModel:
-    """A new language model (see `PredictsTokens`)."""
+def build_language_model(config: AnyLanguageModelConfig, vocab_size: int) -> TokenPredictor:
+    """A new language model."""
     if isinstance(config, NotesLanguageModelConfig):
         return NotesLanguageModel(config, vocab_size)
     return LanguageModel(config, vocab_size)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import AttentionMask
@@ -16,9 +16,10 @@ from glassformer.models.config import LanguageModelConfig
 from glassformer.models.trunk import Trunk
 
 
-class PredictsTokens(Protocol):
+class TokenPredictor(nn.Module, ABC):
     """What training and generation need of a language model, ours or a published one."""
 
+    @abstractmethod
     def read(
         self,
         token_ids: Int[Tensor, "batch seq"],
@@ -29,14 +30,16 @@ class PredictsTokens(Protocol):
     ) -> Float[Tensor, "batch seq d_model"]:
         """The last hidden states (see `Trunk.read`)."""
 
+    @abstractmethod
     def logits(self, hidden: Float[Tensor, "*places d_model"]) -> Float[Tensor, "*places vocab"]:
         """Of the token that each place predicts."""
 
+    @abstractmethod
     def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
         """Empty caches for `read`; an empty list where the design has none."""
 
 
-class LanguageModel(Trunk):
+class LanguageModel(Trunk, TokenPredictor):
     """Token ids in, logits over the vocabulary out: embed → positions → blocks → norm → the embeddings once more.
 
     The head is tied: a token's logit is the product of the hidden state and the token's own embedding (Press & Wolf

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -16,12 +16,13 @@ from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokeni
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import lengths_to_mask
-from glassformer.models.language_model import PredictsTokens
+from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.language_folder import load_language_model
 from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs
-from glassformer.prediction.spelling import spellers
+from glassformer.prediction.spelling import Speller, spellers
 
 _HALF_A_CHARACTER = "\ufffd"  # what bytes that do not yet make one are decoded to
+_TOGETHER = 64  # texts that are written at once: each keeps its keys and values in memory
 
 
 @dataclass(kw_only=True)
@@ -44,7 +45,7 @@ class Continuation:
 class TextGenerator:
     """A causal language model that writes. Whenever it does, it is put into evaluation mode."""
 
-    def __init__(self, model: PredictsTokens, tokenizer: TextTokenizer, *, max_seq_len: int) -> None:
+    def __init__(self, model: TokenPredictor, tokenizer: TextTokenizer, *, max_seq_len: int) -> None:
         self.model, self.tokenizer, self.max_seq_len = model, tokenizer, max_seq_len
 
     @classmethod
@@ -62,15 +63,17 @@ class TextGenerator:
                 "--objective causal"
             )
         trained.model.to(device)
-        return cls(trained.predicts, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
+        return cls(trained.model, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
 
     def complete(self, prompts: Sequence[str], config: SamplingConfig) -> list[Continuation]:
         """Go on with every prompt until all have ended."""
-        last = deque(self.stream(prompts, config), maxlen=1)
-        return last[0] if last else []
+        texts = self._begin(prompts, config)
+        for first in range(0, len(texts), _TOGETHER):
+            deque(self._write(texts[first : first + _TOGETHER], config), maxlen=0)
+        return [text.written for text in texts]
 
     def stream(self, prompts: Sequence[str], config: SamplingConfig) -> Iterator[list[Continuation]]:
-        """The same, after every token: the same list each time, its texts grown.
+        """The same for few prompts, after every token: the same list each time, its texts grown.
 
         A stop string is looked for in the text, whatever tokens it is made of.
 
@@ -78,22 +81,32 @@ class TextGenerator:
             UsageError: a prompt is not UTF-8.
             GlassformerError: the model answers with what is no number.
         """
+        texts = self._begin(prompts, config)
+        written = [text.written for text in texts]
+        for _ in self._write(texts, config):
+            yield written
+
+    def _begin(self, prompts: Sequence[str], config: SamplingConfig) -> list[_Text]:
         check_prompts(prompts)
-        assert isinstance(self.model, torch.nn.Module)
-        self.model.eval()
         encoded = [ids.tolist() for ids in self.tokenizer.encode(prompts)]
-        spell = spellers(self.tokenizer, prompts)
-        views = [View([START_ID, *ids], self.max_seq_len) for ids in encoded]
-        written = [Continuation(slid=view.slid) for view in views]
-        for tokens in write_tokens(self.model, views, config):
-            for one, view, token, spelled in zip(written, views, tokens, spell, strict=True):
+        views = begin_views(encoded, self.max_seq_len, seed=config.seed)
+        return [
+            _Text(view, spell, Continuation(slid=view.slid))
+            for view, spell in zip(views, spellers(self.tokenizer, prompts), strict=True)
+        ]
+
+    def _write(self, texts: Sequence[_Text], config: SamplingConfig) -> Iterator[None]:
+        """A token more for each of the texts, at each step."""
+        self.model.eval()
+        for tokens in write_tokens(self.model, [text.view for text in texts], config):
+            for (view, spell, one), token in zip(texts, tokens, strict=True):
                 if token is None:
                     continue
                 one.token_ids.append(token)
-                _end(one, spelled(one.token_ids), config)
+                _end(one, spell(one.token_ids), config)
                 view.ended = one.ended is not None
                 one.slid = one.slid or (view.slid and not view.ended)  # after the last token nothing is read
-            yield written
+            yield
 
 
 def check_prompts(prompts: Sequence[str]) -> None:
@@ -108,31 +121,56 @@ def check_prompts(prompts: Sequence[str]) -> None:
 class View:
     """The tokens of one text that the model sees: all of them, or the last ones once they do not fit into the window.
 
-    Then the start token and the latter half stay, so that there is room for half a window before it slides again.
+    Of a prompt that is too long as much as fits is read. Where a text outgrows the window, the start token and the
+    latter half stay, so that there is room for half a window before it slides again.
+
+    Args:
+        random: decides the choices of this text.
     """
 
-    def __init__(self, tokens: list[int], window: int) -> None:
-        self.window, self.slid, self.ended = window, False, False
+    def __init__(self, tokens: list[int], window: int, random: np.random.Generator) -> None:
+        self.window, self.random, self.slid, self.ended = window, random, False, False
         self.tokens = tokens
         if len(tokens) > window:
-            self._slide()
+            self._keep(window - 1)
 
     def append(self, token: int) -> bool:
         """Take in the next token; whether the view slid."""
         self.tokens.append(token)
         if len(self.tokens) <= self.window:
             return False
-        self._slide()
+        self._keep(self.window // 2)
         return True
 
-    def _slide(self) -> None:
+    def _keep(self, count: int) -> None:
         self.slid = True
-        self.tokens = [START_ID, *self.tokens[-max(1, self.window // 2) :]]
+        self.tokens = [START_ID, *self.tokens[-count:]]
+
+
+class _Text(NamedTuple):
+    view: View
+    spell: Speller
+    written: Continuation
+
+
+def begin_views(prompts: Sequence[Sequence[int]], window: int, *, seed: int) -> list[View]:
+    """A view of each prompt. Its choices hang on the seed, the prompt, and how many equal prompts stand before it.
+
+    Args:
+        prompts: token ids, without the start token.
+    """
+    earlier = Counter[tuple[int, ...]]()
+    views = []
+    for prompt in map(tuple, prompts):
+        random = np.random.default_rng([seed, earlier[prompt], *prompt])
+        views.append(View([START_ID, *prompt], window, random))
+        earlier[prompt] += 1
+    return views
 
 
 @torch.inference_mode()
 def write_tokens(
-    model: PredictsTokens, views: Sequence[View], config: SamplingConfig, *, cached: bool = True
+    model: TokenPredictor, views: Sequence[View], config: SamplingConfig, *, cached: bool = True
 ) -> Iterator[list[int | None]]:
     """The next token of every text at a time, none for those that have ended, until all have.
 
@@ -145,7 +183,6 @@ def write_tokens(
     Raises:
         GlassformerError: the model answers with what is no number.
     """
-    random = [np.random.default_rng([config.seed, row]) for row in range(len(views))]
     caches: list[KeyValueCache] = []
     for _ in range(config.max_tokens):
         active = [not view.ended for view in views]
@@ -164,7 +201,7 @@ def write_tokens(
         if config.repetition_penalty != 1:
             for row, view in enumerate(views):
                 seen[row, view.tokens[1:]] = True
-        chance = torch.tensor([one.random() for one in random], dtype=torch.double)
+        chance = torch.tensor([view.random.random() for view in views], dtype=torch.double)
         drawn = draw(next_token_probs(logits, seen, config), chance).tolist()
         slid = [view.append(token) for view, token, on in zip(views, drawn, active, strict=True) if on]
         if any(slid):
@@ -174,7 +211,7 @@ def write_tokens(
         yield [token if on else None for token, on in zip(drawn, active, strict=True)]
 
 
-def _read_all(model: PredictsTokens, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
+def _read_all(model: TokenPredictor, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
     """The last hidden state (batch, d_model) of every text, read from its beginning.
 
     Of texts that have ended only the first token is read: no row is empty, nor does one that ended fill its cache.
@@ -184,22 +221,17 @@ def _read_all(model: PredictsTokens, views: Sequence[View], active: list[bool], 
     token_ids = torch.full((len(texts), int(lengths.max())), PAD_ID)
     for row, tokens in enumerate(texts):
         token_ids[row, : len(tokens)] = torch.tensor(tokens)
-    device = _device(model)
+    device = next(model.parameters()).device
     mask = lengths_to_mask(lengths, token_ids.shape[1])
     hidden = model.read(token_ids.to(device), mask.to(device), caches=caches or None)
     return hidden[torch.arange(len(texts)), lengths - 1]
 
 
-def _read_last(model: PredictsTokens, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
+def _read_last(model: TokenPredictor, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
     """The same after one more token; texts that have ended are not read."""
-    device = _device(model)
+    device = next(model.parameters()).device
     token_ids = torch.tensor([[view.tokens[-1]] for view in views], device=device)
     return model.read(token_ids, torch.tensor(active, device=device)[:, None], caches=caches)[:, 0]
-
-
-def _device(model: PredictsTokens) -> torch.device:
-    assert isinstance(model, torch.nn.Module)
-    return next(model.parameters()).device
 
 
 def _end(one: Continuation, text: str, config: SamplingConfig) -> None:

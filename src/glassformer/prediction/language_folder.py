@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, cast
-
-from torch import nn
+from typing import Any, ClassVar
 
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.models.build import AnyLanguageModelConfig, build_language_model
-from glassformer.models.language_model import PredictsTokens
+from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.folder import AnyFolderConfig, FolderContents, read_folder, write_folder
 
 
@@ -28,14 +26,9 @@ class TrainedLanguageModel:
     """A language model with everything that it needs to go on with a text."""
 
     config: LanguageFolderConfig
-    model: nn.Module
+    model: TokenPredictor
     tokenizer: TextTokenizer
     metrics: dict[str, Any]
-
-    @property
-    def predicts(self) -> PredictsTokens:
-        """The model, as what it can do."""
-        return cast(PredictsTokens, self.model)
 
 
 def save_language_model(folder: Path, trained: TrainedLanguageModel, *, card: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +20,7 @@ from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import documents_to_mask
-from glassformer.models.language_model import PredictsTokens
+from glassformer.models.language_model import TokenPredictor
 from glassformer.training.config import PretrainingConfig
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import several_passes
@@ -28,6 +30,8 @@ BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 IGNORED = -100
 """An answer that does not count."""
 _VALIDATION_TOKENS = 8192  # in a batch
+_LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # lost in any sum, and yet 0 can be divided by it
+_LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # lost in any sum, and yet 0 can be divided by it
 
 
 class LanguageModelling:
@@ -91,44 +95,35 @@ class LanguageModelling:
 
     def _assemble(self, stream: PackedStream, number: int, chosen: IntArray) -> list[Examples]:
         size = self.config.batch_size
-        parts = [chosen[i : i + size] for i in range(0, len(chosen), size)]
-        windows = [np.stack([stream.window(int(one)) for one in part]) for part in parts]
-        return [
-            self._examples(tokens, self._random(number, 2, int(part[0])))
-            for tokens, part in zip(windows, parts, strict=True)
-        ]
+        return [self._batch(stream, number, chosen[i : i + size].tolist()) for i in range(0, len(chosen), size)]
 
-    def _examples(self, tokens: IntArray, rng: np.random.Generator, counts: BoolArray | None = None) -> Examples:
-        """Windows with the token after each: (batch, window + 1); `counts` says which answers do, without it all."""
+    def _batch(self, stream: PackedStream, number: int, chosen: list[int]) -> Examples:
+        """Whole windows; what is hidden in each is a function of seed, pass and window, however they are grouped."""
+        tokens = np.stack([stream.window(one) for one in chosen])  # (batch, window + 1)
         read, answers = tokens[:, :-1], tokens[:, 1:]
-        if counts is None:
-            counts = np.ones(read.shape, dtype=np.bool_)
         if not self.causal:
-            hidden = self._hide(read, rng, counts)
-            read, answers, counts = np.where(hidden, UNKNOWN_ID, read), read, counts & hidden
+            hidden = np.stack([self._hide(row, number, 2, one) for row, one in zip(read, chosen, strict=True)])
+            read, answers = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
         return Examples(
-            torch.from_numpy(read),
-            torch.ones(read.shape, dtype=torch.bool),
-            torch.from_numpy(np.where(counts, answers, IGNORED)),
+            torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool), torch.from_numpy(answers)
         )
 
-    def _hide(self, tokens: IntArray, rng: np.random.Generator, counts: BoolArray) -> BoolArray:
-        """Which tokens to hide, one that counts at least: one by one, or word by word (Devlin et al. 2019, §3.1)."""
+    def _hide(self, tokens: IntArray, *numbers: int) -> BoolArray:
+        """Which tokens of a window or text to hide, one at least: one by one, or word by word (Devlin et al. 2019, §3.1).
+
+        Args:
+            tokens: of which only ordinary ones, neither special nor unknown, are hidden.
+            numbers: which window or text it is; they and the seed decide.
+        """
         ordinary = tokens > START_ID
-        if self.begins_word is None:
-            words = np.arange(tokens.size)
-        else:
-            begins = self.begins_word[tokens] | ~ordinary
-            begins[:, 0] = True  # a window goes on with no word of the one above it
-            words = np.cumsum(begins.ravel())
-        hidden = (rng.random(int(words[-1]) + 1) < self.config.hidden_share)[words].reshape(tokens.shape) & ordinary
-        if not (hidden & counts).any():
-            first = words[np.flatnonzero(ordinary & counts)[:1]]
-            hidden |= np.isin(words, first).reshape(tokens.shape) & ordinary
-        return hidden
+        whole = self.begins_word is not None
+        words = np.cumsum(self.begins_word[tokens] | ~ordinary) if whole else np.arange(len(tokens))
+        draws = self._random(*numbers).random(len(tokens) + 1)[words]
+        lowest = draws[ordinary].min(initial=1.0)
+        return ordinary & ((draws < self.config.hidden_share) | (draws == lowest))
 
     def weight(self, examples: Examples) -> float:
-        return max(1.0, _answers(examples))  # among unknown words alone nothing is hidden
+        return max(_LEAST_WEIGHT, _answers(examples))  # among unknown words alone nothing is hidden
 
     def count(self, examples: Examples) -> int:
         return examples.token_ids.numel()
@@ -154,21 +149,31 @@ class LanguageModelling:
         return found
 
     def _held_out(self, store: TokenStore) -> list[Examples]:
-        pieces = sorted(excerpts(store, self.window), key=lambda one: len(one.tokens))
+        """Held-out texts in pieces, those of one length together. Every token counts once, in whatever piece."""
+        shown = store if self.causal else self._with_gaps(store)
+        pieces = list(zip(excerpts(store, self.window), excerpts(shown, self.window), strict=True))
+        pieces.sort(key=lambda both: len(both[0].tokens))
         size = max(1, _VALIDATION_TOKENS // self.window)
-        return [self._padded(pieces[i : i + size], i) for i in range(0, len(pieces), size)]
+        return [self._padded(pieces[i : i + size]) for i in range(0, len(pieces), size)]
 
-    def _padded(self, pieces: list[Excerpt], number: int) -> Examples:
-        lengths = np.array([len(one.tokens) - 1 for one in pieces])
-        longest = int(lengths.max())
-        places = np.arange(longest)
-        tokens = np.full((len(pieces), longest + 1), PAD_ID, dtype=np.int64)
-        for row, one in enumerate(pieces):
-            tokens[row, : len(one.tokens)] = one.tokens
-        fresh = np.array([one.fresh for one in pieces])
-        mask = places < lengths[:, None]
-        examples = self._examples(tokens, self._random(0, 3, number), mask & (places >= fresh[:, None]))
-        return examples._replace(attention_mask=torch.from_numpy(mask))
+    def _with_gaps(self, store: TokenStore) -> TokenStore:
+        """Held-out texts with what is to be filled in hidden: a function of seed and text, whatever it is read with."""
+        tokens = np.array(store.tokens)
+        for text, (first, last) in enumerate(pairwise(store.offsets)):
+            tokens[first:last][self._hide(tokens[first:last], 0, 3, text)] = UNKNOWN_ID
+        return TokenStore(tokens, store.offsets)
+
+    def _padded(self, pieces: list[tuple[Excerpt, Excerpt]]) -> Examples:
+        """Pieces as they are, each with itself as it is shown."""
+        shape = len(pieces), max(len(one.tokens) for one, _ in pieces) - 1
+        read, answers = np.full(shape, PAD_ID, dtype=np.int64), np.full(shape, IGNORED, dtype=np.int64)
+        mask = np.zeros(shape, dtype=np.bool_)
+        for row, (one, shown) in enumerate(pieces):
+            length = len(one.tokens) - 1
+            read[row, :length], mask[row, :length] = shown.tokens[:-1], True
+            asked = one.tokens[1:] if self.causal else np.where(one.tokens == shown.tokens, IGNORED, one.tokens)[:-1]
+            answers[row, one.fresh : length] = asked[one.fresh :]
+        return Examples(torch.from_numpy(read), torch.from_numpy(mask), torch.from_numpy(answers))
 
 
 def _answers(examples: Examples) -> float:
@@ -205,7 +210,7 @@ def answer_cost(model: nn.Module, examples: Examples) -> Tensor:
     """The summed cross entropy of all answers that count, in nats."""
     documents, places = documents_and_places(examples.token_ids)
     documents = documents.masked_fill(~examples.attention_mask, -1)  # padding sees padding: it must see something
-    predicts = cast(PredictsTokens, model)
+    predicts = cast(TokenPredictor, model)
     hidden = predicts.read(examples.token_ids, documents_to_mask(documents), positions=places)
     counts = examples.answers != IGNORED
     return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.answers[counts], reduction="sum")

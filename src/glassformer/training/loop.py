@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,7 @@ from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.schedules import learning_rate
 
+Model = TypeVar("Model", bound=nn.Module)
 _CHECKPOINT_SECONDS = 30.0
 
 
@@ -121,7 +122,7 @@ class Task(Protocol):
         """Figures on held-out data, `validation_loss` among them; none where nothing is held out."""
 
 
-class Trainer:
+class Trainer(Generic[Model]):
     """Trains one model on one task; `run` returns the history.
 
     Args:
@@ -130,7 +131,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: Model,
         task: Task,
         config: LoopConfig,
         *,

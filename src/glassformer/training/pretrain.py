@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
-from glassformer.models.language_model import PredictsTokens
+from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.folder import STATE_FILE
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
@@ -111,8 +111,7 @@ def pretrain(
         on_prepared(prepared)
     trainer.observer = observer
     if recipe.model.causal:
-        predicts = cast(PredictsTokens, trainer.model)
-        writer = TextGenerator(predicts, tokenizer, max_seq_len=recipe.model.max_seq_len)
+        writer = TextGenerator(trainer.model, tokenizer, max_seq_len=recipe.model.max_seq_len)
         trainer.observer = _Sampling(observer, writer, prompt)
 
     def save() -> TrainedLanguageModel:
@@ -130,7 +129,7 @@ def _trainer(
     recipe: PretrainingRecipe,
     work: Path,
     device: str,
-) -> Trainer:
+) -> Trainer[TokenPredictor]:
     """A new model, a function of the recipe's seed, and its encoded texts."""
     task = LanguageModelling(
         store,
@@ -149,7 +148,7 @@ def _trainer(
 def _spells(config: TokenizerConfig) -> bool:
     """Whether the tokens of a text spell its every byte, so that these can be counted."""
     as_it_is = config.normalization == "none" and not config.lowercase and not config.strip_accents
-    return config.kind in {"byte", "bpe"} and as_it_is and config.max_tokens is None
+    return config.kind in {"byte", "bpe"} and as_it_is
 
 
 def begins_word(tokenizer: TextTokenizer, kind: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -189,7 +188,7 @@ class _Sampling:
 
 
 def _finished(
-    trainer: Trainer,
+    trainer: Trainer[TokenPredictor],
     tokenizer: TextTokenizer,
     train: Documents,
     validation: Documents | None,

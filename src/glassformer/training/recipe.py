@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
@@ -59,6 +59,12 @@ class PretrainingTokenizerConfig(TokenizerConfig):
     vocab_size: int = Field(default=8_192, ge=4)
     lowercase: bool = False
     normalization: Literal["none", "nfc", "nfkc"] = "none"
+
+    @field_validator("max_tokens")
+    @classmethod
+    def _texts_stay_whole(cls, value: int | None) -> None:
+        if value is not None:
+            raise ValueError("a language model learns from whole texts, packed into windows; leave max_tokens out")
 
 
 class PretrainingRecipe(AnyRecipe):

@@ -160,7 +160,7 @@ def _trainer(
     work: Path | None,
     device: str,
     observer: Observer,
-) -> tuple[TrainingData, Trainer]:
+) -> tuple[TrainingData, Trainer[nn.Module]]:
     """Encoded data, and a new model ready to train on it."""
     model = new_model(recipe, labels, tokenizer.vocab_size, device)
     train, validation = splits.train, splits.validation
@@ -194,7 +194,7 @@ def _identity(splits: Splits, recipe: Recipe, labels: LabelSet, init: InitialWei
 
 
 def _finished(
-    trainer: Trainer,
+    trainer: Trainer[nn.Module],
     data: TrainingData,
     tokenizer: TextTokenizer,
     labels: LabelSet,

@@ -123,7 +123,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def run_to_end(trainer: Trainer, out: Path | None, *, resume: bool, save: Callable[[], Made]) -> Made:
+def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: Callable[[], Made]) -> Made:
     """Train, from the checkpoint where there is one to resume, and `save` what came out, in place of the work folder.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import torch
 from pydantic import TypeAdapter, ValidationError
-from torch import Tensor, nn
+from torch import Tensor
 
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
@@ -111,7 +111,7 @@ def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, add
     changes: dict[str, Any] = {"tokenizer": tokenizer}
     if isinstance(trained, TrainedModel):
         changes["config"] = trained.config.model_copy(update=size | {_NEW_WORDS: words})
-        model: nn.Module = build_model(trained.config.model, tokenizer.vocab_size, trained.n_classes)
+        model: Any = build_model(trained.config.model, tokenizer.vocab_size, trained.n_classes)
     else:
         data = trained.config.data | {_NEW_WORDS: [word.model_dump() for word in words]}
         changes["config"] = trained.config.model_copy(update=size | {"data": data})

@@ -1,5 +1,6 @@
 import math
 from itertools import islice, repeat
+from typing import Any
 
 import pytest
 import torch
@@ -43,7 +44,7 @@ def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, orde
     one = bench(order=order, accumulation=4, batch_size=13, min_steps_per_epoch=5, max_steps=9, seed=6)
     taken: list[list[list[list[int]]]] = []
 
-    def record(trainer: Trainer, batches: list[Examples]) -> None:
+    def record(trainer: Trainer[Any], batches: list[Examples]) -> None:
         taken.append([batch.token_ids.tolist() for batch in batches])
         trainer.state.batch += 1
         trainer.state.step += 1

@@ -25,6 +25,7 @@ from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions, sinusoidal_table
 from glassformer.models.config import DesignConfig
+from glassformer.models.language_model import TokenPredictor
 from glassformer.models.published.fixed_length import fixed_length
 
 
@@ -93,7 +94,7 @@ class NotesDecoder(_Notes):
         return self.final_linear(self.hidden(fixed_length(token_ids, self.length))).mean(1)
 
 
-class NotesLanguageModel(_Notes):
+class NotesLanguageModel(_Notes, TokenPredictor):
     """As printed: the linear layer at every position predicts the next token.
 
     Mended: positions and mask are cut to the length of the text, which had to be `block_size`. Documents in one window
