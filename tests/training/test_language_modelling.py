@@ -2,7 +2,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from glassformer.data.packing import PackedStream
+from glassformer.data.packing import PackedStream, excerpts
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import UsageError
@@ -262,12 +262,15 @@ def gradients_of(task: LanguageModelling, model: nn.Module, config: PretrainingC
     return [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
 
 
+@pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("batch_size", "accumulation", "parts"), [(1, 8, 1), (4, 2, 1), (8, 1, 3)])
-def test_a_step_is_one_however_it_is_cut(batch_size: int, accumulation: int, parts: int) -> None:
-    model = model_of(dropout=0.0)
-    whole = gradients_of(task_of(batch_size=8), model, settings_of(batch_size=8))
+def test_a_step_is_one_however_it_is_cut(batch_size: int, accumulation: int, parts: int, causal: bool) -> None:
+    """Also where nothing is hidden in a window, of unknown words alone."""
+    texts = [*some_texts(), [UNKNOWN_ID] * 2 * WINDOW]
+    model = model_of(dropout=0.0, attention="causal" if causal else "full")
+    whole = gradients_of(task_of(texts, batch_size=8, causal=causal), model, settings_of(batch_size=8))
     cut: dict[str, Any] = {"batch_size": batch_size, "accumulation": accumulation}
-    found = gradients_of(task_of(**cut), model, settings_of(**cut), parts)
+    found = gradients_of(task_of(texts, **cut, causal=causal), model, settings_of(**cut), parts)
     assert len(found) == len(whole) == len(list(model.parameters()))
     for one, other in zip(found, whole, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
@@ -334,20 +337,31 @@ def test_validation_is_without_dropout_and_changes_nothing(training: bool) -> No
 # Filling in
 
 
-def hidden_of(task: LanguageModelling, tokens: list[list[int]], seed: int = 0) -> Examples:
-    """The examples of windows, each with a token after it that is of no use here."""
-    return task._examples(np.array([[*row, START_ID] for row in tokens]), np.random.default_rng(seed))
+class Rows:
+    """In place of a packed stream."""
+
+    def __init__(self, rows: Sequence[Sequence[int]]) -> None:
+        self.rows = rows
+
+    def window(self, number: int) -> Any:
+        return np.array([*self.rows[number], START_ID])  # the token after a window is of no use here
+
+
+def hidden_of(task: LanguageModelling, tokens: Sequence[Sequence[int]], number: int = 0) -> Examples:
+    """The examples of these windows in the pass of this number."""
+    stream: Any = Rows(tokens)
+    return task._batch(stream, number, list(range(len(tokens))))
 
 
 @given(seed=st.integers(0, 99), share=st.floats(0.05, 0.95))
 def test_what_is_hidden_is_what_is_asked(seed: int, share: float) -> None:
     rng = np.random.default_rng(seed)
     tokens = rng.integers(PAD_ID, VOCAB_SIZE, (4, 9))
-    tokens[0, 0] = 5
+    tokens[:, 2] = [5, 6, 7, 8]
     found = hidden_of(task_of(causal=False, hidden_share=share), tokens.tolist(), seed)
     hidden = found.answers != IGNORED
     original = torch.from_numpy(tokens)
-    assert hidden.any()
+    assert hidden.any(dim=1).all(), "something in each window"
     assert (original[hidden] > START_ID).all(), "padding, unknown words and start tokens stay as they are"
     assert torch.equal(found.answers[hidden], original[hidden])
     assert (found.token_ids[hidden] == UNKNOWN_ID).all()
@@ -371,11 +385,29 @@ def test_each_pass_hides_others() -> None:
     assert not torch.equal(found[0].token_ids, found[1].token_ids)
 
 
+@given(
+    batch_size=st.integers(1, 9), accumulation=st.integers(1, 4), whole_words=st.booleans(), share=st.floats(0.05, 0.9)
+)
+def test_what_is_hidden_in_a_window_does_not_depend_on_those_beside_it(
+    batch_size: int, accumulation: int, whole_words: bool, share: float
+) -> None:
+    def epoch(**sizes: Any) -> list[list[list[int]]]:
+        begins = np.arange(VOCAB_SIZE) % 3 > 0
+        task = task_of(causal=False, begins=begins, whole_words=whole_words, hidden_share=share, **sizes)
+        return [torch.cat(tensors).tolist() for tensors in zip(*batches_of(task), strict=True)]
+
+    assert epoch(batch_size=batch_size, accumulation=accumulation) == epoch(batch_size=4)
+
+
 def test_a_batch_with_nothing_to_hide_costs_nothing() -> None:
     task = task_of([[UNKNOWN_ID] * 9, [5]], causal=False)
     model = model_of(attention="full")
     found = hidden_of(task, [[START_ID, UNKNOWN_ID, UNKNOWN_ID]])
-    assert (task.weight(found), task.cost(model, found).loss.item()) == (1.0, 0.0)
+    assert 1 + task.weight(found) == 1
+    loss = task.cost(model, found).loss / task.weight(found)
+    loss.backward()
+    assert loss.item() == 0
+    assert all((parameter.grad == 0).all() for parameter in model.parameters() if parameter.grad is not None)
 
 
 @pytest.mark.parametrize("texts", ["training", "held-out"])
@@ -394,16 +426,74 @@ def test_held_out_texts_are_filled_in_alike_each_time() -> None:
     assert task.validate(model) == task.validate(model)
 
 
-def test_of_each_piece_of_a_held_out_text_something_is_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something that no earlier piece has counted, however the dice fall."""
-    monkeypatch.setattr(language_modelling, "_VALIDATION_TOKENS", 1)
+Places = set[tuple[int, int]]
+held_out_lengths = st.lists(st.integers(0, 40), min_size=1, max_size=5).filter(any)
+
+
+def filled_in(lengths: Sequence[int], window: int, tokens_in_a_batch: int = 8192, **values: Any) -> Places:
+    """The text and the place in it of every token that counts; what is hidden in all pieces is just that."""
+    token_of = {place: 3 + token for token, place in enumerate((i, j) for i, n in enumerate(lengths) for j in range(n))}
+    place_of = {token: place for place, token in token_of.items()}
+    texts = [[token_of[i, j] for j in range(length)] for i, length in enumerate(lengths)]
+    begins = np.array([True] * 3 + [place % 3 == 0 for _, place in token_of])
+    task = task_of(window=window, validation=texts, causal=False, begins=begins, **values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language_modelling, "_VALIDATION_TOKENS", tokens_in_a_batch)
+        rows = [row for batch in task._held_out(store(texts)) for row in zip(*map(Tensor.tolist, batch), strict=True)]
+    counted = [place_of[answer] for _, _, answers in rows for answer in answers if answer != IGNORED]
+    assert len(counted) == len(set(counted))
+    pieces = sorted(excerpts(store(texts), window), key=lambda one: len(one.tokens))
+    for (read, _, _), piece in zip(rows, pieces, strict=True):
+        for token, shown in zip(piece.tokens[:-1].tolist(), read, strict=False):  # padding follows
+            assert shown == (UNKNOWN_ID if place_of.get(token) in counted else token)
+    return set(counted)
+
+
+@given(
+    lengths=held_out_lengths,
+    windows=st.tuples(st.integers(1, 30), st.integers(1, 30)),
+    tokens_in_a_batch=st.integers(1, 90),
+    whole_words=st.booleans(),
+)
+def test_what_is_filled_in_of_held_out_texts_depends_on_no_window_and_no_batch(
+    lengths: list[int], windows: tuple[int, int], tokens_in_a_batch: int, whole_words: bool
+) -> None:
+    one, other = windows
+    found = filled_in(lengths, one, whole_words=whole_words)
+    assert found == filled_in(lengths, other, tokens_in_a_batch, whole_words=whole_words)
+    assert {text for text, _ in found} == {text for text, length in enumerate(lengths) if length}, "something of each"
+
+
+@given(lengths=held_out_lengths, first=st.integers(0, 40), whole_words=st.booleans())
+def test_what_is_filled_in_of_a_text_does_not_depend_on_the_others(
+    lengths: list[int], first: int, whole_words: bool
+) -> None:
+    found = [filled_in([length, *lengths], 9, whole_words=whole_words) for length in (7, first)]
+    assert {place for place in found[0] if place[0]} == {place for place in found[1] if place[0]}
+
+
+@given(lengths=held_out_lengths, tokens_in_a_batch=st.integers(1, 90))
+def test_the_held_out_loss_does_not_depend_on_the_batches(lengths: list[int], tokens_in_a_batch: int) -> None:
+    task, model = task_of(validation=some_texts(lengths), causal=False), model_of(attention="full")
+    expected = task.validate(model)["validation_loss"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language_modelling, "_VALIDATION_TOKENS", tokens_in_a_batch)
+        assert task.validate(model)["validation_loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_every_token_of_a_held_out_text_is_filled_in_once_where_all_are_hidden() -> None:
     (text,) = texts = some_texts((24,))
-    for seed in range(20):
-        task = task_of(validation=texts, causal=False, hidden_share=0.3, seed=seed)
-        assert all((batch.answers != IGNORED).any() for batch in task._held_out(store(texts)))
-    every = task_of(validation=texts, causal=False, hidden_share=0.999999)
-    answers = torch.cat([batch.answers[0] for batch in every._held_out(store(texts))])
+    task = task_of(validation=texts, causal=False, hidden_share=0.999999)
+    answers = torch.cat([batch.answers.flatten() for batch in task._held_out(store(texts))])
     assert sorted(answers[answers != IGNORED].tolist()) == sorted(text), "each token once, though read twice"
+
+
+def test_about_the_share_of_held_out_texts_is_filled_in() -> None:
+    """And others in each text, by each seed."""
+    by_seed = [filled_in([600] * 5, 30, hidden_share=0.3, seed=seed) for seed in (0, 1)]
+    assert all(abs(len(found) - 900) < 4 * math.sqrt(0.3 * 0.7 * 3000) for found in by_seed)
+    by_text = [{place for text, place in found if text == number} for found in by_seed for number in range(5)]
+    assert all(len(one & other) < 90 for one, other in combinations(by_text, 2))  # by chance 54 of the 600, not 180
 
 
 def test_a_held_out_text_is_filled_in_as_if_it_were_alone() -> None:
@@ -468,14 +558,6 @@ def test_no_word_goes_on_in_the_next_document() -> None:
     }
     two, none = (True, True), (False, False)
     assert found == {(*one, False, *other) for one, other in ((two, none), (none, two), (two, two))}
-
-
-def test_no_word_goes_on_in_the_window_below() -> None:
-    begins = np.zeros(VOCAB_SIZE, dtype=bool)
-    task = task_of(causal=False, whole_words=True, begins=begins, hidden_share=0.5)
-    found = hidden_of(task, [[5] * 4] * 40)
-    hidden = (found.answers != IGNORED).float().mean(dim=1)
-    assert set(hidden.tolist()) == {0.0, 1.0}
 
 
 # Too little text

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -30,7 +29,6 @@ BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 IGNORED = -100
 """An answer that does not count."""
 _VALIDATION_TOKENS = 8192  # in a batch
-_LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # lost in any sum, and yet 0 can be divided by it
 _LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # lost in any sum, and yet 0 can be divided by it
 
 
@@ -104,20 +102,19 @@ class LanguageModelling:
         if not self.causal:
             hidden = np.stack([self._hide(row, number, 2, one) for row, one in zip(read, chosen, strict=True)])
             read, answers = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
-        return Examples(
-            torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool), torch.from_numpy(answers)
-        )
+        return Examples(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool), torch.from_numpy(answers))
 
     def _hide(self, tokens: IntArray, *numbers: int) -> BoolArray:
-        """Which tokens of a window or text to hide, one at least: one by one, or word by word (Devlin et al. 2019, §3.1).
+        """Which tokens of a window or text to hide: one by one, or word by word (Devlin et al. 2019, §3.1).
+
+        At least one is hidden where there is an ordinary one, neither special nor unknown; no others are.
 
         Args:
-            tokens: of which only ordinary ones, neither special nor unknown, are hidden.
             numbers: which window or text it is; they and the seed decide.
         """
-        ordinary = tokens > START_ID
-        whole = self.begins_word is not None
-        words = np.cumsum(self.begins_word[tokens] | ~ordinary) if whole else np.arange(len(tokens))
+        ordinary, words = tokens > START_ID, np.arange(len(tokens))
+        if self.begins_word is not None:
+            words = np.cumsum(self.begins_word[tokens] | ~ordinary)
         draws = self._random(*numbers).random(len(tokens) + 1)[words]
         lowest = draws[ordinary].min(initial=1.0)
         return ordinary & ((draws < self.config.hidden_share) | (draws == lowest))
