@@ -39,7 +39,6 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
-from glassformer.evaluation.result import Estimate
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
 from glassformer.prediction.predictor import Predictor
@@ -233,17 +232,13 @@ def _judged(
         written += rollouts.completion_ids
     liked = {name: judge(texts) > 0.5 for name, judge in judges.items()}
     return {
-        "liked": {name: _estimate(share_right(bits, seed=0)) for name, bits in liked.items()},
-        "kl": _estimate(bootstrap_mean(np.array(nats), seed=0)),
+        "liked": {name: share_right(bits, seed=0).model_dump() for name, bits in liked.items()},
+        "kl": bootstrap_mean(np.array(nats), seed=0).model_dump(),
         "distinct_2": distinct_n(written, 2),
         "distinct_3": distinct_n(written, 3),
         "length": float(np.mean([len(ids) for ids in written])),
         "texts": texts[:SHOWN],
     }
-
-
-def _estimate(found: Estimate) -> dict[str, float]:
-    return {"mean": found.value, "low": found.low, "high": found.high}
 
 
 def _summary(runs: list[dict[str, Any]], judges: list[str]) -> dict[str, Any]:
@@ -252,8 +247,8 @@ def _summary(runs: list[dict[str, Any]], judges: list[str]) -> dict[str, Any]:
     def over_seeds(values: list[float]) -> dict[str, float]:
         return {"mean": float(np.mean(values)), "std": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0}
 
-    return {name: over_seeds([run["liked"][name]["mean"] for run in runs]) for name in judges} | {
-        key: over_seeds([run[key] if key != "kl" else run["kl"]["mean"] for run in runs])
+    return {name: over_seeds([run["liked"][name]["value"] for run in runs]) for name in judges} | {
+        key: over_seeds([run[key] if key != "kl" else run["kl"]["value"] for run in runs])
         for key in ("kl", "distinct_2")
     }
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tables_designs import design_pages
+from tables_language import language_pages
 from tables_reproduce import reproduce_pages
 
 from glassformer.data.files import written_aside
@@ -34,7 +35,7 @@ def main() -> None:
 
 def stale_pages() -> dict[Path, str]:
     """The pages that are not what they should be, and what that is."""
-    pages = reproduce_pages() | design_pages()
+    pages = reproduce_pages() | design_pages() | language_pages()
     return {
         page: text for page, text in pages.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
     }

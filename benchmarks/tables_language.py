@@ -1,0 +1,135 @@
+"""The tables of docs/language-models.md, from benchmarks/results/language_model and benchmarks/results/steering.
+
+A table stands between `<!-- language-model: NAME -->`, or `<!-- steering: NAME -->`, and `<!-- end -->`; NAME is that
+of a file without its ending.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from glassformer.evaluation.reproduce.table import markdown, short
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+NAMES = {
+    "ours": "ours, preset `small`",
+    "notes-decoder": "`notes-decoder`, as printed",
+    "notes-decoder-as-ours": "`notes-decoder`, of our sizes and trained as ours",
+    "kneser-ney-5": "Kneser–Ney, order 5",
+}
+
+_BLOCK = re.compile(r"(<!-- (language-model|steering): (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+Document = Mapping[str, Any]
+
+
+def language_pages() -> dict[Path, str]:
+    """The page on language models, as it should be."""
+    page = ROOT / "docs" / "language-models.md"
+    return {page: fill(page.read_text(encoding="utf-8"), RESULTS)}
+
+
+def fill(text: str, results: Path) -> str:
+    """The page with every table written anew; of what has no file yet it says so."""
+
+    def written(block: re.Match[str]) -> str:
+        file = results / block[2].replace("-", "_") / f"{block[3]}.json"
+        if not file.is_file():
+            return f"{block[1]}Not measured yet.\n{block[4]}"
+        parts = {"language-model": _language_model, "steering": _steering}[block[2]]
+        document = json.loads(file.read_text(encoding="utf-8"))
+        return block[1] + "\n\n".join([*parts(document), _provenance(document)]) + "\n" + block[4]
+
+    return _BLOCK.sub(written, text)
+
+
+def _language_model(found: Document) -> Iterator[str]:
+    systems, data = found["systems"], found["data"]
+    train, held_out, test = (data[part] for part in ("training", "validation", "test"))
+    yield markdown(
+        [
+            ("model", "bits per byte", "above ours", "parameters", "tokens/s in training"),
+            *(_model_row(NAMES[name], one) for name, one in systems.items()),
+        ]
+    )
+    yield markdown(
+        [
+            ("tokens/s in generation", "1 text", "1, no cache", "32 texts", "32, no cache"),
+            *((NAMES[name], *_writing(one["generation"])) for name, one in systems.items() if "generation" in one),
+        ]
+    )
+    yield (
+        f"{train['texts']:,} training texts ({train['bytes'] / 1e6:.1f} MB; {data['left_out']:,} more were equal to a "
+        f"test text), {held_out['texts']:,} held out to choose the epoch, judged on {test['texts']:,} test texts "
+        f"({data['test_split']}). Intervals are bootstrap intervals over test texts. Each model that is trained by "
+        f"steps had {found['minutes']:g} minutes ({_steps(systems)}); seed {found['seed']}."
+    )
+    yield "The first five texts of our model, by seed, as they came (temperature .8, top-p .95, at most 100 tokens):"
+    yield _quoted(one["text"] for one in systems["ours"]["samples"])
+
+
+def _model_row(name: str, one: Document) -> tuple[str, ...]:
+    above = _interval(one["above_ours"]) if "above_ours" in one else "–"
+    size = f"{one['parameters']:,}" if "parameters" in one else f"{sum(one['ngrams']):,} n-grams"
+    return name, _interval(one["bits_per_byte"]), above, size, f"{one['training_tokens_per_second']:,.0f}"
+
+
+def _steps(systems: Document) -> str:
+    return ", ".join(f"{NAMES[name]}: {one['steps']:,} steps" for name, one in systems.items() if "steps" in one)
+
+
+def _writing(speeds: Document) -> tuple[str, ...]:
+    found = (speeds[batch][how] for batch in ("batch 1", "batch 32") for how in ("cached", "uncached"))
+    return tuple("–" if speed is None else f"{speed:,.0f}" for speed in found)
+
+
+def _steering(found: Document) -> Iterator[str]:
+    judges = list(found["judges"])
+    before = found["before"]
+    rows = [("policy", *judges, "KL, nats", "distinct-2", "tokens"), _policy_row("before", judges, before)]
+    for name, of_it in found["summary"].items():
+        runs = [run for run in found["runs"] if run["algorithm"] == name]
+        rows += [_policy_row(f"{name.upper()}, seed {run['seed']}", judges, run) for run in runs]
+        means = (f"**{short(of_it[judge]['mean'])} ± {short(of_it[judge]['std'])}**" for judge in judges)
+        kl, distinct = (f"{of_it[key]['mean']:.2f} ± {of_it[key]['std']:.2f}" for key in ("kl", "distinct_2"))
+        rows.append((f"**{name.upper()}, {len(runs)} seeds**", *means, kl, distinct, ""))
+    yield markdown(rows)
+    rights = ", ".join(f"{name} {short(right)}" for name, right in found["judges"].items())
+    yield (
+        "Share of texts that each judge finds favourable, with 95% bootstrap intervals over prompts; the mean over "
+        f"seeds with its standard deviation. On test texts of that length the judges are right in {rights} of the "
+        f"cases, the classifier that gave the reward in {short(found['reward'])}."
+    )
+    yield "The first five texts before:"
+    yield _quoted(before["texts"])
+    for name in found["summary"]:
+        (first, *_) = (run for run in found["runs"] if run["algorithm"] == name)
+        yield f"The same prompts after {name.upper()}, seed {first['seed']}:"
+        yield _quoted(first["texts"])
+
+
+def _policy_row(name: str, judges: list[str], one: Document) -> tuple[str, ...]:
+    liked = (_interval(one["liked"][judge], places=3) for judge in judges)
+    return name, *liked, f"{one['kl']['value']:.2f}", f"{one['distinct_2']:.2f}", f"{one['length']:.0f}"
+
+
+def _interval(one: Document, *, places: int = 4) -> str:
+    return f"{one['value']:.{places}f} [{one['low']:.{places}f}, {one['high']:.{places}f}]"
+
+
+def _quoted(texts: Any) -> str:
+    lines = (f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))
+    return "\n".join(["```text", *lines, "```"])
+
+
+def _provenance(found: Document) -> str:
+    machine, versions = found["machine"], found["versions"]
+    system = f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']})"
+    return (
+        f"{system}, {machine['threads']} threads; torch {versions['torch']}, Python {machine['python']}; commit "
+        f"{found['commit'][:10]}; `{found['command']}`"
+    )
