@@ -6,13 +6,7 @@ import torch.nn.functional as F
 from jaxtyping import TypeCheckError
 from torch import Tensor
 
-from glassformer.alignment.logprobs import (
-    entropy,
-    mean_over_sequences,
-    mean_over_tokens,
-    sequence_logprobs,
-    token_logprobs,
-)
+from glassformer.alignment.logprobs import entropy, mean_over_tokens, token_logprobs
 
 BATCH, SEQ, VOCAB_SIZE = 2, 3, 5
 MASK = torch.tensor([[False, True, True], [True, False, False]])
@@ -82,15 +76,9 @@ def test_a_banned_token_has_no_probability() -> None:
     assert token_logprobs(torch.tensor([[[0.0, -math.inf]]]), torch.tensor([[1]])).item() == -math.inf
 
 
-def test_sums_and_means_by_hand() -> None:
+def test_means_by_hand() -> None:
     values = torch.tensor([[9.0, -2, -4], [-6, 9, 9]])
-    assert sequence_logprobs(values, MASK).tolist() == [-6, -6]
     assert mean_over_tokens(values, MASK).item() == -4
-    assert mean_over_sequences(values, MASK).item() == -4.5
-
-
-def test_a_row_without_a_place_sums_to_nothing() -> None:
-    assert sequence_logprobs(torch.tensor([[-math.inf, 1.0]]), torch.tensor([[False, False]])).tolist() == [0]
 
 
 def test_entropy_by_hand() -> None:

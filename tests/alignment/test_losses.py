@@ -4,58 +4,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from glassformer.alignment.logprobs import mean_over_sequences, mean_over_tokens
 from glassformer.alignment.losses import (
-    Mean,
     bradley_terry_loss,
     clipped_policy_loss,
     clipped_value_loss,
-    next_token_loss,
     preference_accuracy,
     preference_margin,
 )
 
 MASK = torch.tensor([[False, True, True], [False, False, True]])
-TARGETS = torch.tensor([[-100, 0, 2], [1, 99, 3]])
 
 
 def double(*values: list[float]) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64, requires_grad=True)
-
-
-def test_next_token_loss_by_hand() -> None:
-    logits = torch.tensor([[[5.0, 5, 5, 5], [2, 3, 1, 4]]]).log()
-    loss, count = next_token_loss(logits, torch.tensor([[2, 3]]), torch.tensor([[True, True]]))
-    assert loss.item() == pytest.approx(math.log(4) + math.log(10 / 4))
-    assert count.item() == 2
-
-
-def test_next_token_loss_is_torchs_cross_entropy_of_the_places_that_count() -> None:
-    logits = torch.randn(2, 3, 5)
-    loss, count = next_token_loss(logits, TARGETS, MASK)
-    ignored = TARGETS.masked_fill(~MASK, -100).flatten()
-    torch.testing.assert_close(loss, F.cross_entropy(logits.flatten(0, 1), ignored, reduction="sum"))
-    torch.testing.assert_close(loss / count, F.cross_entropy(logits.flatten(0, 1), ignored))
-
-
-def test_gradients_of_next_token_loss() -> None:
-    logits = torch.randn(2, 3, 5, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: next_token_loss(x, TARGETS, MASK)[0], [logits])
-
-
-def test_next_token_losses_of_micro_batches_add_up() -> None:
-    logits = torch.randn(2, 3, 5)
-    whole, count = next_token_loss(logits, TARGETS, MASK)
-    parts = [next_token_loss(logits[i : i + 1], TARGETS[i : i + 1], MASK[i : i + 1]) for i in range(2)]
-    torch.testing.assert_close(sum(loss for loss, _ in parts), whole)
-    assert sum(int(places) for _, places in parts) == count == 3
-
-
-def test_a_micro_batch_without_a_place_adds_nothing() -> None:
-    logits = torch.randn(2, 3, 5, requires_grad=True)
-    loss, count = next_token_loss(logits, TARGETS, torch.zeros_like(MASK))
-    assert (loss.item(), count.item()) == (0, 0)
-    assert not torch.autograd.grad(loss, logits)[0].any()
 
 
 def test_bradley_terry_by_hand() -> None:
@@ -90,11 +51,10 @@ PLACES = torch.tensor([[False] + [True] * 5, [True] + [False] * 5])
 OLD = torch.tensor([[-1.0, -2, -3, -1, -2, -3], [-2, -1, -1, -1, -1, -1]], dtype=torch.float64)
 
 
-@pytest.mark.parametrize(("mean", "expected"), [(mean_over_tokens, -4.8 / 6), (mean_over_sequences, -3.84 / 2)])
-def test_clipped_policy_loss_by_hand(mean: Mean, expected: float) -> None:
+def test_clipped_policy_loss_by_hand() -> None:
     # First row, the smaller of free and clipped: 2·1.1 + 2·1.25 + 2·0.5 − 2·1.5 − 2·0.75 = 1.2; second row: 3·1.2 = 3.6
-    loss, share = clipped_policy_loss(RATIOS.log() + OLD, OLD, ADVANTAGES, PLACES, 0.25, mean)
-    assert loss.item() == pytest.approx(expected)
+    loss, share = clipped_policy_loss(RATIOS.log() + OLD, OLD, ADVANTAGES, PLACES, 0.25)
+    assert loss.item() == pytest.approx(-4.8 / 6)
     assert share.item() == pytest.approx(2 / 6)
 
 
@@ -113,12 +73,9 @@ def test_before_the_first_step_the_gradient_is_the_policy_gradient() -> None:
     assert share.item() == 0
 
 
-@pytest.mark.parametrize("mean", [mean_over_tokens, mean_over_sequences])
-def test_gradients_of_the_clipped_policy_loss(mean: Mean) -> None:
+def test_gradients_of_the_clipped_policy_loss() -> None:
     logprobs = (RATIOS.detach().log() + OLD).requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda x: clipped_policy_loss(x, OLD, ADVANTAGES, PLACES, 0.25, mean)[0], [logprobs]
-    )
+    assert torch.autograd.gradcheck(lambda x: clipped_policy_loss(x, OLD, ADVANTAGES, PLACES, 0.25)[0], [logprobs])
 
 
 def test_clipped_value_loss_by_hand() -> None:

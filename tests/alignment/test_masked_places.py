@@ -15,20 +15,13 @@ VOCAB_SIZE = 5
 Function = Callable[..., Tensor | tuple[Tensor, ...]]
 
 
-def policy_loss(mean: losses.Mean) -> Function:
-    return partial(losses.clipped_policy_loss, clip=0.2, mean=mean)
-
-
 # Each takes tensors of (batch, seq), then the mask, and gives one tensor or several.
 OF_PLACES: dict[str, tuple[int, Function]] = {
-    "sequence_logprobs": (1, logprobs.sequence_logprobs),
     "mean_over_tokens": (1, logprobs.mean_over_tokens),
-    "mean_over_sequences": (1, logprobs.mean_over_sequences),
     "kl_k1": (2, divergence.kl_k1),
     "kl_k2": (2, divergence.kl_k2),
     "kl_k3": (2, divergence.kl_k3),
-    "clipped_policy_loss": (3, policy_loss(logprobs.mean_over_tokens)),
-    "clipped_policy_loss per sequence": (3, policy_loss(logprobs.mean_over_sequences)),
+    "clipped_policy_loss": (3, partial(losses.clipped_policy_loss, clip=0.2)),
     "clipped_value_loss": (3, partial(losses.clipped_value_loss, clip=0.2)),
     "per_token_rewards": (2, lambda x, y, mask: advantages.per_token_rewards(torch.ones(len(x)), x, y, mask, 0.1)),
     "generalised_advantages": (2, partial(advantages.generalised_advantages, gamma=0.9, lam=0.8)),
@@ -37,7 +30,6 @@ OF_PLACES: dict[str, tuple[int, Function]] = {
 # These take logits (batch, seq, vocab_size) and the mask.
 OF_LOGITS: dict[str, tuple[int, Function]] = {
     "entropy": (1, logprobs.entropy),
-    "next_token_loss": (1, lambda x, mask: losses.next_token_loss(x, torch.ones(mask.shape).long(), mask)),
     "categorical_kl": (2, lambda x, y, mask: divergence.categorical_kl(x[mask], y[mask])),
     "token_logprobs": (1, lambda x, mask: logprobs.token_logprobs(x[mask], torch.ones(mask.shape).long()[mask])),
 }
@@ -75,10 +67,3 @@ def test_masked_places_reach_no_result_and_no_gradient(
         for one, other in zip(wanted, got, strict=True):
             assert one.tolist() == other.tolist()
             assert not other.masked_select(~kept).any()
-
-
-def test_targets_at_masked_places_may_be_any_number() -> None:
-    logits, mask = torch.randn(2, 3, VOCAB_SIZE), torch.tensor([[False, True, True], [False, True, False]])
-    targets = torch.tensor([[-100, 0, 4], [VOCAB_SIZE, 2, -1]])
-    loss, _ = losses.next_token_loss(logits, targets, mask)
-    torch.testing.assert_close(loss, losses.next_token_loss(logits, targets.where(mask, 3), mask)[0])

@@ -1,9 +1,8 @@
-"""Log-probabilities of tokens, their sums and means, and the entropy of a policy.
+"""Log-probabilities of tokens, means over them, and the entropy of a policy.
 
 In this room `loss_mask` is (batch, seq), boolean and **True where a place counts**: tokens of the completion, neither
 prompt nor padding. What stands at a masked place, be it infinite or not a number, reaches no result and no gradient.
-Every batch holds at least one place that counts, and so does every row where a mean is taken per row: the mean of
-nothing is not a number.
+Every batch holds at least one place that counts: the mean of nothing is not a number.
 """
 
 from __future__ import annotations
@@ -35,21 +34,9 @@ def token_logprobs(
     return logits.gather(-1, token_ids[..., None]).squeeze(-1) - logits.logsumexp(-1)
 
 
-def sequence_logprobs(
-    logprobs: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]
-) -> Float[Tensor, " batch"]:
-    """The log-probability of each completion given its prompt: the sum over its places, in nats; 0 if it has none."""
-    return logprobs.where(loss_mask, 0).sum(dim=1)
-
-
 def mean_over_tokens(values: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:
     """The mean over all places of the batch that count: a long completion weighs more than a short one."""
     return values.where(loss_mask, 0).sum() / loss_mask.sum()
-
-
-def mean_over_sequences(values: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:
-    """The mean over completions of the mean over the places of each: every completion weighs the same."""
-    return (values.where(loss_mask, 0).sum(dim=1) / loss_mask.sum(dim=1)).mean()
 
 
 def entropy(logits: Float[Tensor, "batch seq vocab_size"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:

@@ -1,35 +1,17 @@
-"""What training minimises: the losses of next tokens, of preferences, of a policy and of its value function.
+"""What training minimises: the losses of preferences, of a policy and of its value function.
 
 `loss_mask` is True where a place counts, as in `logprobs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from glassformer.alignment.divergence import log_ratios
-from glassformer.alignment.logprobs import mean_over_tokens, token_logprobs
-
-Mean = Callable[[Float[Tensor, "batch seq"], Bool[Tensor, "batch seq"]], Float[Tensor, ""]]
-"""`mean_over_tokens` or `mean_over_sequences`."""
-
-
-def next_token_loss(
-    logits: Float[Tensor, "batch seq vocab_size"],
-    targets: Int[Tensor, "batch seq"],
-    loss_mask: Bool[Tensor, "batch seq"],
-) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
-    """Cross entropy in nats, summed over the places that count, and their number.
-
-    Sum and number, as micro-batches hold different numbers of tokens: add both up, divide once. `logits[:, t]` predict
-    `targets[:, t]`; a target at a masked place may be any number. In fine-tuning the prompt is masked.
-    """
-    return -token_logprobs(logits[loss_mask], targets[loss_mask]).sum(), loss_mask.sum()
+from glassformer.alignment.logprobs import mean_over_tokens
 
 
 def bradley_terry_loss(
@@ -63,24 +45,24 @@ def clipped_policy_loss(
     advantages: Float[Tensor, "batch seq"],
     loss_mask: Bool[Tensor, "batch seq"],
     clip: float,
-    mean: Mean = mean_over_tokens,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """−min(ρ·A, clip(ρ, 1 ± clip)·A) with ρ = policy/old policy per token (Schulman et al. 2017, eq. 7).
+    """−min(ρ·A, clip(ρ, 1 ± clip)·A) with ρ = policy/old policy per token: the mean over all places that count.
+
+    Schulman et al. 2017, eq. 7.
 
     Args:
         logprobs: of the policy that learns.
         old_logprobs: of the policy that drew the tokens; a constant, as `advantages` are.
         clip: ε, above 0.
-        mean: over all tokens of the batch, or per completion first, as GRPO has it (Shao et al. 2024, eq. 3).
 
     Returns:
-        The loss, and the share of tokens, over the batch, whose clipped term is the smaller: they give no gradient.
+        The loss, and the share of those places whose clipped term is the smaller: they give no gradient.
     """
     ratios = log_ratios(logprobs, old_logprobs, loss_mask).exp()
     free = ratios * advantages
     clipped = ratios.clamp(1 - clip, 1 + clip) * advantages
     share = mean_over_tokens((clipped < free).to(free.dtype), loss_mask)
-    return -mean(torch.minimum(free, clipped), loss_mask), share
+    return -mean_over_tokens(torch.minimum(free, clipped), loss_mask), share
 
 
 def clipped_value_loss(
