@@ -25,7 +25,7 @@ from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
-from glassformer.training.language_modelling import IGNORED, answer_cost
+from glassformer.training.language_modelling import IGNORED, answer_cost, count_answers, measure_answers
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import several_passes
 
@@ -96,7 +96,7 @@ class Completions:
         return [stack([pack([pairs[i] for i in packed[row]], self.window) for row in part]) for part in parts]
 
     def weight(self, examples: Examples) -> float:
-        return float((examples.answers != IGNORED).sum())
+        return count_answers(examples)
 
     def count(self, examples: Examples) -> int:
         return int(examples.attention_mask.sum())
@@ -104,20 +104,13 @@ class Completions:
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         return Cost(answer_cost(model, examples))
 
-    @torch.inference_mode()
     def validate(self, model: nn.Module) -> dict[str, float]:
         if not self.held_out:
             return {}
-        was_training = model.training
-        model.eval()
-        device = next(model.parameters()).device
-        loss, weight = 0.0, 0.0
-        for start in range(0, len(self.held_out), self.config.batch_size):
-            examples = stack(self.held_out[start : start + self.config.batch_size])
-            loss += float(answer_cost(model, examples.to(device)))
-            weight += self.weight(examples)
-        model.train(was_training)
-        return {"validation_loss": loss / weight}
+        size = self.config.batch_size
+        batches = (stack(self.held_out[first : first + size]) for first in range(0, len(self.held_out), size))
+        loss, answers = measure_answers(model, batches)
+        return {"validation_loss": loss / answers}
 
 
 class Packed(NamedTuple):

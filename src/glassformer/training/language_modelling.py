@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, cast
@@ -120,7 +120,7 @@ class LanguageModelling:
         return ordinary & ((draws < self.config.hidden_share) | (draws == lowest))
 
     def weight(self, examples: Examples) -> float:
-        return max(_LEAST_WEIGHT, _answers(examples))  # among unknown words alone nothing is hidden
+        return max(_LEAST_WEIGHT, count_answers(examples))  # among unknown words alone nothing is hidden
 
     def count(self, examples: Examples) -> int:
         return examples.token_ids.numel()
@@ -128,19 +128,11 @@ class LanguageModelling:
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         return Cost(self._cost(model, examples))
 
-    @torch.inference_mode()
     def validate(self, model: nn.Module) -> dict[str, float]:
         if self.validation is None:
             return {}
-        was_training = model.training
-        model.eval()
-        device = next(model.parameters()).device
-        loss, weight = 0.0, 0.0
-        for examples in self._held_out(self.validation):
-            loss += float(answer_cost(model, examples.to(device)))
-            weight += _answers(examples)
-        model.train(was_training)
-        found = {"validation_loss": loss / weight}
+        loss, answers = measure_answers(model, self._held_out(self.validation))
+        found = {"validation_loss": loss / answers}
         if self.causal and self.validation_bytes:
             found["validation_bits_per_byte"] = loss / math.log(2) / self.validation_bytes
         return found
@@ -171,11 +163,6 @@ class LanguageModelling:
             asked = one.tokens[1:] if self.causal else np.where(one.tokens == shown.tokens, IGNORED, one.tokens)[:-1]
             answers[row, one.fresh : length] = asked[one.fresh :]
         return Examples(torch.from_numpy(read), torch.from_numpy(mask), torch.from_numpy(answers))
-
-
-def _answers(examples: Examples) -> float:
-    """How many of them count."""
-    return float((examples.answers != IGNORED).sum())
 
 
 def _compiled_cost() -> Callable[[nn.Module, Examples], Tensor]:
@@ -211,3 +198,22 @@ def answer_cost(model: nn.Module, examples: Examples) -> Tensor:
     hidden = predicts.read(examples.token_ids, documents_to_mask(documents), positions=places)
     counts = examples.answers != IGNORED
     return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.answers[counts], reduction="sum")
+
+
+def count_answers(examples: Examples) -> float:
+    """How many of them count."""
+    return float((examples.answers != IGNORED).sum())
+
+
+@torch.inference_mode()
+def measure_answers(model: nn.Module, batches: Iterable[Examples]) -> tuple[float, float]:
+    """The summed cross entropy of the answers of all batches that count, in nats, without dropout; and their number."""
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    loss, answers = 0.0, 0.0
+    for examples in batches:
+        loss += float(answer_cost(model, examples.to(device)))
+        answers += count_answers(examples)
+    model.train(was_training)
+    return loss, answers
