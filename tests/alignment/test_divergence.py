@@ -154,6 +154,12 @@ def test_adaptive_beta_by_hand() -> None:
     assert beta.beta == pytest.approx(0.53025 * 0.9)
 
 
+def test_without_a_target_beta_stays() -> None:
+    beta = AdaptiveBeta(beta=0.5, target_kl=None, horizon=1000)
+    beta.update(60.0, 100)
+    assert beta.beta == 0.5
+
+
 def test_adaptive_beta_rests_at_its_target_and_shows_a_kl_that_is_no_number() -> None:
     beta = AdaptiveBeta(beta=0.5, target_kl=6.0, horizon=1000)
     beta.update(6.0, 100)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from glassformer.alignment.divergence import log_ratios
+from glassformer.alignment.divergence import kl_k1
 
 
 @torch.no_grad()
@@ -22,12 +22,12 @@ def per_token_rewards(
     loss_mask: Bool[Tensor, "batch seq"],
     beta: float,
 ) -> Float[Tensor, "batch seq"]:
-    """−β·(log policy − log reference) at every place of the completion, and the score on top at its last; 0 elsewhere.
+    """−β·k₁ = −β·(log policy − log reference) at every place of the completion, the score on top at its last; else 0.
 
     A row's sum is score − β·log(policy/reference) of the completion (Ziegler et al. 2019, eq. 2; Stiennon et al. 2020).
     """
     left = loss_mask.flip(1).cumsum(1).flip(1)  # places from here to the completion's end
-    rewards = -beta * log_ratios(logprobs, reference_logprobs, loss_mask)
+    rewards = -beta * kl_k1(logprobs, reference_logprobs, loss_mask)
     return rewards + scores[:, None].where(loss_mask & (left == 1), 0)
 
 

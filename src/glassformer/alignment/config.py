@@ -76,6 +76,7 @@ class PPOConfig(PolicyConfig):
     lam: float = Field(default=0.95, ge=0, le=1)
     """How far advantages look ahead in what happened, rather than in what was expected."""
     value_clip: float = Field(default=0.2, gt=0)
+    """How far a value may usefully move in a round, in units of reward."""
 
 
 class GRPOConfig(PolicyConfig):

@@ -106,13 +106,15 @@ class AdaptiveBeta:
 
     beta: float
     """Now in force, in units of reward per nat."""
-    target_kl: float
-    """Above 0, in nats; of a token or of a completion, as `kl` in `update` is."""
+    target_kl: float | None
+    """Above 0, in nats; of a token or of a completion, as `kl` in `update` is. Without it the price stays as it is."""
     horizon: int
     """Samples after which β can be a fifth larger or smaller; well above the `n_samples` of an update."""
 
     def update(self, kl: float, n_samples: int) -> None:
         """Take note of the mean `kl` of `n_samples` completions. A kl that is not a number makes β so too."""
+        if self.target_kl is None:
+            return
         error = min(max(kl / self.target_kl - 1, -LARGEST_ERROR), LARGEST_ERROR)
         self.beta *= 1 + error * n_samples / self.horizon
 

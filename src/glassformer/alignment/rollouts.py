@@ -71,7 +71,11 @@ def roll_out(
     *,
     max_seq_len: int,
 ) -> Rollouts:
-    """Let the policy complete every prompt once; prompt and `sampling.max_tokens` fit into the window together."""
+    """Let the policy complete every prompt once; prompt and `sampling.max_tokens` fit into the window together.
+
+    Raises:
+        GlassformerError: the policy answers with what is no number.
+    """
     policy.eval()
     encoded = [ids.tolist() for ids in tokenizer.encode(prompts)]
     views = begin_views(encoded, max_seq_len, seed=sampling.seed)

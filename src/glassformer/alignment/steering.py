@@ -35,7 +35,7 @@ _HORIZON = 8  # rounds in which an adaptive price moves by a fifth: Ziegler et a
 
 
 class CollapseError(GlassformerError):
-    """The policy left the language or says always the same."""
+    """The policy left the language, says always the same, or has weights that are no numbers."""
 
 
 class Steered(NamedTuple):
@@ -112,7 +112,7 @@ class Steering:
         asked, self._where = (held_out, "held-out") if held_out else (self.prompts, "its")
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
         horizon = _HORIZON * config.batch_size
-        self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl or 1.0, horizon=horizon)
+        self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl, horizon=horizon)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
         self.collapsed: str | None = None
@@ -166,7 +166,11 @@ class Steering:
             self.state.seconds += time.perf_counter() - began
 
     def write(self, number: int, *, group_size: int = 1) -> Judged:
-        """The completions of a round, `group_size` for each prompt, one after another: a function of (seed, round)."""
+        """The completions of a round, `group_size` for each prompt, one after another: a function of (seed, round).
+
+        Raises:
+            CollapseError: the policy answers with what is no number; besides whatever the reward raises.
+        """
         rng = np.random.default_rng([self.config.seed, number])
         chosen = rng.integers(len(self.prompts), size=self.config.batch_size // group_size).repeat(group_size)
         return self._judged([self.prompts[i] for i in chosen], seed=int(rng.integers(2**60)))
@@ -222,7 +226,7 @@ class Steering:
         """Take down a round's figures, adapt the price of KL, and stop when they are out of bounds.
 
         Raises:
-            CollapseError: see there.
+            CollapseError: completions are farther from the reference than `most_kl`, or surer than `least_entropy`.
         """
         rollouts, kl = judged.rollouts, float(judged.kl.mean())
         row = {
@@ -235,8 +239,7 @@ class Steering:
             "beta": self.price.beta,
             **more,
         }
-        if self.config.target_kl is not None:
-            self.price.update(kl, len(judged.scores))
+        self.price.update(kl, len(judged.scores))
         self.state.history.append(row | {"next_beta": self.price.beta})
         if self.observer:
             self.observer.on_update(row, (rollouts.prompts[0], rollouts.completions[0]))
