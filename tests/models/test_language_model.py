@@ -49,6 +49,21 @@ def test_the_head_is_the_embedding() -> None:
     torch.testing.assert_close(model(token_ids, mask), expected)
 
 
+@pytest.mark.parametrize("places", [1, 2, 3, 5, 40])
+def test_tokens_added_later_change_no_other_logit_not_even_its_last_bit(places: int) -> None:
+    table, hidden = torch.randn(103 + 3 + 67 + 61, 22), torch.randn(places, 22)
+    before = torch.empty(places, 0)
+    for size in (103, 106, 173, 234):
+        model = LanguageModel(LanguageModelConfig(d_model=22, n_layers=0, n_heads=1), size, n_learned=size - 103)
+        model.load_state_dict(model.state_dict() | {"embedding.weight": table[:size]})
+        with torch.no_grad():
+            logits = model.logits(hidden)
+        assert logits.shape == (places, size)
+        assert torch.equal(logits[:, : before.shape[1]], before)
+        torch.testing.assert_close(logits, hidden @ table[:size].T)
+        before = logits
+
+
 @given(changed=st.integers(1, 6))
 def test_a_causal_model_does_not_see_what_follows(changed: int) -> None:
     model, token_ids = language_model(), torch.randint(VOCAB_SIZE, (2, 7))

@@ -95,8 +95,12 @@ LANGUAGE_DESIGNS: dict[str, type[DesignConfig]] = {
 }
 
 
-def build_language_model(config: AnyLanguageModelConfig, vocab_size: int) -> TokenPredictor:
-    """A new language model."""
+def build_language_model(config: AnyLanguageModelConfig, vocab_size: int, *, n_learned: int = 0) -> TokenPredictor:
+    """A new language model.
+
+    Args:
+        n_learned: how many tokens, the last of the vocabulary, were added after training (our own design alone).
+    """
     if isinstance(config, NotesLanguageModelConfig):
         return NotesLanguageModel(config, vocab_size)
-    return LanguageModel(config, vocab_size)
+    return LanguageModel(config, vocab_size, n_learned=n_learned)

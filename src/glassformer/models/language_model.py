@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -14,6 +15,8 @@ from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions
 from glassformer.models.config import LanguageModelConfig
 from glassformer.models.trunk import Trunk
+
+_LEARNED_TOGETHER = 64
 
 
 class TokenPredictor(nn.Module, ABC):
@@ -45,10 +48,14 @@ class LanguageModel(Trunk, TokenPredictor):
     The head is tied: a token's logit is the product of the hidden state and the token's own embedding (Press & Wolf
     2017; Inan et al. 2017). With causal attention the logits at a place are those of the next token, with full
     attention those of the token that belongs there.
+
+    Args:
+        n_learned: how many tokens, the last of the vocabulary, were added after training.
     """
 
-    def __init__(self, config: LanguageModelConfig, vocab_size: int) -> None:
+    def __init__(self, config: LanguageModelConfig, vocab_size: int, *, n_learned: int = 0) -> None:
         super().__init__(config, vocab_size)
+        self.n_learned = n_learned
         self._initialise()
 
     def forward(
@@ -58,4 +65,11 @@ class LanguageModel(Trunk, TokenPredictor):
 
     def logits(self, hidden: Float[Tensor, "*places d_model"]) -> Float[Tensor, "*places vocab"]:
         """What `forward` makes of the hidden states, for any choice of places."""
-        return F.linear(hidden, self.get_parameter("embedding.weight"))
+        table = self.get_parameter("embedding.weight")
+        if not self.n_learned:
+            return F.linear(hidden, table)
+        # A product of another size is rounded in another way. So that an added word changes no other logit, not even in
+        # its last bit, products keep their sizes: that with the old tokens, and those with full blocks of new ones.
+        trained, learned = table[: -self.n_learned], table[-self.n_learned :]
+        blocks = F.pad(learned, (0, 0, 0, -self.n_learned % _LEARNED_TOGETHER)).split(_LEARNED_TOGETHER)
+        return torch.cat([F.linear(hidden, block) for block in (trained, *blocks)], dim=-1)[..., : len(table)]
