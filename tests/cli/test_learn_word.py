@@ -99,8 +99,8 @@ def test_a_model_that_fills_in_learns_many_words(table: Path, tmp_path: Path) ->
         "next:"
         not in glassformer("learn-word", tmp_path / "lm", "x", "--definition", "aao", "--out", tmp_path / "b").err
     )
-    words = load_language_model(tmp_path / "lm-words").config.data["new_words"]
-    assert [(new["word"], new["source"]) for new in words] == [("gran", str(table)), ("gleam", "given")]
+    words = load_language_model(tmp_path / "lm-words").config.new_words
+    assert [(new.word, new.source) for new in words] == [("gran", str(table)), ("gleam", "given")]
 
 
 def test_a_language_model_of_bytes_is_refused(tmp_path: Path) -> None:

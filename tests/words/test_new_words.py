@@ -16,14 +16,14 @@ from glassformer.errors import UsageError
 from glassformer.models.build import build_model
 from glassformer.models.config import LanguageModelConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.prediction.folder import NewWord
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.language_folder import load_language_model, save_language_model
-from glassformer.prediction.model_folder import NewWord, TrainedModel, load_model_folder, save_model_folder
+from glassformer.prediction.model_folder import TrainedModel, load_model_folder, save_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import load_pretraining_recipe
-from glassformer.words.learners import words_learned
 from glassformer.words.new_words import Entry, Lesson, learn_words, save_lesson, word_space
 from glassformer.words.rarity import rare_place
 from tests.prediction.language import Recites
@@ -182,10 +182,10 @@ def test_a_language_model_learns_words_too(kind: str, model: LanguageModelConfig
     assert loaded.config == found.trained.config
     assert loaded.config.model == model
     assert loaded.config.vocab_size == trained.config.vocab_size + 2
-    assert [new.word for new in words_learned(loaded)] == ["gagaga", "hahi"]
+    assert [new.word for new in loaded.config.new_words] == ["gagaga", "hahi"]
     assert loaded.tokenizer.word_ids(["gagaga", "hahi"]) == [trained.config.vocab_size, trained.config.vocab_size + 1]
     again = learn_words(loaded, [Entry(word="later", definition="hahi aao")], definitions_of_known())
-    assert [new.word for new in words_learned(again.trained)] == ["gagaga", "hahi", "later"]
+    assert [new.word for new in again.trained.config.new_words] == ["gagaga", "hahi", "later"]
     assert again.map == found.map
     assert (again.map is None) == (kind == "unigram")
 

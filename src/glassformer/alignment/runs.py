@@ -184,6 +184,7 @@ def describe(
             "versions": versions(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "training_seconds": round(seconds, 2),
+            "new_words": start.trained.config.new_words,
         },
         metrics=metrics,
     )

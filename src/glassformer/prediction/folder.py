@@ -15,7 +15,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -36,6 +36,20 @@ KINDS = {
 """Format → what it is called, and the command that makes one."""
 CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safetensors"
 """Where an unfinished run keeps what it needs, and the files in it that say what it began with and where it stands."""
+
+
+class NewWord(BaseModel):
+    """A word that a model was taught after training (`glassformer learn-word`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    word: str
+    """As the vocabulary spells it."""
+    definition: str
+    source: str
+    """Where the definition is from: `given`, or the name of a dictionary."""
+    method: Literal["map", "average"]
+    """Its embedding: found from the definition by a fitted map, or the average of the definition's embeddings."""
 
 
 class AnyFolderConfig(BaseModel):
@@ -59,6 +73,8 @@ class AnyFolderConfig(BaseModel):
     versions: dict[str, str]
     created: str
     training_seconds: float
+    new_words: tuple[NewWord, ...] = ()
+    """Words added after training, in the order of their ids, the last of the vocabulary."""
 
 
 Config = TypeVar("Config", bound=AnyFolderConfig)

@@ -44,6 +44,8 @@ def load_language_model(folder: Path) -> TrainedLanguageModel:
         GlassformerError: a file is missing, cut short, of a later format, or does not fit the others.
     """
     config, contents = read_folder(
-        folder, LanguageFolderConfig, lambda config: build_language_model(config.model, config.vocab_size)
+        folder,
+        LanguageFolderConfig,
+        lambda config: build_language_model(config.model, config.vocab_size, n_learned=len(config.new_words)),
     )
     return TrainedLanguageModel(config=config, **contents._asdict())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, PositiveFloat
+from pydantic import PositiveFloat
 from torch import nn
 
 from glassformer.data.labels import LabelSet, label_name
@@ -17,20 +17,6 @@ from glassformer.prediction.folder import AnyFolderConfig, FolderContents, is_mo
 
 EVALUATION_FOLDER = "evaluation"
 REPORT_FILE, FIGURES_FILE = "report.html", "metrics.json"
-
-
-class NewWord(BaseModel):
-    """A word that a model was taught after training (`glassformer learn-word`)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    word: str
-    """As the vocabulary spells it."""
-    definition: str
-    source: str
-    """Where the definition is from: `given`, or the name of a dictionary."""
-    method: Literal["map", "average"]
-    """Its embedding: found from the definition by a fitted map, or the average of the definition's embeddings."""
 
 
 class FolderConfig(AnyFolderConfig):
@@ -43,8 +29,6 @@ class FolderConfig(AnyFolderConfig):
     labels: tuple[str | int | float | bool, ...]
     multilabel: bool
     temperature: PositiveFloat
-    new_words: tuple[NewWord, ...] = ()
-    """Words added after training, in the order of their ids, the last of the vocabulary."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,38 +7,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-from pydantic import TypeAdapter, ValidationError
-from torch import Tensor
+from torch import Tensor, nn
 
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import UsageError
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.classifier import Classifier
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.trunk import Trunk
-from glassformer.prediction.folder import KINDS, format_of
+from glassformer.prediction.folder import KINDS, NewWord, format_of
 from glassformer.prediction.language_folder import (
     LanguageFolderConfig,
     TrainedLanguageModel,
     load_language_model,
     save_language_model,
 )
-from glassformer.prediction.model_folder import (
-    FolderConfig,
-    NewWord,
-    TrainedModel,
-    load_model_folder,
-    save_model_folder,
-)
+from glassformer.prediction.model_folder import FolderConfig, TrainedModel, load_model_folder, save_model_folder
 
 Learner = TypeVar("Learner", bound=TrainedModel | TrainedLanguageModel)
 
 EMBEDDINGS = "embedding.weight"
 """The table of embeddings among the weights."""
 _CARD = "README.md"
-_NEW_WORDS = "new_words"
-_LIST = TypeAdapter(tuple[NewWord, ...])
 
 
 def load_learner(folder: Path) -> TrainedModel | TrainedLanguageModel:
@@ -83,22 +73,6 @@ def trunk_of(trained: TrainedModel | TrainedLanguageModel) -> Trunk:
     return model
 
 
-def words_learned(trained: TrainedModel | TrainedLanguageModel) -> tuple[NewWord, ...]:
-    """The words that it learned before, in the order of their ids. A language model's are among its `data`.
-
-    Raises:
-        GlassformerError: they are not written down as they should be.
-    """
-    if isinstance(trained, TrainedModel):
-        return trained.config.new_words
-    try:
-        return _LIST.validate_python(trained.config.data.get(_NEW_WORDS, ()))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, ("data", _NEW_WORDS, *first["loc"])))
-        raise GlassformerError(f"config.json: {where}: {first['msg']}; the file is damaged") from error
-
-
 def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, added: Sequence[NewWord]) -> Learner:
     """The same weights with more embeddings.
 
@@ -106,19 +80,16 @@ def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, add
         tokenizer: with the words.
         embeddings: (vocab, d_model) the old ones and those of the words.
     """
-    words = (*words_learned(trained), *added)
-    size = {"vocab_size": tokenizer.vocab_size}
-    changes: dict[str, Any] = {"tokenizer": tokenizer}
+    words = (*trained.config.new_words, *added)
+    config = trained.config.model_copy(update={"vocab_size": tokenizer.vocab_size, "new_words": words})
+    model: nn.Module
     if isinstance(trained, TrainedModel):
-        changes["config"] = trained.config.model_copy(update=size | {_NEW_WORDS: words})
-        model: Any = build_model(trained.config.model, tokenizer.vocab_size, trained.n_classes)
+        model = build_model(trained.config.model, tokenizer.vocab_size, trained.n_classes)
     else:
-        data = trained.config.data | {_NEW_WORDS: [word.model_dump() for word in words]}
-        changes["config"] = trained.config.model_copy(update=size | {"data": data})
-        model = build_language_model(trained.config.model, tokenizer.vocab_size)
-    with torch.no_grad():
-        model.load_state_dict(trained.model.state_dict() | {EMBEDDINGS: embeddings})
-    return dataclasses.replace(trained, **changes, model=model.eval())
+        model = build_language_model(trained.config.model, tokenizer.vocab_size, n_learned=len(words))
+    model.load_state_dict(trained.model.state_dict() | {EMBEDDINGS: embeddings})
+    changes: dict[str, Any] = {"config": config, "tokenizer": tokenizer, "model": model.eval()}
+    return dataclasses.replace(trained, **changes)
 
 
 def save_learner(folder: Path, trained: TrainedModel | TrainedLanguageModel, *, card: str) -> None:

@@ -12,13 +12,14 @@ from torch import Tensor
 from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
+from glassformer.prediction.folder import NewWord
 from glassformer.prediction.language_folder import TrainedLanguageModel
-from glassformer.prediction.model_folder import NewWord, TrainedModel
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.words.context import Vectors, context_vectors
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest
 from glassformer.words.embedding_map import MapReport
-from glassformer.words.learners import EMBEDDINGS, Learner, enlarged, save_learner, trunk_of, words_learned
+from glassformer.words.learners import EMBEDDINGS, Learner, enlarged, save_learner, trunk_of
 
 GIVEN = "given"
 DEPTH = 2
@@ -121,7 +122,7 @@ def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
         tokenizer=trained.tokenizer,
         embeddings=trunk.get_parameter(EMBEDDINGS).detach(),
         read=read,
-        learned=frozenset(new.word for new in words_learned(trained)),
+        learned=frozenset(new.word for new in trained.config.new_words),
         predicts=isinstance(trunk, LanguageModel),
     )
 
