@@ -7,6 +7,7 @@ from glassformer.models.config import PRESETS, DesignConfig, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.models.published.bui_dang_columns import BuiDangColumnsConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from glassformer.models.published.vinh_transformer import VinhTransformerConfig
 
@@ -70,6 +71,7 @@ def test_a_config_cannot_be_changed() -> None:
         (VinhTransformerConfig(num_heads=1), "1 head"),
         (BuiDangRowsConfig(n_heads=1), "1 head"),
         (BuiDangColumnsConfig(n_heads=2), "2 heads"),
+        (NotesDecoderConfig(n_layers=1, num_heads=1), "decoder as an encoder, 1 block of width 64, 1 head"),
         (Sentiment140Config(n_layers=1, n_heads=1), "1 block of width 256, 1 head"),
         (PretrainedConfig(d_model=8, n_layers=1, n_heads=1), "1 block of width 8, 1 head"),
     ],

@@ -24,7 +24,7 @@ from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions, sinusoidal_table
-from glassformer.models.config import DesignConfig
+from glassformer.models.config import DesignConfig, how_many
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.published.fixed_length import fixed_length
 
@@ -51,7 +51,8 @@ class NotesDecoderConfig(DesignConfig):
 
     def in_words(self) -> str:
         kind = "decoder" if self.is_decoder else "decoder as an encoder"
-        return f"the notes' {kind}, {self.n_layers} blocks of width {self.emb_dim}, {self.num_heads} heads"
+        blocks, heads = how_many(self.n_layers, "block"), how_many(self.num_heads, "head")
+        return f"the notes' {kind}, {blocks} of width {self.emb_dim}, {heads}"
 
 
 class NotesLanguageModelConfig(NotesDecoderConfig):
