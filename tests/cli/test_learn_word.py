@@ -134,6 +134,7 @@ def test_nothing_is_overwritten(model: Path) -> None:
     first = ("learn-word", model, "gran", "--definition", "aao")
     assert glassformer(*first).code == 0
     misused(glassformer(*first), "model-words is there already", "--out")
+    misused(glassformer("learn-word", model, "aao", "--definition", "bbo"), "is there already")  # before any work
     misused(glassformer(*first, "--out", model), "is there already")
 
 

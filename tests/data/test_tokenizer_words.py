@@ -15,6 +15,7 @@ TEXTS = [
     "it's an enjoyable film; don't see it again",
     "unstable tables enable it",
 ] * 4
+NOT_ONE = "not one word: letters and digits without a space or hyphen"
 WITH_WORDS = ("word", "wordpiece", "bpe", "unigram")
 FRAGMENTS = ["flabber", "Flabber", "un", "ed", "s", " ", "  ", "'", "-", "_", ",", "the", "plot", "é", "9", "able"]
 
@@ -84,7 +85,7 @@ def test_what_cannot_be_added_is_refused_by_name(kind: str) -> None:
     reasons = OLD[kind].refusals(asked)
     if kind != "unigram":  # which knows "it" by its letters
         assert reasons.pop("it") == "in the vocabulary already"
-    assert {word: reasons.get(word) for word in asked[1:6]} == dict.fromkeys(asked[1:6], "not one word")
+    assert {word: reasons.get(word) for word in asked[1:6]} == dict.fromkeys(asked[1:6], NOT_ONE)
     assert "fine" not in reasons
     with pytest.raises(UsageError, match="'well-made' cannot be added to the vocabulary: not one word"):
         OLD[kind].with_words(["fine", "well-made"])

@@ -121,7 +121,7 @@ def test_what_cannot_be_learned_is_left_out_by_name() -> None:
     assert [one.new.word for one in found.words] == ["gagaga", "hahi"]
     assert found.left_out == {
         "aao": "in the vocabulary already",
-        "well-made": "not one word",
+        "well-made": "not one word: letters and digits without a space or hyphen",
         "gruff": "it has no definition in a test",
         "gran": "no word of its definition is known",
         "HAHI": "it is asked for twice; its first definition is taken",

@@ -47,10 +47,11 @@ def learn_word(
         raise UsageError("--dictionary-dir goes with --dictionary wordnet")
     from glassformer.words.dictionary import open_dictionary
     from glassformer.words.learners import load_learner, read_card
-    from glassformer.words.new_words import learn_words, save_lesson
+    from glassformer.words.new_words import check_new, learn_words, save_lesson
 
     target = _beside(model) if out is None else out
     trained = load_learner(model)
+    check_new(target)
     look_up = None if dictionary is None else open_dictionary(dictionary, dictionary_dir)
     lesson = learn_words(trained, _entries(word, definition, file), look_up, depth=depth)
     save_lesson(lesson, target, card=read_card(model))

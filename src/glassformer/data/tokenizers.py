@@ -175,7 +175,7 @@ class TextTokenizer:
         reasons: dict[str, str] = {}
         for word, known in zip(words, self.word_ids(words), strict=True):
             if not _is_word(self.normalised(word)):
-                reasons[word] = "not one word"
+                reasons[word] = "not one word: letters and digits without a space or hyphen"
             elif known is not None:
                 reasons[word] = "in the vocabulary already"
             elif self.normalised(word) in pieces:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import torch
@@ -15,10 +14,8 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.words.context import Vectors
 from glassformer.words.definitions import resolve
 from glassformer.words.dictionary import Dictionary
-from glassformer.words.embedding_map import FEWEST_WORDS, MOST_WORDS, EmbeddingMap, cosines, fit_map
+from glassformer.words.embedding_map import FEWEST_WORDS, MOST_WORDS, EmbeddingMap, fit_map, unit
 from glassformer.words.rarity import rare_place
-
-Method = Literal["map", "average"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +80,11 @@ def map_of(space: WordSpace, dictionary: Dictionary) -> EmbeddingMap | None:
     definitions: list[str] = []
     for word, id_ in space.by_frequency().items():
         definition = dictionary.define(word)
-        if definition and len(ids) < MOST_WORDS and readable(space.tokenizer.encode([definition])[0]):
+        if definition and readable(space.tokenizer.encode([definition])[0]):
             ids.append(id_)
             definitions.append(definition)
+        if len(ids) == MOST_WORDS:
+            break
     if len(set(definitions)) < FEWEST_WORDS:
         return None
     rows = space.tokenizer.encode(definitions)
@@ -175,12 +174,10 @@ def filled(vectors: Vectors, means: Vectors, length: float) -> Vectors:
     read them as words that are nothing but what they say of the label. The average of the definition's embeddings
     stands in for what the map does not know. Vectors that are longer than `length` stay as they are.
     """
-    size = np.linalg.norm(vectors, axis=1, keepdims=True)
-    along = vectors / np.where(size == 0, 1.0, size)
-    across = means - (means * along).sum(axis=1, keepdims=True) * along
-    width = np.linalg.norm(across, axis=1, keepdims=True)
-    missing = np.sqrt(np.maximum(length**2 - size**2, 0.0))
-    full: Vectors = vectors + across / np.where(width == 0, 1.0, width) * missing
+    along = unit(vectors)
+    across = unit(means - (means * along).sum(axis=1, keepdims=True) * along)
+    missing = np.sqrt(np.maximum(length**2 - (vectors**2).sum(axis=1, keepdims=True), 0.0))
+    full: Vectors = vectors + across * missing
     return full
 
 
@@ -188,6 +185,6 @@ def nearest(space: WordSpace, vectors: Sequence[Vectors], *, count: int) -> list
     """For each vector the known words with the largest cosine to it, and that cosine, the nearest first."""
     words = space.tokenizer.words()
     names = list(words)
-    table = space.embeddings.double().numpy()[list(words.values())]
-    near = [cosines(vector, table) for vector in vectors]
+    table = unit(space.embeddings.double().numpy()[list(words.values())])
+    near = [table @ unit(vector) for vector in vectors]
     return [[(names[place], float(one[place])) for place in np.argsort(-one, kind="stable")[:count]] for one in near]

@@ -90,6 +90,11 @@ def fit_map(contexts: Vectors, embeddings: Vectors, averages: Vectors, definitio
 
 def cosines(ours: Vectors, theirs: Vectors) -> Vectors:
     """The cosine of each pair of rows; one row is compared with all; 0 where a vector is zero."""
-    lengths = np.linalg.norm(ours, axis=-1) * np.linalg.norm(theirs, axis=-1)
-    found: Vectors = (ours * theirs).sum(axis=-1) / np.where(lengths == 0, 1.0, lengths)
+    found: Vectors = (unit(ours) * unit(theirs)).sum(axis=-1)
     return found
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Each row (…, d_model) brought to length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths == 0, 1.0, lengths)

@@ -26,7 +26,7 @@ DEPTH = 2
 _NEAREST = 5
 _TITLE = "## Words learned after training"
 _ADDED = (
-    "These words were not in the training texts. Their embeddings were made from definitions. What is said above, the "
+    "The model was trained without these words; their embeddings were made from definitions. What is said above, the "
     "size of the vocabulary included, is of the model before it learned them."
 )
 
@@ -127,6 +127,12 @@ def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
     )
 
 
+def check_new(out: Path) -> None:
+    """Raises `UsageError` where something is at `out` already."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} is there already, and nothing is ever overwritten; choose another --out")
+
+
 def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
     """Write the new model folder.
 
@@ -136,8 +142,7 @@ def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
     Raises:
         UsageError: there is something at `out` already.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out} is there already, and nothing is ever overwritten; choose another --out")
+    check_new(out)
     lines = [f"- {one.new.word} ({one.new.source}, {one.new.method}): {one.new.definition}\n" for one in lesson.words]
     title = "" if _TITLE in card else f"\n{_TITLE}\n\n{_ADDED}\n\n"
     save_learner(out, lesson.trained, card=card + title + "".join(lines))
