@@ -51,7 +51,7 @@ def grpo(
         for number in run.rounds():
             old = run.write(number, group_size=config.group_size)
             mask = old.rollouts.loss_mask
-            # The exact KL would be no reward for what was drawn.
+            # k₁, not the exact KL: what is rewarded is what was drawn.
             drawn_kl = kl_k1(old.logprobs, old.reference_logprobs, mask).sum(dim=1)
             groups = (old.scores - run.price.beta * drawn_kl).view(-1, config.group_size)
             advantages = group_relative_advantages(groups).view(-1, 1).expand_as(old.logprobs)
