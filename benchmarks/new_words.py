@@ -15,7 +15,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,8 @@ from glassformer.words.embed import WordSpace, embed_words, map_of
 from glassformer.words.embedding_map import cosines
 from glassformer.words.new_words import DEPTH, word_space
 
+Model = TypeVar("Model", bound=nn.Module)
+
 UNKNOWN, AVERAGE, SYNONYM, BARE, OURS = "unknown token", "average", "synonym", "map alone", "ours"
 AFTERWARDS, WITH = "trained afterwards", "trained with the words"
 FEWEST_TRAINING_TEXTS = 10  # with the word; fewer teach a model little about it
@@ -66,7 +68,7 @@ def main() -> None:
     at = commit()
     wordnet = open_dictionary(WORDNET, options.dictionary_dir)
     assert isinstance(wordnet, WordNet)
-    train, test = (_some(resolve(options.data, split), options.rows) for split in ("train", "test"))
+    train, test = (some_rows(resolve(options.data, split), options.rows) for split in ("train", "test"))
     work = options.work / (f"{options.data}-{options.words}" + (f"-{options.rows}" if options.rows else ""))
     sets = _choose_words(train, test, wordnet, options.words)
     results = {}
@@ -75,9 +77,15 @@ def main() -> None:
         results[name] = {"hidden": words, "test_texts": len(runs[0]["correct"][UNKNOWN])} | _summary(runs)
     document = {
         "benchmark": f"new words, {options.data}",
+        "data": {
+            "name": options.data,
+            "split": "test texts with a hidden word, of the official split",
+            "training_texts": train.frame.height,
+            "training_sha256": fingerprint(train),
+            "test_sha256": fingerprint(test),
+        },
+        "seeds": list(range(options.seeds)),
         "results": results,
-        "training_sha256": fingerprint(train),
-        "test_sha256": fingerprint(test),
         "recipe": load_recipe().model_dump(mode="json"),
         **provenance(at),
     }
@@ -89,7 +97,7 @@ def main() -> None:
     print(file)
 
 
-def _some(table: Table, rows: int | None) -> Table:
+def some_rows(table: Table, rows: int | None) -> Table:
     if rows is None or rows >= table.frame.height:
         return table
     return dataclasses.replace(table, frame=table.frame.sample(rows, seed=WORDS_SEED, shuffle=True))
@@ -254,10 +262,16 @@ def _trained_afterwards(
     return dict(zip(words, kept.double().numpy(), strict=True))
 
 
+def with_embeddings(model: Model, embeddings: Tensor) -> Model:
+    """The model with another table of embeddings."""
+    changed = copy.deepcopy(model)
+    changed.get_submodule("embedding").register_parameter("weight", nn.Parameter(embeddings))
+    return changed
+
+
 def _logits(trained: TrainedModel, space: WordSpace, texts: list[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
     """What the model answers with other words than its own."""
-    model = copy.deepcopy(trained.model)
-    model.get_submodule("embedding").register_parameter("weight", nn.Parameter(space.embeddings))
+    model = with_embeddings(trained.model, space.embeddings)
     store = TokenStore.in_memory(space.tokenizer.encode(texts))
     return score(model, store, max_seq_len=trained.config.model.max_seq_len, n_classes=trained.n_classes)
 
