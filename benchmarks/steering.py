@@ -24,7 +24,7 @@ import torch
 from provenance import RESULTS, commit, provenance
 
 from glassformer.alignment.config import GRPOConfig, PPOConfig
-from glassformer.alignment.divergence import kl_k1
+from glassformer.alignment.divergence import categorical_kl
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
@@ -226,8 +226,9 @@ def _judged(
             policy, trained.tokenizer, asked[first : first + BATCH], sampling,
             max_seq_len=trained.config.model.max_seq_len,
         )  # fmt: skip
-        logprobs, others = (read_rollouts(model, rollouts)[1] for model in (policy, before))
-        nats += kl_k1(logprobs, others, rollouts.loss_mask).sum(dim=1).tolist()
+        mask = rollouts.loss_mask
+        logits, others = (read_rollouts(model, rollouts)[0][mask] for model in (policy, before))
+        nats += torch.zeros(mask.shape).masked_scatter(mask, categorical_kl(logits, others)).sum(dim=1).tolist()
         texts += rollouts.texts
         written += rollouts.completion_ids
     liked = {name: judge(texts) > 0.5 for name, judge in judges.items()}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glassformer.training.config import TrainingConfig
-from glassformer.training.order import passes_per_epoch, plan_epoch
+from glassformer.training.order import even_parts, passes_per_epoch, plan_epoch
 
 LENGTHS = np.random.default_rng(4).integers(1, 30, 53)
 
@@ -41,3 +41,10 @@ def test_passes_are_counted_as_they_are_made(order: str, fewest: int, passes: in
 
 def test_rows_as_given_stay_in_order() -> None:
     assert rows(5, order="as-given") == [list(range(21)), list(range(21, 42)), list(range(42, 53))]
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(1, [1]), (4, [4]), (5, [3, 2]), (9, [3, 3, 3])])
+def test_parts_are_few_and_of_nearly_equal_size(count: int, sizes: list[int]) -> None:
+    parts = even_parts(np.arange(count), 4)
+    assert list(map(len, parts)) == sizes
+    assert np.concatenate(parts).tolist() == list(range(count))

@@ -26,7 +26,7 @@ from glassformer.evaluation.reliability import reliability
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.reward_folder import RewardFolderConfig, TrainedRewardModel, save_reward_model
 from glassformer.training.loop import Cost, Examples
-from glassformer.training.order import several_passes
+from glassformer.training.order import even_parts, several_passes
 
 _BATCH = 256  # pairs, where nothing is learned from them
 
@@ -107,11 +107,10 @@ class Preferences:
     def _pass(self, number: int) -> list[Callable[[], list[Examples]]]:
         order = np.random.default_rng([self.config.seed, number]).permutation(len(self.train))
         size = self.config.batch_size * self.config.accumulation
-        return [partial(self._assemble, rows) for rows in np.array_split(order, -(-len(order) // size))]
+        return [partial(self._assemble, rows) for rows in even_parts(order, size)]
 
     def _assemble(self, rows: IntArray) -> list[Examples]:
-        parts = np.array_split(rows, -(-len(rows) // self.config.batch_size))
-        return [as_examples([self.train[i] for i in part]) for part in parts]
+        return [as_examples([self.train[i] for i in part]) for part in even_parts(rows, self.config.batch_size)]
 
     def weight(self, examples: Examples) -> float:
         return float(len(examples.token_ids))

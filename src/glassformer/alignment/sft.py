@@ -27,7 +27,7 @@ from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
 from glassformer.training.language_modelling import IGNORED, answer_cost, count_answers, measure_answers
 from glassformer.training.loop import Cost, Examples
-from glassformer.training.order import several_passes
+from glassformer.training.order import even_parts, several_passes
 
 
 def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
@@ -87,12 +87,11 @@ class Completions:
         packed = windows(shuffled, self.window)
         size = self.config.batch_size * self.config.accumulation
         return [
-            partial(self._assemble, shuffled, packed, rows)
-            for rows in np.array_split(rng.permutation(len(packed)), -(-len(packed) // size))
+            partial(self._assemble, shuffled, packed, rows) for rows in even_parts(rng.permutation(len(packed)), size)
         ]
 
     def _assemble(self, pairs: list[ReadPair], packed: list[list[int]], rows: IntArray) -> list[Examples]:
-        parts = np.array_split(rows, -(-len(rows) // self.config.batch_size))
+        parts = even_parts(rows, self.config.batch_size)
         return [stack([pack([pairs[i] for i in packed[row]], self.window) for row in part]) for part in parts]
 
     def weight(self, examples: Examples) -> float:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeVar
 
+import numpy as np
+
 from glassformer.data.batches import Windows, bucket, chunk, random_windows
 from glassformer.data.store import IntArray
 from glassformer.training.config import TrainingConfig
@@ -46,6 +48,11 @@ def one_pass(windows: Windows, config: TrainingConfig, number: int) -> list[list
         shuffled = None if config.order == "as-given" else (seed, number)
         batches = chunk(len(windows.rows), batch_size=size, shuffled=shuffled)
     return [batches[i : i + config.accumulation] for i in range(0, len(batches), config.accumulation)]
+
+
+def even_parts(rows: IntArray, at_most: int) -> list[IntArray]:
+    """As few parts as hold `at_most` rows each, of nearly equal size."""
+    return np.array_split(rows, math.ceil(len(rows) / at_most))
 
 
 def several_passes(steps_of: Callable[[int], list[Step]], epoch: int, *, at_least: int) -> list[Step]:
