@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.tables_designs import design_pages
 from benchmarks.tables_language import language_pages
+from benchmarks.tables_new_words import new_words_pages
 from benchmarks.tables_reproduce import NOT_YET, PAGES, RESULTS, fill, name_of, read_results, reproduce_pages
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, SYSTEMS, VariantName
@@ -74,7 +75,7 @@ MLP = a_result(
 
 
 def test_pages_are_what_the_script_writes() -> None:
-    pages = reproduce_pages() | design_pages() | language_pages()
+    pages = reproduce_pages() | design_pages() | language_pages() | new_words_pages()
     stale = [page.name for page, text in pages.items() if text != page.read_text(encoding="utf-8")]
     assert not stale, "run python benchmarks/tables.py"
 

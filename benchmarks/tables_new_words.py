@@ -1,0 +1,111 @@
+"""The tables of docs/new-words.md, from benchmarks/results/new-words.
+
+A table stands between `<!-- new-words: NAME -->` and `<!-- end -->`; NAME is that of a file without its ending, which
+begins with `lm-` where language models were measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from glassformer.evaluation.reproduce.table import markdown, short
+from glassformer.evaluation.verdict import signed
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "new-words"
+KINDS = {"bearing": "Words that bear on the label", "random": "Random words"}
+
+_BLOCK = re.compile(r"(<!-- new-words: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+Document = Mapping[str, Any]
+
+
+def new_words_pages() -> dict[Path, str]:
+    """The page on new words, as it should be."""
+    page = ROOT / "docs" / "new-words.md"
+    return {page: fill(page.read_text(encoding="utf-8"), RESULTS)}
+
+
+def fill(text: str, results: Path) -> str:
+    """The page with every table written anew; of what has no file yet it says so."""
+
+    def written(block: re.Match[str]) -> str:
+        file = results / f"{block[2]}.json"
+        if not file.is_file():
+            return f"{block[1]}Not measured yet.\n{block[3]}"
+        document = json.loads(file.read_text(encoding="utf-8"))
+        parts = _language_model(document) if block[2].startswith("lm-") else _classifier(document)
+        return block[1] + "\n\n".join([*parts, _provenance(document)]) + "\n" + block[3]
+
+    return _BLOCK.sub(written, text)
+
+
+def _classifier(found: Document) -> Iterator[str]:
+    for kind, result in found["results"].items():
+        learned = sorted(set(result["learned"]))
+        span = f"{learned[0]}" if len(learned) == 1 else f"{learned[0]} to {learned[-1]}"
+        yield f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned, {result['test_texts']:,} test texts."
+        yield markdown(
+            [
+                ("read with", "accuracy", "less the unknown token's", "cosine"),
+                *(_accuracy_row(name, one) for name, one in result["conditions"].items()),
+            ]
+        )
+    data = found["data"]
+    yield (
+        f"Data: `{data['name']}`, {data['training_texts']:,} training texts; {_seeds(found['seeds'])}. "
+        "Means over seeds, with 95% bootstrap intervals over texts; of cosines over words."
+    )
+
+
+def _accuracy_row(name: str, one: Document) -> tuple[str, ...]:
+    accuracy, above = one["accuracy"], one["above_unknown"]
+    span = f"{short(accuracy['value'])} [{short(accuracy['low'])}, {short(accuracy['high'])}]"
+    change = f"{signed(above['value'])} [{signed(above['low'])}, {signed(above['high'])}]"
+    cosine = short(one["cosine"]["value"]) if "cosine" in one else "–"
+    return name, span, "–" if name == "unknown token" else change, cosine
+
+
+def _language_model(found: Document) -> Iterator[str]:
+    yield markdown(
+        [
+            ("read with", "loss after", "less the unknown token's", "elsewhere, 10⁻⁶", "all together, %", "gain"),
+            *(_loss_row(name, one) for name, one in found["conditions"].items()),
+        ]
+    )
+    data, counts = found["data"], found["sentences"]
+    yield (
+        f"A known word of the rarer half of the vocabulary: {found['rare_words'] * 1e6:.1f} elsewhere (median). "
+        f"Data: `{data['name']}`, {data['training_sentences']:,} training sentences, {data['left_out']:,} more left "
+        f"out; {len(found['learned'])} of {len(found['hidden'])} hidden words learned, {counts['with_a_word']:,} test "
+        f"sentences with one, {counts['elsewhere']:,} with none; {found['recipe']['training']['max_steps']:,} steps, "
+        f"seed {found['seed']}. 95% bootstrap intervals over words, of all together over sentences."
+    )
+
+
+def _loss_row(name: str, one: Document) -> tuple[str, ...]:
+    columns = ("after", ".3f", 1), ("after_above_unknown", "+.3f", 1), ("elsewhere", ".1f", 1e6), ("share", ".2f", 100)
+    return name, *(_interval(one.get(key), form, scale) for key, form, scale in (*columns, ("gain", "+.2f", 1)))
+
+
+def _interval(one: Document | None, form: str, scale: float) -> str:
+    if one is None:
+        return "–"
+    value, low, high = (format(one[key] * scale, form).replace("-", "−") for key in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
+
+
+def _seeds(seeds: list[int]) -> str:
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
+
+
+def _provenance(found: Document) -> str:
+    machine = found["machine"]
+    return (
+        f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']}), threads "
+        f"used: {machine['threads']}; torch {found['versions']['torch']}, Python {machine['python']}; commit "
+        f"{found['commit'][:10]}; `{found['command']}`"
+    )

@@ -1,0 +1,92 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from benchmarks.tables_new_words import RESULTS, ROOT, fill
+
+BLOCK = "# A page\n\n<!-- new-words: {} -->\nold\n<!-- end -->\n\nmore\n"
+PROVENANCE: dict[str, Any] = {
+    "command": "python benchmarks/a.py imdb",
+    "machine": {"architecture": "abc", "system": "Linux", "cores": 5, "python": "3.12.4"}
+    | {"threads": 3, "processor": "Abacus 7"},
+    "versions": {"torch": "2.13.0"},
+    "commit": "0123456789abcdef",
+}
+
+
+def estimate(value: float, width: float = 0.1) -> dict[str, float]:
+    return {"value": value, "low": value - width, "high": value + 2 * width}
+
+
+def filled(name: str, folder: Path, document: dict[str, Any]) -> str:
+    (folder / f"{name}.json").write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
+    text = fill(BLOCK.format(name), folder)
+    assert fill(text, folder) == text
+    assert text.startswith(f"# A page\n\n<!-- new-words: {name} -->\n")
+    assert text.endswith("\n<!-- end -->\n\nmore\n")
+    assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, Python 3.12.4; commit 0123456789; `p" in text
+    return text
+
+
+def test_every_result_is_shown_and_what_has_none_is_said(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "new-words.md").read_text(encoding="utf-8")
+    shown = re.findall(r"<!-- new-words: (\S+) -->", page)
+    assert {file.stem for file in RESULTS.glob("*.json")} <= set(shown)
+    assert fill(page, tmp_path).count("-->\nNot measured yet.\n<!-- end -->") == len(shown) == 3
+
+
+def test_a_classifiers_words(tmp_path: Path) -> None:
+    conditions = {
+        "unknown token": {"accuracy": estimate(0.7), "above_unknown": estimate(0.0, 0.0)},
+        "ours": {"accuracy": estimate(0.75), "above_unknown": estimate(0.05), "cosine": estimate(0.125)},
+    }
+    of_kind = {"hidden": ["a", "b", "c"], "test_texts": 1_234, "conditions": conditions}
+    document = {
+        "data": {"name": "imdb", "training_texts": 25_000},
+        "seeds": [0, 1],
+        "results": {"bearing": of_kind | {"learned": [2, 3]}, "random": of_kind | {"learned": [3, 3]}},
+    }
+    text = filled("imdb", tmp_path, document)
+    assert "Words that bear on the label: 3 hidden, 2 to 3 learned, 1,234 test texts.\n\n| read with |" in text
+    assert "Random words: 3 hidden, 3 learned, 1,234 test texts.\n" in text
+    assert text.count("| unknown token | .700 [.600, .900] | – | – |") == 2
+    assert "| ours | .750 [.650, .950] | +.050 [−.050, +.250] | .125 |" in text
+    assert "Data: `imdb`, 25,000 training texts; seeds 0–1. Means" in text
+
+
+def test_a_language_models_words(tmp_path: Path) -> None:
+    ours = {
+        "after": estimate(4.875),
+        "after_above_unknown": estimate(-0.125),
+        "elsewhere": estimate(8e-6, 1e-6),
+        "share": estimate(0.0125, 0.001),
+        "gain": estimate(0.5, 1.0),
+    }
+    document = {
+        "data": {"name": "imdb", "training_sentences": 9_000, "left_out": 80},
+        "sentences": {"with_a_word": 1_400, "elsewhere": 300},
+        "hidden": ["a", "b", "c"],
+        "learned": ["a", "c"],
+        "rare_words": 9.5e-6,
+        "seed": 4,
+        "recipe": {"training": {"max_steps": 700}},
+        "conditions": {"unknown token": {"after": estimate(5.0)}, "map, placed (ours)": ours},
+    }
+    text = filled("lm-imdb", tmp_path, document)
+    assert "| unknown token | 5.000 [4.900, 5.200] | – | – | – | – |" in text
+    row = "4.875 [4.775, 5.075] | −0.125 [−0.225, +0.075] | 8.0 [7.0, 10.0] | 1.25 [1.15, 1.45] | +0.50 [−0.50, +2.50]"
+    assert f"| map, placed (ours) | {row} |" in text
+    assert "vocabulary: 9.5 elsewhere" in text
+    assert "9,000 training sentences, 80 more left out; 2 of 3 hidden words learned, 1,400 test sentences with" in text
+    assert "700 steps, seed 4." in text
+
+
+def test_what_the_page_names_exists() -> None:
+    page = ROOT / "docs" / "new-words.md"
+    text = page.read_text(encoding="utf-8")
+    tests = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+    for name in re.findall(r"`(test_\w+)`", text):
+        assert f"def {name}(" in tests, name
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text):
+        assert (page.parent / target).exists(), target
