@@ -168,8 +168,9 @@ def _run(
         right = _logits(trained, words_of or word_space(trained), texts).argmax(axis=1) == truth
         return "".join(map(str, right.astype(int)))  # a digit for each text: no text is kept
 
-    answered = {UNKNOWN: correct(blind, None), WITH: correct(whole, None)}
+    answered = {UNKNOWN: correct(blind, None)}
     answered |= {condition: correct(blind, space.with_words(of_it)) for condition, of_it in vectors.items()}
+    answered[WITH] = correct(whole, None)
     truths = np.stack(list(vectors[AFTERWARDS].values()))
     found = {
         "words": words,
