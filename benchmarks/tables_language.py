@@ -1,16 +1,12 @@
-"""The tables of docs/language-models.md, from benchmarks/results/language_model and benchmarks/results/steering.
-
-A table stands between `<!-- language-model: NAME -->`, or `<!-- steering: NAME -->`, and `<!-- end -->`; NAME is that
-of a file without its ending.
-"""
+"""The tables of docs/language-models.md, from benchmarks/results/language_model and benchmarks/results/steering."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tables_common import Document, fill
 
 from glassformer.evaluation.reproduce.table import markdown, short
 
@@ -23,28 +19,20 @@ NAMES = {
     "kneser-ney-5": "Kneser–Ney, order 5",
 }
 
-_BLOCK = re.compile(r"(<!-- (language-model|steering): (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-Document = Mapping[str, Any]
-
 
 def language_pages() -> dict[Path, str]:
     """The page on language models, as it should be."""
     page = ROOT / "docs" / "language-models.md"
-    return {page: fill(page.read_text(encoding="utf-8"), RESULTS)}
+    return {page: filled(page.read_text(encoding="utf-8"), RESULTS)}
 
 
-def fill(text: str, results: Path) -> str:
-    """The page with every table written anew; of what has no file yet it says so."""
-
-    def written(block: re.Match[str]) -> str:
-        file = results / block[2].replace("-", "_") / f"{block[3]}.json"
-        if not file.is_file():
-            return f"{block[1]}Not measured yet.\n{block[4]}"
-        parts = {"language-model": _language_model, "steering": _steering}[block[2]]
-        document = json.loads(file.read_text(encoding="utf-8"))
-        return block[1] + "\n\n".join([*parts(document), _provenance(document)]) + "\n" + block[4]
-
-    return _BLOCK.sub(written, text)
+def filled(text: str, results: Path) -> str:
+    """The page with every table written anew."""
+    kinds = {
+        "language-model": (results / "language_model", _language_model),
+        "steering": (results / "steering", _steering),
+    }
+    return fill(text, kinds)
 
 
 def _language_model(found: Document) -> Iterator[str]:
@@ -124,12 +112,3 @@ def _interval(one: Document, *, places: int = 4) -> str:
 def _quoted(texts: Any) -> str:
     lines = (f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))
     return "\n".join(["```text", *lines, "```"])
-
-
-def _provenance(found: Document) -> str:
-    machine, versions = found["machine"], found["versions"]
-    system = f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']})"
-    return (
-        f"{system}, {machine['threads']} threads; torch {versions['torch']}, Python {machine['python']}; commit "
-        f"{found['commit'][:10]}; `{found['command']}`"
-    )

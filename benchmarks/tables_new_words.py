@@ -1,16 +1,11 @@
-"""The tables of docs/new-words.md, from benchmarks/results/new-words.
-
-A table stands between `<!-- new-words: NAME -->` and `<!-- end -->`; NAME is that of a file without its ending, which
-begins with `lm-` where language models were measured.
-"""
+"""The tables of docs/new-words.md, from benchmarks/results/new-words; in `lm-…` language models were measured."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from tables_common import Document, fill
 
 from glassformer.evaluation.reproduce.table import markdown, short
 from glassformer.evaluation.verdict import signed
@@ -19,28 +14,21 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "new-words"
 KINDS = {"bearing": "Words that bear on the label", "random": "Random words"}
 
-_BLOCK = re.compile(r"(<!-- new-words: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-Document = Mapping[str, Any]
-
 
 def new_words_pages() -> dict[Path, str]:
     """The page on new words, as it should be."""
     page = ROOT / "docs" / "new-words.md"
-    return {page: fill(page.read_text(encoding="utf-8"), RESULTS)}
+    return {page: filled(page.read_text(encoding="utf-8"), RESULTS)}
 
 
-def fill(text: str, results: Path) -> str:
-    """The page with every table written anew; of what has no file yet it says so."""
+def filled(text: str, results: Path) -> str:
+    """The page with every table written anew."""
+    return fill(text, {"new-words": (results, _parts)})
 
-    def written(block: re.Match[str]) -> str:
-        file = results / f"{block[2]}.json"
-        if not file.is_file():
-            return f"{block[1]}Not measured yet.\n{block[3]}"
-        document = json.loads(file.read_text(encoding="utf-8"))
-        parts = _language_model(document) if block[2].startswith("lm-") else _classifier(document)
-        return block[1] + "\n\n".join([*parts, _provenance(document)]) + "\n" + block[3]
 
-    return _BLOCK.sub(written, text)
+def _parts(found: Document) -> Iterator[str]:
+    """Of classifiers, or of language models, by what was measured."""
+    return _classifier(found) if "results" in found else _language_model(found)
 
 
 def _classifier(found: Document) -> Iterator[str]:
@@ -100,12 +88,3 @@ def _interval(one: Document | None, form: str, scale: float) -> str:
 
 def _seeds(seeds: list[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
-
-
-def _provenance(found: Document) -> str:
-    machine = found["machine"]
-    return (
-        f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']}), threads "
-        f"used: {machine['threads']}; torch {found['versions']['torch']}, Python {machine['python']}; commit "
-        f"{found['commit'][:10]}; `{found['command']}`"
-    )

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tables_designs import design_pages
+from tables_language import language_pages
+from tables_new_words import new_words_pages
+from tables_reproduce import NOT_YET, PAGES, RESULTS, fill, name_of, read_results, reproduce_pages
 
-from benchmarks.tables_designs import design_pages
-from benchmarks.tables_language import language_pages
-from benchmarks.tables_new_words import new_words_pages
-from benchmarks.tables_reproduce import NOT_YET, PAGES, RESULTS, fill, name_of, read_results, reproduce_pages
 from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, SYSTEMS, VariantName
 from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction

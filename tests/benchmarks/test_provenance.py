@@ -6,8 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-
-from benchmarks.provenance import RESULTS, ROOT, commit, processor, provenance
+from provenance import RESULTS, ROOT, commit, processor, provenance
 
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py")}
 RECORD = ("command", "machine", "versions", "commit", "created")
@@ -37,7 +36,7 @@ def git(folder: Path, *words: str) -> str:
 
 def test_a_commit_with_changes_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes of what runs: a new result or page is none."""
-    monkeypatch.setattr("benchmarks.provenance.ROOT", tmp_path)
+    monkeypatch.setattr("provenance.ROOT", tmp_path)
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "a.py").write_text("a = 1\n")
     git(tmp_path, "init", "--quiet")

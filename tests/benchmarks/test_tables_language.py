@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables_language import fill
+from tables_language import filled
 
 BLOCK = "# A page\n\n<!-- {} -->\nold\n<!-- end -->\n\nmore\n"
 PROVENANCE: dict[str, Any] = {
@@ -18,21 +18,21 @@ def estimate(value: float) -> dict[str, float]:
     return {"value": value, "low": value - 0.1, "high": value + 0.2}
 
 
-def filled(kind: str, folder: Path, document: dict[str, Any]) -> str:
+def shown(kind: str, folder: Path, document: dict[str, Any]) -> str:
     file = folder / kind.replace("-", "_") / "imdb.json"
     file.parent.mkdir()
     file.write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
-    text = fill(BLOCK.format(f"{kind}: imdb"), folder)
-    assert fill(text, folder) == text
+    text = filled(BLOCK.format(f"{kind}: imdb"), folder)
+    assert filled(text, folder) == text
     assert text.startswith(f"# A page\n\n<!-- {kind}: imdb -->\n| ")
     assert text.endswith("\n<!-- end -->\n\nmore\n")
-    assert "Linux, abc, 5 cores (Abacus 7), 3 threads; torch 2.13.0, Python 3.12.4; commit 0123456789; `python " in text
+    assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, Python 3.12.4; commit 0123456789; `p" in text
     return text
 
 
 def test_what_has_no_result_is_said(tmp_path: Path) -> None:
     for kind in ("language-model", "steering"):
-        assert "-->\nNot measured yet.\n<!-- end -->" in fill(BLOCK.format(f"{kind}: imdb"), tmp_path)
+        assert "-->\nNot measured yet.\n<!-- end -->" in filled(BLOCK.format(f"{kind}: imdb"), tmp_path)
 
 
 def test_language_models_side_by_side(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_language_models_side_by_side(tmp_path: Path) -> None:
         "minutes": 20.0,
         "seed": 4,
     }
-    text = filled("language-model", tmp_path, document)
+    text = shown("language-model", tmp_path, document)
     assert "| ours, preset `small` | 1.2500 [1.1500, 1.4500] | – | 1,234 | 5,678 |" in text
     assert "| Kneser–Ney, order 5 | 1.5000 [1.4000, 1.7000] | 0.2500 [0.1500, 0.4500] | 30 n-grams | 9 |" in text
     assert "| ours, preset `small` | 40 | – | 3,000 | 7 |" in text
@@ -91,7 +91,7 @@ def test_steered_policies_beside_what_they_were(tmp_path: Path) -> None:
             }
         },
     }
-    text = filled("steering", tmp_path, document)
+    text = shown("steering", tmp_path, document)
     assert "| before | 0.500 [0.400, 0.700] | 0.00 | 0.75 | 39 |" in text
     assert "| PPO, seed 1 | 0.875 [0.775, 1.075] | 3.00 | 0.75 | 39 |" in text
     assert "| **PPO, 2 seeds** | **.875 ± .062** | 3.00 ± 0.50 | 0.75 ± 0.00 |  |" in text

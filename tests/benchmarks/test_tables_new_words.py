@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables_new_words import RESULTS, ROOT, fill
+from tables_new_words import RESULTS, ROOT, filled
 
 BLOCK = "# A page\n\n<!-- new-words: {} -->\nold\n<!-- end -->\n\nmore\n"
 PROVENANCE: dict[str, Any] = {
@@ -19,10 +19,10 @@ def estimate(value: float, width: float = 0.1) -> dict[str, float]:
     return {"value": value, "low": value - width, "high": value + 2 * width}
 
 
-def filled(name: str, folder: Path, document: dict[str, Any]) -> str:
+def shown(name: str, folder: Path, document: dict[str, Any]) -> str:
     (folder / f"{name}.json").write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
-    text = fill(BLOCK.format(name), folder)
-    assert fill(text, folder) == text
+    text = filled(BLOCK.format(name), folder)
+    assert filled(text, folder) == text
     assert text.startswith(f"# A page\n\n<!-- new-words: {name} -->\n")
     assert text.endswith("\n<!-- end -->\n\nmore\n")
     assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, Python 3.12.4; commit 0123456789; `p" in text
@@ -33,7 +33,7 @@ def test_every_result_is_shown_and_what_has_none_is_said(tmp_path: Path) -> None
     page = (ROOT / "docs" / "new-words.md").read_text(encoding="utf-8")
     shown = re.findall(r"<!-- new-words: (\S+) -->", page)
     assert {file.stem for file in RESULTS.glob("*.json")} <= set(shown)
-    assert fill(page, tmp_path).count("-->\nNot measured yet.\n<!-- end -->") == len(shown) == 3
+    assert filled(page, tmp_path).count("-->\nNot measured yet.\n<!-- end -->") == len(shown) == 3
 
 
 def test_a_classifiers_words(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_classifiers_words(tmp_path: Path) -> None:
         "seeds": [0, 1],
         "results": {"bearing": of_kind | {"learned": [2, 3]}, "random": of_kind | {"learned": [3, 3]}},
     }
-    text = filled("imdb", tmp_path, document)
+    text = shown("imdb", tmp_path, document)
     assert "Words that bear on the label: 3 hidden, 2 to 3 learned, 1,234 test texts.\n\n| read with |" in text
     assert "Random words: 3 hidden, 3 learned, 1,234 test texts.\n" in text
     assert text.count("| unknown token | .700 [.600, .900] | – | – |") == 2
@@ -73,7 +73,7 @@ def test_a_language_models_words(tmp_path: Path) -> None:
         "recipe": {"training": {"max_steps": 700}},
         "conditions": {"unknown token": {"after": estimate(5.0)}, "map, placed (ours)": ours},
     }
-    text = filled("lm-imdb", tmp_path, document)
+    text = shown("lm-imdb", tmp_path, document)
     assert "| unknown token | 5.000 [4.900, 5.200] | – | – | – | – |" in text
     row = "4.875 [4.775, 5.075] | −0.125 [−0.225, +0.075] | 8.0 [7.0, 10.0] | 1.25 [1.15, 1.45] | +0.50 [−0.50, +2.50]"
     assert f"| map, placed (ours) | {row} |" in text
