@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
+from glassformer.prediction.folder import NewWord
 from glassformer.prediction.language_folder import load_language_model
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor
@@ -331,3 +333,13 @@ def test_the_notes_language_model_has_no_trunk_to_give(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="no trunk that a classifier could start from"):
         read_initial_weights(str(tmp_path / "lm"))
+
+
+def test_what_was_learned_from_definitions_stays_on_record(ours: Path, tmp_path: Path) -> None:
+    word = NewWord(word="lovely", definition="very good", source="given", method="average")
+    shutil.copytree(ours, tmp_path / "taught")
+    file = tmp_path / "taught" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"new_words": [word.model_dump()]}), encoding="utf-8")
+    init = read_initial_weights(str(tmp_path / "taught"))
+    trained = train_classifier(Sources(train=opinions(30, first=500)), begun(str(ours)), init=init)
+    assert trained.config.new_words == (word,)

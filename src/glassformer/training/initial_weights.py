@@ -23,7 +23,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_config, read_family, read_weights
 from glassformer.models.config import LanguageModelConfig, ModelConfig, TrunkConfig
-from glassformer.prediction.folder import format_of
+from glassformer.prediction.folder import NewWord, format_of
 from glassformer.prediction.language_folder import LanguageFolderConfig, load_language_model
 from glassformer.prediction.model_folder import load_model_folder
 
@@ -42,6 +42,7 @@ class InitialWeights:
         weights: by the names of the model that `model` describes. Of a head there may be all, a part or nothing.
         labels: what the rows of the last matrix stand for; none where that is not known.
         free: settings of `model` that the weights leave open.
+        new_words: what was learned from definitions, and stays learned.
     """
 
     name: str
@@ -52,6 +53,7 @@ class InitialWeights:
     labels: tuple[str, ...] | None
     multilabel: bool
     free: frozenset[str] = frozenset()
+    new_words: tuple[NewWord, ...] = ()
 
     @cached_property
     def record(self) -> dict[str, str]:
@@ -92,6 +94,7 @@ def read_initial_weights(name: str) -> InitialWeights:
         weights=trained.model.state_dict(),
         labels=trained.label_set.names,
         multilabel=trained.config.multilabel,
+        new_words=trained.config.new_words,
     )
 
 
@@ -112,6 +115,7 @@ def _language_model(folder: Path, name: str) -> InitialWeights:
         labels=None,
         multilabel=False,
         free=frozenset({"pooling"}),
+        new_words=trained.config.new_words,
     )
 
 

@@ -220,6 +220,7 @@ def _finished(
         temperature=temperature,
         data=_data_record(splits, source),
         init=None if init is None else init.record,
+        new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
