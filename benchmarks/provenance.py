@@ -36,12 +36,12 @@ def provenance(at: str) -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit that is checked out, and whether its code or recipes are changed here."""
+    """The commit that is checked out, and whether its code, recipes or benchmark scripts are changed here."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
-    changed = git("status", "--porcelain", "--", "src", "recipes")
+    changed = git("status", "--porcelain", "--", "src", "recipes", "benchmarks/*.py")
     return git("rev-parse", "HEAD") + (" with uncommitted changes" if changed else "")
 
 

@@ -9,15 +9,20 @@ import pytest
 from provenance import RESULTS, ROOT, commit, processor, provenance
 
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py")}
+OF_OTHERS = {"designs", "reproduce"}  # what the library's own commands write
+FILES = [file for file in sorted(RESULTS.rglob("*.json")) if file.relative_to(RESULTS).parts[0] not in OF_OTHERS]
 RECORD = ("command", "machine", "versions", "commit", "created")
 
 
-@pytest.mark.parametrize("file", sorted(RESULTS.glob("*.json")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(RESULTS)))
 def test_committed_results_say_no_more_than_new_ones(file: Path) -> None:
     committed, record = json.loads(file.read_text(encoding="utf-8")), provenance("")
     assert record.keys() == set(RECORD) <= committed.keys()
     for section in ("machine", "versions"):
         assert committed[section].keys() <= record[section].keys()
+    script = re.match(r"python benchmarks/(\w+)\.py", committed["command"])
+    assert script is not None
+    assert "**provenance(" in SCRIPTS[script[1]]
 
 
 def test_the_command_can_be_typed_again_and_the_commit_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,18 +40,27 @@ def git(folder: Path, *words: str) -> str:
 
 
 def test_a_commit_with_changes_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes of what runs: a new result or page is none."""
+    """Changes of what runs, new files included: a new result or page is none."""
     monkeypatch.setattr("provenance.ROOT", tmp_path)
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "a.py").write_text("a = 1\n")
+    scripts = [tmp_path / "src" / "a.py", tmp_path / "recipes" / "a.toml", tmp_path / "benchmarks" / "a.py"]
+    for file in scripts:
+        file.parent.mkdir()
+        file.write_text("a = 1\n")
     git(tmp_path, "init", "--quiet")
-    git(tmp_path, "add", "src")
+    git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "--message", "first")
     head = git(tmp_path, "rev-parse", "HEAD")
-    (tmp_path / "result.json").write_text("{}")
+    results = tmp_path / "benchmarks" / "results"
+    results.mkdir()
+    for page in (results / "a.json", tmp_path / "a.md"):
+        page.write_text("{}")
     assert commit() == head
-    (tmp_path / "src" / "a.py").write_text("a = 2\n")
-    assert commit() == f"{head} with uncommitted changes"
+    for file in (*scripts, tmp_path / "benchmarks" / "b.py"):
+        before = file.read_text() if file.exists() else None
+        file.write_text("a = 2\n")
+        assert commit() == f"{head} with uncommitted changes", file
+        file.unlink() if before is None else file.write_text(before)
+    assert commit() == head
 
 
 def test_what_is_to_be_measured_is_not_imported_beforehand() -> None:
