@@ -5,7 +5,13 @@ import polars as pl
 import pytest
 
 from glassformer.data.known import KNOWN
-from glassformer.training.recipe import load_recipe, shipped_recipes
+from glassformer.training.recipe import (
+    AnyRecipe,
+    PretrainingRecipe,
+    load_pretraining_recipe,
+    load_recipe,
+    shipped_recipes,
+)
 from tests.cli.terminal import QUICK, failed, glassformer, misused
 
 
@@ -57,21 +63,29 @@ def test_a_known_data_set_is_read_from_the_named_folder(tmp_path: Path, monkeypa
     assert (measured["data"]["rows"], len(measured["duel"]["baselines"])) == (4, 2)
 
 
+OF_LANGUAGE_MODELS = shipped_recipes(PretrainingRecipe)
+
+
+def loaded(name: str) -> AnyRecipe:
+    return load_pretraining_recipe(name) if name in OF_LANGUAGE_MODELS else load_recipe(name)
+
+
 def test_recipes_are_listed_and_each_loads() -> None:
     listed = glassformer("recipes", "--json").document["recipes"]
-    assert {one["name"] for one in listed} == set(shipped_recipes())
+    assert {one["name"] for one in listed} == {*shipped_recipes(), *OF_LANGUAGE_MODELS}
     lines = glassformer("recipes").out.splitlines()
     for one, line in zip(listed, lines, strict=True):
-        assert one["description"] == load_recipe(one["name"]).description
+        assert one["description"] == loaded(one["name"]).description
         assert line.split()[0] == one["name"]
         assert line.endswith(one["description"])
 
 
-@pytest.mark.parametrize("name", shipped_recipes())
+@pytest.mark.parametrize("name", [*shipped_recipes(), *OF_LANGUAGE_MODELS])
 def test_one_recipe_is_shown_whole(name: str) -> None:
-    assert glassformer("recipes", name).out == shipped_recipes()[name].read_text(encoding="utf-8")
+    file = (shipped_recipes() | OF_LANGUAGE_MODELS)[name]
+    assert glassformer("recipes", name).out == file.read_text(encoding="utf-8")
     document = glassformer("recipes", name, "--json").document
-    assert document == {"name": name, "recipe": json.loads(load_recipe(name).model_dump_json())}
+    assert document == {"name": name, "recipe": json.loads(loaded(name).model_dump_json())}
 
 
 def test_a_recipe_that_is_not_there() -> None:

@@ -30,6 +30,12 @@ def test_a_message_is_said_once_and_as_it_is(view: Callable[[], Live], capsys: p
     ]
 
 
+def test_what_a_model_wrote_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveView() as shown:
+        shown.on_message("it writes: \x1b[2J\x1b]0;owned\a")
+    assert capsys.readouterr().err == "it writes: \ufffd[2J\ufffd]0;owned\ufffd\n"
+
+
 @pytest.mark.usefixtures("terminal")
 def test_a_design_is_named_as_it_is_beside_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     with _LiveRuns(BRACKETS) as view:

@@ -302,7 +302,7 @@ def test_the_design_of_the_notes(tmp_path: Path) -> None:
     trained = pretrain(counting(150), chosen, out=tmp_path)
     assert isinstance(trained.model, NotesLanguageModel)
     assert trained.metrics["best"]["validation_loss"] < 1.2
-    assert "the notes' decoder, 1 blocks of width 12" in (tmp_path / "README.md").read_text()
+    assert "the notes' decoder, 1 block of width 12" in (tmp_path / "README.md").read_text()
     (one,) = TextGenerator.load(tmp_path).complete(["red"], SamplingConfig(max_tokens=40))
     assert one.ended is not None
 

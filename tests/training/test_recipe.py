@@ -6,7 +6,15 @@ import pytest
 from glassformer.errors import UsageError
 from glassformer.models.config import PRESETS, ModelConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
-from glassformer.training.recipe import DEFAULT_PRESET, Recipe, load_recipe, parse_overrides, shipped_recipes
+from glassformer.training.recipe import (
+    DEFAULT_PRESET,
+    PretrainingRecipe,
+    Recipe,
+    load_pretraining_recipe,
+    load_recipe,
+    parse_overrides,
+    shipped_recipes,
+)
 
 
 @pytest.fixture
@@ -24,15 +32,23 @@ def written(tmp_path: Path, text: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", shipped_recipes())
+OF_LANGUAGE_MODELS = shipped_recipes(PretrainingRecipe)
+
+
+@pytest.mark.parametrize("name", [*shipped_recipes(), *OF_LANGUAGE_MODELS])
 def test_every_shipped_recipe_loads_and_says_what_it_is_for(name: str) -> None:
-    recipe = load_recipe(name)
+    recipe = load_pretraining_recipe(name) if name in OF_LANGUAGE_MODELS else load_recipe(name)
     assert recipe.description
-    assert shipped_recipes()[name].read_text(encoding="utf-8").startswith("#")
+    assert (shipped_recipes() | OF_LANGUAGE_MODELS)[name].read_text(encoding="utf-8").startswith("#")
 
 
-def test_there_are_recipes() -> None:
+def test_there_are_recipes_and_each_is_of_one_kind() -> None:
     assert "default" in shipped_recipes()
+    assert not shipped_recipes().keys() & OF_LANGUAGE_MODELS.keys()
+    with pytest.raises(UsageError, match=r"--recipe quick: neither a file .*; there are .*notes-language-model"):
+        load_pretraining_recipe("quick")
+    with pytest.raises(UsageError, match="--recipe notes-language-model: neither"):
+        load_recipe("notes-language-model")
 
 
 def test_without_a_recipe_everything_is_default() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from glassformer.cli.output import duration
+from glassformer.cli.output import duration, without_control
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,10 +43,10 @@ class Live:
         self._progress.stop()
 
     def on_message(self, text: str) -> None:
-        """Say something on a line of its own."""
+        """Say something on a line of its own, which may be what a model wrote."""
         if text not in self._said:
             self._said.add(text)
-            self._console.print(text)
+            self._console.print(without_control(text))
 
 
 class LiveView(Live):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import DataDir, Device, Json, Preset, Settings, TextColumn
+from glassformer.cli.options import DataDir, Device, Json, Preset, RecipeName, Settings, TextColumn
 from glassformer.cli.output import duration, human_count, print_json, say
 from glassformer.cli.resume import resumable
 from glassformer.errors import UsageError
@@ -27,7 +27,7 @@ def pretrain(
         str | None, typer.Option(help="causal: predict the next token, as without it; masked: fill in hidden ones.")
     ] = None,
     text: TextColumn = None,
-    recipe: Annotated[str | None, typer.Option(help="A recipe file for language models.")] = None,
+    recipe: RecipeName = None,
     preset: Preset = None,
     set_: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=…")] = None,

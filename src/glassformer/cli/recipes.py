@@ -16,18 +16,20 @@ def recipes(
 ) -> None:
     """List the recipes, or show one."""
     from glassformer.errors import UsageError
-    from glassformer.training.recipe import load_recipe, shipped_recipes
+    from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe, shipped_recipes
 
-    shipped = shipped_recipes()
+    of_language_models = shipped_recipes(PretrainingRecipe)
+    shipped = shipped_recipes() | of_language_models
+    loaded = {one: (load_pretraining_recipe if one in of_language_models else load_recipe) for one in shipped}
     if name is not None:
         if name not in shipped:
             raise UsageError(f"no recipe {name!r}; there are {', '.join(shipped)}")
         if json:
-            print_json({"name": name, "recipe": load_recipe(name).model_dump(mode="json")})
+            print_json({"name": name, "recipe": loaded[name](name).model_dump(mode="json")})
         else:
             print(shipped[name].read_text(encoding="utf-8"), end="")
         return
-    described = {one: load_recipe(one).description for one in shipped}
+    described = {one: load(one).description for one, load in loaded.items()}
     if json:
         print_json({"recipes": [{"name": one, "description": text} for one, text in described.items()]})
         return

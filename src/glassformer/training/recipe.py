@@ -36,6 +36,8 @@ class AnyRecipe(BaseModel):
     """The designs that `[model]` may name, our own first."""
     presets: ClassVar[Mapping[str, DesignConfig]]
     """Of our own design."""
+    files: ClassVar[tuple[str, ...]]
+    """Where in the folder of recipes those of this kind are."""
 
     description: str = ""
     validation: ValidationConfig = ValidationConfig()
@@ -46,6 +48,7 @@ class Recipe(AnyRecipe):
 
     designs: ClassVar[Mapping[str, type[DesignConfig]]] = DESIGNS
     presets: ClassVar[Mapping[str, DesignConfig]] = PRESETS
+    files: ClassVar[tuple[str, ...]] = ("*.toml", "published/*.toml")
 
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: AnyModelConfig = PRESETS[DEFAULT_PRESET]
@@ -72,6 +75,7 @@ class PretrainingRecipe(AnyRecipe):
 
     designs: ClassVar[Mapping[str, type[DesignConfig]]] = LANGUAGE_DESIGNS
     presets: ClassVar[Mapping[str, DesignConfig]] = LANGUAGE_PRESETS
+    files: ClassVar[tuple[str, ...]] = ("language-models/*.toml",)
 
     validation: ValidationConfig = ValidationConfig(fraction=0.05, min_rows=20)
     tokenizer: PretrainingTokenizerConfig = PretrainingTokenizerConfig()
@@ -82,12 +86,12 @@ class PretrainingRecipe(AnyRecipe):
 KindOfRecipe = TypeVar("KindOfRecipe", bound=AnyRecipe)
 
 
-def shipped_recipes() -> dict[str, Path]:
-    """Name → file of every recipe that comes with glassformer, those of published designs last."""
+def shipped_recipes(kind: type[AnyRecipe] = Recipe) -> dict[str, Path]:
+    """Name → file of every recipe of a kind that comes with glassformer, those of published designs last."""
     package = Path(__file__).parent.parent
     installed, checkout = package / "recipes", package.parent.parent / "recipes"
     folder = installed if installed.is_dir() else checkout
-    return {path.stem: path for path in [*sorted(folder.glob("*.toml")), *sorted(folder.glob("published/*.toml"))]}
+    return {path.stem: path for pattern in kind.files for path in sorted(folder.glob(pattern))}
 
 
 def load_recipe(
@@ -113,14 +117,14 @@ def load_recipe(
 
 
 def load_pretraining_recipe(
-    path: str | None = None, *, preset: str | None = None, overrides: Mapping[str, Any] | None = None
+    name_or_path: str | None = None, *, preset: str | None = None, overrides: Mapping[str, Any] | None = None
 ) -> PretrainingRecipe:
-    """The same for a language model, of which there are recipes in files alone.
+    """The same for a language model.
 
     Raises:
         UsageError: as `load_recipe` does.
     """
-    raw, source = _gather(PretrainingRecipe, path, preset, overrides)
+    raw, source = _gather(PretrainingRecipe, name_or_path, preset, overrides)
     return _checked(PretrainingRecipe, raw, source)
 
 
@@ -130,7 +134,7 @@ def _gather(
     """What a recipe's file and the command line say together, and what to call it."""
     source, raw = "recipe", {}
     if name_or_path is not None:
-        path = _find(name_or_path)
+        path = _find(kind, name_or_path)
         source = str(path)
         raw = _read(path)
     if preset is not None:
@@ -212,8 +216,8 @@ def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
     return parsed
 
 
-def _find(name_or_path: str) -> Path:
-    shipped = shipped_recipes()
+def _find(kind: type[AnyRecipe], name_or_path: str) -> Path:
+    shipped = shipped_recipes(kind)
     if name_or_path in shipped:
         return shipped[name_or_path]
     path = Path(name_or_path)
