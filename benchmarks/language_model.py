@@ -86,7 +86,7 @@ def main() -> None:
         "systems": compared(results, texts.test),
         **provenance(at),
     }
-    file = work / "result.json" if options.limit else RESULTS / "language_model" / f"{options.data}.json"
+    file = work / "result.json" if options.limit else RESULTS / "language-model" / f"{options.data}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     write(file, document)
     show(document["systems"])

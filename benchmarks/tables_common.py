@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ def fill(text: str, kinds: Mapping[str, tuple[Path, Parts]]) -> str:
         return block[1] + "\n\n".join([*parts(found), _provenance(found)]) + "\n" + block[4]
 
     return _BLOCK.sub(written, text)
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """ "seed 3", "seeds 0–4": which they were."""
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
 
 
 def _provenance(found: Document) -> str:

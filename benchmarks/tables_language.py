@@ -1,4 +1,4 @@
-"""The tables of docs/language-models.md, from benchmarks/results/language_model and benchmarks/results/steering."""
+"""The tables of docs/language-models.md, from benchmarks/results/language-model and benchmarks/results/steering."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def language_pages() -> dict[Path, str]:
 def filled(text: str, results: Path) -> str:
     """The page with every table written anew."""
     kinds = {
-        "language-model": (results / "language_model", _language_model),
+        "language-model": (results / "language-model", _language_model),
         "steering": (results / "steering", _steering),
     }
     return fill(text, kinds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tables_common import Document, fill
+from tables_common import Document, fill, seeds_in_words
 
 from glassformer.evaluation.reproduce.table import markdown, short
 from glassformer.evaluation.verdict import signed
@@ -44,7 +44,7 @@ def _classifier(found: Document) -> Iterator[str]:
         )
     data = found["data"]
     yield (
-        f"Data: `{data['name']}`, {data['training_texts']:,} training texts; {_seeds(found['seeds'])}. "
+        f"Data: `{data['name']}`, {data['training_texts']:,} training texts; {seeds_in_words(found['seeds'])}. "
         "Means over seeds, with 95% bootstrap intervals over texts; of cosines over words."
     )
 
@@ -84,7 +84,3 @@ def _interval(one: Document | None, form: str, scale: float) -> str:
         return "–"
     value, low, high = (format(one[key] * scale, form).replace("-", "−") for key in ("value", "low", "high"))
     return f"{value} [{low}, {high}]"
-
-
-def _seeds(seeds: list[int]) -> str:
-    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"

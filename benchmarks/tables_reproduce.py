@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+from tables_common import seeds_in_words
 
 from glassformer.cli.output import duration
 from glassformer.evaluation.reproduce.runs import SystemRun
@@ -109,7 +111,7 @@ def _facts(one: Reproduction, line: Line) -> Iterator[str]:
 def _of_the_runs(cell: Cell) -> str:
     runs, first = cell.runs, cell.runs[0]
     accuracies = cell.accuracies()
-    parts = [f"recipe `{first.recipe_name}`", _span([run.seed for run in runs])]
+    parts = [f"recipe `{first.recipe_name}`", seeds_in_words([run.seed for run in runs])]
     if first.init is not None:
         parts.append(f"from the weights `{first.init['from']}`")
     if len(runs) > 1:
@@ -153,10 +155,6 @@ def _validated(run: SystemRun) -> bool:
 def _all(values: Iterable[str]) -> str:
     """The different ones, in the order that they come."""
     return ", ".join(value for value in dict.fromkeys(values) if value)
-
-
-def _span(seeds: Sequence[int]) -> str:
-    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
 
 
 def epoch_table(run: SystemRun) -> str:

@@ -19,7 +19,7 @@ def estimate(value: float) -> dict[str, float]:
 
 
 def shown(kind: str, folder: Path, document: dict[str, Any]) -> str:
-    file = folder / kind.replace("-", "_") / "imdb.json"
+    file = folder / kind / "imdb.json"
     file.parent.mkdir()
     file.write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
     text = filled(BLOCK.format(f"{kind}: imdb"), folder)
