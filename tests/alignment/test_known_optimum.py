@@ -11,6 +11,7 @@ from torch import Tensor
 from glassformer.alignment.config import GRPOConfig, PPOConfig
 from glassformer.alignment.divergence import objective, optimal_policy
 from glassformer.alignment.grpo import grpo
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
@@ -34,7 +35,7 @@ def worth(token_ids: list[int]) -> float:
     return float(torch.tensor([7 * place * token % 5 for place, token in enumerate(token_ids, 1)]).sum()) / 4
 
 
-def reward(rollouts: Rollouts) -> Tensor:
+def judge(rollouts: Rollouts) -> Tensor:
     return torch.tensor([worth(ids) for ids in rollouts.completion_ids])
 
 
@@ -76,6 +77,6 @@ def test_reaches_the_policy_that_is_best_at_this_price_of_kl(algorithm: Callable
     assert reference.exp().sum().item() == pytest.approx(1, abs=1e-5)
     best = optimal_policy(reference, rewards, BETA)
     start, highest = (float(objective(one, reference, rewards, BETA)) for one in (reference, best))
-    algorithm(policy, TOKENIZER, reward, [""], config, max_seq_len=WINDOW)
+    algorithm(policy, TOKENIZER, Reward(judge=judge, fingerprint=""), [""], config, max_seq_len=WINDOW)
     reached = float(objective(outcome_logprobs(policy), reference, rewards, BETA))
     assert reached > highest - 0.02 * (highest - start)

@@ -1,3 +1,4 @@
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -116,6 +117,16 @@ def test_a_damaged_folder_is_no_misuse(tmp_path: Path) -> None:
     assert not isinstance(caught.value, UsageError)
 
 
+def test_its_weights_are_its_fingerprint(tmp_path: Path) -> None:
+    saved_reward_model(tmp_path)
+    first = open_reward(str(tmp_path), TOKENIZER, device="cpu").fingerprint
+    assert first == hashlib.sha256((tmp_path / "model.safetensors").read_bytes()).hexdigest()
+    assert open_reward(str(tmp_path), TOKENIZER, device="cpu").fingerprint == first
+    torch.manual_seed(8)
+    saved_reward_model(tmp_path)
+    assert open_reward(str(tmp_path), TOKENIZER, device="cpu").fingerprint != first
+
+
 # A classifier's label
 
 
@@ -129,6 +140,9 @@ def test_a_labels_reward_is_its_probability(tmp_path: Path) -> None:
     probs = Predictor(trained).answer(written.texts).probs
     assert found.tolist() == probs[:, 1].tolist()
     assert len(set(found.tolist())) == 3
+    weights = (tmp_path / "a:b" / "model.safetensors").read_bytes()
+    fingerprint = open_reward(f"{tmp_path / 'a:b'}:quite: good", tokenizer, device="cpu").fingerprint
+    assert fingerprint == hashlib.sha256(weights).hexdigest()
 
 
 def test_an_unknown_label_lists_the_labels(tmp_path: Path) -> None:
@@ -157,6 +171,15 @@ def test_a_function_gets_prompts_with_completions(file: Callable[[str], Path], t
     seen = json.loads((tmp_path / "seen").read_text())
     assert [text.startswith(prompt) for text, prompt in zip(seen, PROMPTS, strict=True)] == [True] * 3
     assert seen == [prompt + completion for prompt, completion in zip(PROMPTS, written.completions, strict=True)]
+
+
+def test_a_functions_file_is_its_fingerprint(file: Callable[[str], Path]) -> None:
+    def opened(code: str) -> str:
+        return open_reward(f"{file(code)}:score", TOKENIZER, device="cpu").fingerprint
+
+    first = opened("def score(texts): return [1] * len(texts)")
+    assert first == hashlib.sha256(b"def score(texts): return [1] * len(texts)").hexdigest()
+    assert first != opened("def score(texts): return [2] * len(texts)")
 
 
 def test_a_file_may_hold_what_any_module_may(file: Callable[[str], Path]) -> None:

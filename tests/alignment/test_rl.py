@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,11 @@ import torch
 from torch import Tensor
 
 from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.rewards import RewardError, judged_by
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.runs import Start
-from glassformer.alignment.steering import Reward
 from glassformer.errors import UsageError
 from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
 from glassformer.training.initial_weights import weights_fingerprint
@@ -40,9 +41,11 @@ def low_bytes(rollouts: Rollouts) -> Tensor:
 
 
 def steered(
-    out: Path, reward: Reward = low_bytes, *, prompts: list[str] = PROMPTS, begins: Start | None = None,
-    grpo: bool = False, flags: dict[str, Any] | None = None, **values: Any,
+    out: Path, judge: Callable[[Rollouts], Tensor] = low_bytes, *, fingerprint: str = "1f",
+    prompts: list[str] = PROMPTS, begins: Start | None = None, grpo: bool = False,
+    flags: dict[str, Any] | None = None, **values: Any,
 ) -> TrainedLanguageModel:  # fmt: skip
+    reward = Reward(judge=judge, fingerprint=fingerprint)
     config = GRPOConfig(group_size=4, **SHORT | values) if grpo else PPOConfig(**SHORT | values)
     around: dict[str, Any] = {"reward_name": "low.py:bytes", "source": "prompts.txt"} | (flags or {})
     return steer(begins or start(), reward, prompts, config, out=out, **around)
@@ -63,6 +66,7 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     assert weights_fingerprint(made.model.state_dict()) == weights_fingerprint(loaded.model.state_dict()) != before
     recipe = loaded.config.recipe
     assert (recipe["algorithm"], recipe["reward"]) == ("grpo" if grpo else "ppo", "low.py:bytes")
+    assert recipe["reward_fingerprint"] == "1f"
     assert recipe["training"]["updates"] == 3
     data = loaded.config.data
     assert (data["source"], data["train"], data["held_out"]) == ("prompts.txt", 10, 1)
@@ -73,6 +77,7 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     best, card = metrics["best"], (tmp_path / "README.md").read_text()
     assert f"On 1 held-out records: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats" in card
     assert "`low.py:bytes` rewards, by " + ("GRPO" if grpo else "PPO") in card
+    assert "another one of that name" not in card
 
 
 def test_with_few_prompts_the_card_claims_nothing(tmp_path: Path) -> None:
@@ -136,6 +141,25 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
     assert made.metrics["history"] == whole.metrics["history"]
     assert calls == 3 + 4, "two rounds and a look before, and then what was left"
     assert weights_fingerprint(made.model.state_dict()) == weights_fingerprint(whole.model.state_dict())
+
+
+def test_a_reward_that_was_mended_is_said_and_written_down(tmp_path: Path) -> None:
+    """The earlier one found everything worth 100, and so its start was the best of all."""
+
+    def fails_in_round_2(rollouts: Rollouts) -> Tensor:
+        if next(calls) == 2:
+            raise RewardError("no answer")
+        return torch.full((len(rollouts.prompts),), 100.0)
+
+    calls, hears = count(), Hears()
+    with pytest.raises(RewardError):
+        steered(tmp_path, fails_in_round_2)
+    made = steered(tmp_path, fingerprint="2e", flags={"resume": True, "observer": hears})
+    assert any("the reward changed since this run was saved after round 1" in text for text in hears.messages)
+    assert made.metrics["best_update"] > 0
+    assert made.metrics["best"]["held_out_reward"] < 0
+    assert load_language_model(tmp_path).config.recipe["reward_fingerprint"] == "2e"
+    assert "Up to round 1 the reward was another one of that name." in (tmp_path / "README.md").read_text()
 
 
 def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from glassformer.alignment.config import PPOConfig
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.pairs import Pair, Preference
 from glassformer.alignment.preferences import train_reward_model
 from glassformer.alignment.rl import steer
@@ -46,9 +47,10 @@ def test_fine_tuning_keeps_the_record_of_words_learned(taught: Start, tmp_path: 
 def test_reinforcement_learning_keeps_it(taught: Start, tmp_path: Path) -> None:
     config = PPOConfig(updates=1, batch_size=4, minibatch_size=4, epochs=1, max_tokens=3, held_out_completions=3)
 
-    def reward(rollouts: Rollouts) -> torch.Tensor:
+    def low_tokens(rollouts: Rollouts) -> torch.Tensor:
         return torch.tensor([-sum(ids) / 100 for ids in rollouts.completion_ids])
 
+    reward = Reward(judge=low_tokens, fingerprint="1f")
     made = steer(taught, reward, KNOWN[:5], config, reward_name="a.py:b", source="prompts.txt", out=tmp_path / "rl")
     assert_knows_the_words(made, tmp_path / "rl", taught)
 

@@ -1,5 +1,5 @@
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,10 @@ from torch import Tensor
 
 from glassformer.alignment.config import GRPOConfig, PolicyConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rollouts import Rollouts
-from glassformer.alignment.steering import Reward, Steered, Steering
+from glassformer.alignment.steering import Steered, Steering
 from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.config import LanguageModelConfig
@@ -52,9 +53,10 @@ def config(algorithm: str, **values: Any) -> Any:
 
 
 def run(
-    algorithm: str, policy: LanguageModel, reward: Reward, *, prompts: Sequence[str] = PROMPTS,
-    checkpoint: Path | None = None, observer: Any = None, **values: Any,
+    algorithm: str, policy: LanguageModel, judge: Callable[[Rollouts], Tensor], *, prompts: Sequence[str] = PROMPTS,
+    checkpoint: Path | None = None, observer: Any = None, fingerprint: str = "", **values: Any,
 ) -> Steered:  # fmt: skip
+    reward = Reward(judge=judge, fingerprint=fingerprint)
     settings, around = config(algorithm, **values), {"checkpoint": checkpoint, "observer": observer}
     if algorithm == "ppo":
         return ppo(policy, TOKENIZER, reward, prompts, settings, max_seq_len=WINDOW, **around)
@@ -153,6 +155,63 @@ def test_a_reward_that_fails_loses_nothing(algorithm: str, call: int, tmp_path: 
     assert run(algorithm, resumed, reward, checkpoint=file).state.history == expected.state.history
     assert equal(weights(resumed), weights(whole))
     assert reward.calls == 10
+
+
+def constant(rollouts: Rollouts) -> Tensor:
+    """Of which there is nothing to be learned."""
+    return torch.full((len(rollouts.prompts),), 100.0)
+
+
+def broken_off(file: Path, *, by: int = 3, algorithm: str = "grpo") -> None:
+    """A run by a constant reward that was stopped after a round."""
+    with pytest.raises(InterruptedTraining):
+        run(algorithm, new_policy(), constant, checkpoint=file, fingerprint="constant", observer=Hears(by))
+
+
+@ALGORITHMS
+def test_under_another_reward_the_best_so_far_is_forgotten(algorithm: str, tmp_path: Path) -> None:
+    file, hears, policy = tmp_path / "state.safetensors", Hears(), new_policy()
+    broken_off(file, algorithm=algorithm)
+    found = run(algorithm, policy, likes_a, checkpoint=file, fingerprint="a", observer=hears).state
+    assert hears.messages[0] == (
+        "the reward changed since this run was saved after round 3: the best policy so far, of round 0, is forgotten, "
+        "and so are the looks at held-out prompts"
+    )
+    assert hears.messages[1].startswith("round 3: on held-out prompts reward "), "before anything is learned from it"
+    looks = [row for row in found.history if "held_out_reward" in row]
+    assert [row["update"] for row in looks] == [3, 4, 5]
+    assert max(row["held_out_reward"] for row in looks) < 5
+    worth = [row["held_out_reward"] - 0.1 * row["held_out_kl"] for row in looks]
+    assert found.best_loss == -max(worth)
+    assert found.best_epoch == looks[worth.index(max(worth))]["update"]
+    assert [row["update"] for row in found.history if "reward_changed" in row] == [3]
+    again = Hears()
+    run(algorithm, new_policy(), likes_a, checkpoint=file, fingerprint="a", observer=again)
+    assert not any("changed" in text for text in again.messages)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["mended once more", "and taken back"])
+def test_no_figure_is_taken_for_one_by_another_reward_whatever_fails(back: bool, tmp_path: Path) -> None:
+    file = tmp_path / "state.safetensors"
+    broken_off(file)
+    with pytest.raises(ConnectionError):
+        run("grpo", new_policy(), FailsAt(1), checkpoint=file, fingerprint="fails")
+    judge, name, look = (constant, "constant", 100.0) if back else (likes_a, "a", None)
+    found = run("grpo", new_policy(), judge, checkpoint=file, fingerprint=name).state
+    looks = [row for row in found.history if "held_out_reward" in row]
+    assert [row["update"] for row in looks] == [3, 4, 5]
+    assert {row["held_out_reward"] for row in looks} == {look} if back else max(map(_reward_of, looks)) < 5
+
+
+def _reward_of(row: dict[str, float]) -> float:
+    return row["held_out_reward"]
+
+
+def test_the_same_reward_goes_on_without_a_word(tmp_path: Path) -> None:
+    file, hears = tmp_path / "state.safetensors", Hears()
+    broken_off(file)
+    run("grpo", new_policy(), constant, checkpoint=file, fingerprint="constant", observer=hears)
+    assert [text.partition(":")[0] for text in hears.messages] == ["round 4", "round 5"]
 
 
 @ALGORITHMS
@@ -323,7 +382,8 @@ def test_what_an_observer_hears(algorithm: str) -> None:
 
 def steering(policy: LanguageModel | None = None, *, prompts: Sequence[str] = PROMPTS, **values: Any) -> Steering:
     settings: PolicyConfig = config("ppo", **values)
-    return Steering(policy or new_policy(), TOKENIZER, likes_a, prompts, settings, max_seq_len=WINDOW)
+    reward = Reward(judge=likes_a, fingerprint="")
+    return Steering(policy or new_policy(), TOKENIZER, reward, prompts, settings, max_seq_len=WINDOW)
 
 
 def test_the_reference_is_what_the_policy_was() -> None:
@@ -408,13 +468,13 @@ def test_what_the_value_head_learns_does_not_reach_the_policy() -> None:
     """Where every token did as well as every other, there is nothing else to learn."""
     policy, looks = new_policy(), 0
 
-    def constant(rollouts: Rollouts) -> Tensor:
+    def equal_in_a_round(rollouts: Rollouts) -> Tensor:
         nonlocal looks
         looks += len(rollouts.prompts) == LOOK
         return torch.full((len(rollouts.prompts),), 3.0 if len(rollouts.prompts) != LOOK else float(looks))
 
     before = weights(policy)
-    found = run("ppo", policy, constant, updates=1, epochs=2, beta=0.0, lam=1.0, minibatch_size=12)
+    found = run("ppo", policy, equal_in_a_round, updates=1, epochs=2, beta=0.0, lam=1.0, minibatch_size=12)
     assert found.state.best_epoch == 1, "it is not the start that is left in place"
     assert 4 < found.state.history[1]["value_loss"] < 4.5, "at first half of 3 less 0, squared"
     assert equal(weights(policy), before)
@@ -424,8 +484,9 @@ def test_gradients_are_clipped_apart() -> None:
     """A value head that is far off does not slow the policy down."""
     policy, head = new_policy(), torch.nn.Linear(8, 1)
     one = Steering(
-        policy, TOKENIZER, likes_a, PROMPTS, config("ppo", max_norm=0.5), max_seq_len=WINDOW, beside={"head": head}
-    )
+        policy, TOKENIZER, Reward(judge=likes_a, fingerprint=""), PROMPTS, config("ppo", max_norm=0.5),
+        max_seq_len=WINDOW, beside={"head": head},
+    )  # fmt: skip
     ids = torch.tensor([[2, 3, 4]])
     loss = policy(ids, torch.ones_like(ids, dtype=torch.bool)).square().sum()
     one.step(loss + 1e6 * head(torch.ones(8)).sum())

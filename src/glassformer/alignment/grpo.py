@@ -20,9 +20,10 @@ from statistics import fmean
 from glassformer.alignment.advantages import group_relative_advantages
 from glassformer.alignment.config import GRPOConfig
 from glassformer.alignment.divergence import kl_k1
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.losses import clipped_policy_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Reward, Steered, Steering, SteeringObserver
+from glassformer.alignment.steering import Steered, Steering, SteeringObserver
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.models.language_model import LanguageModel
 

@@ -21,9 +21,10 @@ from torch import nn
 
 from glassformer.alignment.advantages import generalised_advantages, per_token_rewards, whiten
 from glassformer.alignment.config import PPOConfig
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.losses import clipped_policy_loss, clipped_value_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Reward, Steered, Steering, SteeringObserver
+from glassformer.alignment.steering import Steered, Steering, SteeringObserver
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.models.language_model import LanguageModel
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import math
 import sys
@@ -12,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.rollouts import Rollouts
-from glassformer.alignment.steering import Reward
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.folder import format_of
@@ -32,14 +33,15 @@ class RewardError(GlassformerError):
 def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
     """The reward of a name: FOLDER of a reward model, FOLDER:LABEL of a classifier, or FILE.py:FUNCTION.
 
-    Only the last runs code, which is the user's own.
+    Only the last runs code, which is the user's own. The reward's fingerprint is the SHA-256 of the weights or of the
+    file; of what that file reads or imports it knows nothing.
 
     Raises:
         UsageError: there is no such thing, or a reward model has another vocabulary than the policy.
         GlassformerError: a folder is damaged.
     """
     if Path(name).is_dir() and format_of(Path(name)) != FolderConfig.kind:
-        return _reward_model(Path(name), tokenizer, device)
+        return Reward(judge=_reward_model(Path(name), tokenizer, device), fingerprint=_fingerprint(Path(name)))
     place, what = _apart(name)
     if not what:
         missing = "" if Path(place).exists() else f"there is no {place}; "
@@ -48,8 +50,15 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
             "function as FILE.py:FUNCTION"
         )
     if place.endswith(".py"):
-        return judged_by(_function(Path(place), what), name)
-    return judged_by(_probability_of(Path(place), what, device), name)
+        judge = _function(Path(place), what)
+    else:
+        judge = _probability_of(Path(place), what, device)
+    return Reward(judge=judged_by(judge, name), fingerprint=_fingerprint(Path(place)))
+
+
+def _fingerprint(place: Path) -> str:
+    with (place / "model.safetensors" if place.is_dir() else place).open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _apart(name: str) -> tuple[str, str]:
@@ -59,7 +68,7 @@ def _apart(name: str) -> tuple[str, str]:
     return name[:at], name[at + 1 :]
 
 
-def judged_by(judge: Judge, name: str) -> Reward:
+def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
     """A reward from a function of whole texts. Each answer is checked.
 
     Raises (the reward, when it is called):
@@ -82,7 +91,7 @@ def judged_by(judge: Judge, name: str) -> Reward:
     return reward
 
 
-def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Reward:
+def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callable[[Rollouts], Tensor]:
     trained = load_reward_model(folder)
     if trained.tokenizer.vocabulary() != tokenizer.vocabulary():
         raise UsageError(

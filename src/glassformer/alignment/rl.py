@@ -10,11 +10,12 @@ from typing import Any, cast
 
 from glassformer.alignment.config import GRPOConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.pairs import hold_out
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rewards import RewardError
-from glassformer.alignment.runs import Records, Start, card, describe, fingerprint
-from glassformer.alignment.steering import Reward, SteeringObserver, check_room
+from glassformer.alignment.runs import Facts, Records, Start, card, describe, fingerprint
+from glassformer.alignment.steering import Steered, SteeringObserver, check_room
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
@@ -39,6 +40,7 @@ def steer(
     """Steer a causal language model towards a reward; leave the best policy as a model folder in `out`.
 
     Args:
+        reward: where its fingerprint is another than before a run was broken off, the best policy so far is forgotten.
         reward_name: what the user called it; a resumed run must have the same.
         source: where the prompts are from.
 
@@ -59,13 +61,11 @@ def steer(
     around: Any = {"max_seq_len": shape.max_seq_len, "observer": observer, "checkpoint": work / STATE_FILE}
     try:
         if isinstance(config, PPOConfig):
-            state, collapsed = ppo(policy, tokenizer, reward, prompts, config, **around)
+            steered = ppo(policy, tokenizer, reward, prompts, config, **around)
         else:
-            state, collapsed = grpo(policy, tokenizer, reward, prompts, config, **around)
+            steered = grpo(policy, tokenizer, reward, prompts, config, **around)
     except RewardError as error:
         raise RewardError(f"{error}. What was learned is in {out}; mend the reward, and go on with --resume") from error
-    best = next(row for row in state.history if row["update"] == state.best_epoch)
-    figures = {"best_update": state.best_epoch, "best": best, "collapsed": collapsed, "history": state.history}
     train, held_out = hold_out(prompts, config.held_out, seed=config.seed)
     records = Records(
         source=source,
@@ -74,11 +74,27 @@ def steer(
         held_out=len(held_out),
         too_long=0,
     )
-    facts = describe(start, records, recipe=recipe, seconds=state.seconds, metrics=figures)
+    facts = _facts(start, records, recipe | {"reward_fingerprint": reward.fingerprint}, steered)
     made = LanguageFolderConfig(model=shape, **facts.config)
-    trained = TrainedLanguageModel(config=made, model=policy.cpu().eval(), tokenizer=tokenizer, metrics=figures)
-    does = f"It was steered towards what `{reward_name}` rewards, by {algorithm.upper()}; no more is known of it."
-    said = f"reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it started"
-    save_language_model(out, trained, card=card("A steered language model", does, facts, said))
+    trained = TrainedLanguageModel(config=made, model=policy.cpu().eval(), tokenizer=tokenizer, metrics=facts.metrics)
+    save_language_model(out, trained, card=_card(facts))
     shutil.rmtree(work)
     return trained
+
+
+def _facts(start: Start, records: Records, recipe: dict[str, Any], steered: Steered) -> Facts:
+    state = steered.state
+    best = next(row for row in state.history if row["update"] == state.best_epoch)
+    figures = {"best_update": state.best_epoch, "best": best, "collapsed": steered.collapsed, "history": state.history}
+    return describe(start, records, recipe=recipe, seconds=state.seconds, metrics=figures)
+
+
+def _card(facts: Facts) -> str:
+    """Markdown for the model folder's README.md."""
+    recipe, best = facts.config["recipe"], facts.metrics["best"]
+    by = recipe["algorithm"].upper()
+    does = f"It was steered towards what `{recipe['reward']}` rewards, by {by}; no more is known of it."
+    if changed := [row["update"] for row in facts.metrics["history"] if "reward_changed" in row]:
+        does += f" Up to round {changed[-1]:.0f} the reward was another one of that name."
+    figures = f"reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it started"
+    return card("A steered language model", does, facts, figures)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from glassformer.alignment.config import PolicyConfig
-from glassformer.alignment.divergence import AdaptiveBeta, categorical_kl
+from glassformer.alignment.divergence import AdaptiveBeta
 from glassformer.alignment.diversity import distinct_n
-from glassformer.alignment.logprobs import entropy
+from glassformer.alignment.judged import Judged, Reward, read_back
 from glassformer.alignment.pairs import hold_out
-from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
+from glassformer.alignment.rollouts import roll_out
+from glassformer.data.files import written_aside
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.language_model import LanguageModel
@@ -29,8 +28,8 @@ from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
 from glassformer.training.loop import InterruptedTraining, ctrl_c
 
-Reward = Callable[[Rollouts], Tensor]
-"""Completions in, one number for each (batch) out."""
+REWARD_FILE = "reward.sha256"
+"""Beside the checkpoint: the fingerprint of the reward by which its best policy was found."""
 _HORIZON = 8  # rounds in which an adaptive price moves by a fifth: Ziegler et al. 2019 had a thousand times more texts
 
 
@@ -58,32 +57,14 @@ class SteeringObserver(Protocol):
     def on_message(self, text: str) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judged:
-    """A round's completions as the reward, the policy that wrote them, and the reference see them.
-
-    Attributes:
-        scores: what the reward says.
-        kl: nats from the reference: exact at every place, where k₁ would draw it too, so never below 0.
-        entropy: mean uncertainty of the policy where it chose a token, in nats.
-    """
-
-    rollouts: Rollouts
-    scores: Float[Tensor, " batch"]
-    logprobs: Float[Tensor, "batch places"]
-    reference_logprobs: Float[Tensor, "batch places"]
-    hidden: Float[Tensor, "batch places d_model"]
-    kl: Float[Tensor, " batch"]
-    entropy: float
-
-
 class Steering:
     """One run of an algorithm that steers a policy by a reward. What the policy was is the reference.
 
     Args:
         beside: modules that are learned beside the policy, by name.
         max_seq_len: the policy's window.
-        checkpoint: where the run is saved at each look at the held-out prompts, on Ctrl-C, and when the reward fails.
+        checkpoint: where the run is saved at each look at the held-out prompts, on Ctrl-C, and when the reward fails
+            after the first look. In its folder the reward's fingerprint is kept too.
 
     Raises:
         UsageError: a prompt leaves no room for `config.max_tokens` in the window.
@@ -119,10 +100,8 @@ class Steering:
 
     def __enter__(self) -> Self:
         """Go on where the checkpoint left off, and hear Ctrl-C from now on."""
-        if self.checkpoint is not None and self.checkpoint.is_file():
-            self.state, self.best = load_checkpoint(self.checkpoint, self.parts, [self.optimizer])
-            if self.state.history:
-                self.price.beta = self.state.history[-1]["next_beta"]
+        if self.checkpoint is not None:
+            self._go_on(self.checkpoint)
         self._interrupts = ctrl_c()
         self._stop = self._interrupts.__enter__()
         return self
@@ -137,6 +116,31 @@ class Steering:
         if self.best and (error is None or self.collapsed):
             self.parts.load_state_dict(self.best)
         return self.collapsed is not None
+
+    def _go_on(self, checkpoint: Path) -> None:
+        kept = checkpoint.with_name(REWARD_FILE)
+        if checkpoint.is_file():
+            self.state, self.best = load_checkpoint(checkpoint, self.parts, [self.optimizer])
+            if self.state.history:
+                self.price.beta = self.state.history[-1]["next_beta"]
+            if self.best and not (kept.is_file() and kept.read_text(encoding="utf-8") == self.reward.fingerprint):
+                self._forget_best()
+                self._save()  # first: wherever this is broken off, no figure is taken for one by another reward
+        with written_aside(kept) as aside:
+            aside.write_text(self.reward.fingerprint, encoding="utf-8")
+
+    def _forget_best(self) -> None:
+        """Under another reward it may be the worst. A look is due now."""
+        if self.observer:
+            self.observer.on_message(
+                f"the reward changed since this run was saved after round {self.state.step}: the best policy so far, "
+                f"of round {self.state.best_epoch}, is forgotten, and so are the looks at {self._where} prompts"
+            )
+        for row in self.state.history:
+            row.pop("held_out_reward", None)
+            row.pop("held_out_kl", None)
+        self.state.history[-1]["reward_changed"] = 1.0
+        self.state.best_loss, self.state.best_epoch, self.best = math.inf, 0, {}
 
     @property
     def outcome(self) -> Steered:
@@ -187,21 +191,10 @@ class Steering:
         try:
             scores = self.reward(rollouts)
         except BaseException:  # it may be another's code, a slow one too: what was learned before is kept
-            self._save()
+            if self.state.history:  # else there is nothing to go on with
+                self._save()
             raise
-        logits, logprobs, hidden = read_rollouts(self.policy, rollouts)
-        reference_logits, reference_logprobs, _ = read_rollouts(self.reference, rollouts)
-        mask = rollouts.loss_mask
-        per_place = categorical_kl(logits[mask], reference_logits[mask])
-        return Judged(
-            rollouts=rollouts,
-            scores=scores.to(logprobs),
-            logprobs=logprobs,
-            reference_logprobs=reference_logprobs,
-            hidden=hidden,
-            kl=torch.zeros_like(logprobs).masked_scatter(mask, per_place).sum(dim=1),
-            entropy=float(entropy(logits, mask)),
-        )
+        return read_back(self.policy, self.reference, rollouts, scores)
 
     def minibatches(self, number: int) -> Iterator[Tensor]:
         """The rows of each step of a round: all of them once per epoch, in an order of its own."""
@@ -260,7 +253,7 @@ class Steering:
     def _look_is_due(self) -> bool:
         """At the start too, as that is the first to beat. A look that the reward broke off is still due."""
         on_time = self.state.step % self.config.evaluate_every == 0 or self.state.step == self.config.updates
-        return on_time and not (self.state.history and "held_out_reward" in self.state.history[-1])
+        return not self.best or (on_time and "held_out_reward" not in self.state.history[-1])
 
     def _look(self) -> None:
         """The mean reward on held-out prompts; the policy is kept if none was better, the price of its KL taken off."""
