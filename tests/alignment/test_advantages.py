@@ -140,8 +140,25 @@ def test_whitened_advantages_have_mean_0_and_deviation_1(spans: Spans, scale: fl
 
 def test_group_advantages_by_hand() -> None:
     rewards = torch.tensor([[1.0, 0, 0, 1], [6, 2, 2, 2], [3, 3, 3, 3]])
-    expected = torch.tensor([[1.0, -1, -1, 1], [3 / 3**0.5, -1 / 3**0.5, -1 / 3**0.5, -1 / 3**0.5], [0, 0, 0, 0]])
-    torch.testing.assert_close(group_relative_advantages(rewards), expected)
+    centred = torch.tensor([[0.5, -0.5, -0.5, 0.5], [3, -1, -1, -1], [0, 0, 0, 0]])  # squares: 1 + 12 + 0, of twelve
+    torch.testing.assert_close(group_relative_advantages(rewards), centred / (13 / 12) ** 0.5)
+
+
+def test_a_nat_costs_the_same_in_every_group() -> None:
+    """Of the one prompt some completions are right; of the other all are, and only their KL differs."""
+    beta, kl = 0.1, torch.tensor([[2.0, 2, 5, 5], [2, 2, 5, 5]])
+    scores = torch.tensor([[0.0, 1, 0, 1], [1, 1, 1, 1]])
+    mixed, saturated = group_relative_advantages(scores - beta * kl).tolist()
+    assert mixed[0] - mixed[2] == pytest.approx(saturated[0] - saturated[2])
+    worth_of_one = mixed[1] - mixed[0]
+    assert (saturated[0] - saturated[2]) / 3 == pytest.approx(beta * worth_of_one)
+
+
+@given(scale=st.floats(0.1, 10))
+def test_group_advantages_have_mean_0_in_each_group_and_deviation_1_over_all(scale: float) -> None:
+    found = group_relative_advantages(torch.randn(3, 4, dtype=torch.float64) * torch.tensor([[scale], [1], [2]]))
+    torch.testing.assert_close(found.mean(1), torch.zeros(3, dtype=torch.float64))
+    torch.testing.assert_close(found.std(correction=0).item(), 1.0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -161,9 +178,7 @@ def test_group_advantages_do_not_depend_on_the_scale_of_rewards(scale: float, sh
 
 def test_a_reward_that_is_no_number_is_not_hidden() -> None:
     rewards = torch.tensor([[1.0, float("nan")], [2, 0]])
-    found = group_relative_advantages(rewards)
-    assert found[0].isnan().all()
-    assert found[1].tolist() == [1, -1]
+    assert group_relative_advantages(rewards).isnan().all()
 
 
 def test_what_the_losses_hold_constant_carries_no_gradient() -> None:

@@ -59,28 +59,32 @@ def generalised_advantages(
     return advantages, advantages + values
 
 
-def _standardised(values: Float[Tensor, "*groups group"]) -> Float[Tensor, "*groups group"]:
-    """Mean 0 and population deviation 1 along the last axis; zeros where all are equal.
+def _centred(values: Float[Tensor, "*groups group"]) -> Float[Tensor, "*groups group"]:
+    """Mean 0 along the last axis; zeros where all are equal.
 
-    Equal ones are found by comparison: their mean may be off by a rounding error, which a division by the deviation,
-    of the same size, would blow up to ±1.
+    Equal ones are found by comparison: their mean may be off by a rounding error, which a division by a deviation of
+    the same size would blow up to ±1.
     """
     equal = values.amax(-1, keepdim=True) == values.amin(-1, keepdim=True)
-    centred = (values - values.mean(-1, keepdim=True)).masked_fill(equal, 0)
-    deviation = centred.square().mean(-1, keepdim=True).sqrt()
-    return centred / deviation.clamp(min=torch.finfo(values.dtype).tiny)
+    return (values - values.mean(-1, keepdim=True)).masked_fill(equal, 0)
+
+
+def _scaled(centred: Float[Tensor, "*places"]) -> Float[Tensor, "*places"]:
+    """Population deviation 1 over all of them, whose mean is 0; zeros stay zeros where there is nothing else."""
+    return centred / centred.square().mean().sqrt().clamp(min=torch.finfo(centred.dtype).tiny)
 
 
 @torch.no_grad()
 def whiten(advantages: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, "batch seq"]:
     """Mean 0 and deviation 1 over all places of the batch that count; 0 elsewhere, and everywhere if all are equal."""
-    return torch.zeros_like(advantages).masked_scatter(loss_mask, _standardised(advantages[loss_mask]))
+    return torch.zeros_like(advantages).masked_scatter(loss_mask, _scaled(_centred(advantages[loss_mask])))
 
 
 @torch.no_grad()
 def group_relative_advantages(rewards: Float[Tensor, "prompts group"]) -> Float[Tensor, "prompts group"]:
-    """(r − mean)/deviation over the completions of one prompt (Shao et al. 2024, §4.1.2); zeros where all are equal.
+    """(r − the mean of the prompt's completions)/σ, with one σ for all: the deviation of these differences.
 
-    The paper leaves open which deviation; here it is the population's, so that two different rewards become ±1.
+    Shao et al. 2024, §4.1.2, have a σ for each group. Then 1 is what remains of whatever differs in it, be that noise;
+    with one for all a difference in reward counts the same in every group. Zeros where all of a group are equal.
     """
-    return _standardised(rewards)
+    return _scaled(_centred(rewards))

@@ -6,6 +6,10 @@ the others of their group. There is no value head: the group is the expectation.
 How it differs from the paper:
 - the KL from the reference is part of what a group is compared by (k₁, as a reward), not a term k₃ of the loss, whose
   gradient is that of the KL in the other direction; so the policy that is sought is the one that PPO seeks;
+- advantages are divided by one σ, that of the batch, as PPO whitens its own, not by one for each group: where all
+  completions of a prompt are judged alike, only the KL from the reference differs, the σ of the group is that of its
+  noise, and a nat would cost many times what `beta` says (Liu et al. 2025 show the bias and leave σ out altogether; one
+  for all keeps the size of a step that the learning rate is made for);
 - the mean of the loss is over all tokens of the batch: the paper's mean per completion first favours long bad ones
   (Liu et al. 2025);
 - the policy that is kept is the best on held-out prompts by reward less the price of KL, not the last.

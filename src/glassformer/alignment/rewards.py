@@ -49,10 +49,7 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
             f"--reward {name}: {missing}name the folder of a reward model, a classifier's as FOLDER:LABEL, or a "
             "function as FILE.py:FUNCTION"
         )
-    if place.endswith(".py"):
-        judge = _function(Path(place), what)
-    else:
-        judge = _probability_of(Path(place), what, device)
+    judge = _function(Path(place), what) if place.endswith(".py") else _probability_of(Path(place), what, device)
     return Reward(judge=judged_by(judge, name), fingerprint=_fingerprint(Path(place)))
 
 
