@@ -14,7 +14,7 @@ from glassformer.evaluation.reproduce.runs import SystemRun
 from glassformer.evaluation.reproduce.systems import ENTRIES, SYSTEMS, VariantName
 from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction
 from glassformer.evaluation.result import Estimate, Machine
-from glassformer.training.recipe import shipped_recipes
+from glassformer.training.recipe import PretrainingRecipe, shipped_recipes
 
 ROOT = Path(__file__).parent.parent
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in sorted(PAGES.glob("*.md"))}
@@ -105,7 +105,7 @@ def test_what_a_page_names_exists(name: str) -> None:
     for path in re.findall(r"`((?:tests|src|recipes|benchmarks)/[\w/-]+\.\w+)`", TEXTS[name]):
         assert (ROOT / path).exists(), path
     for recipe in re.findall(r"--recipe ([\w-]+)", TEXTS[name]):
-        assert recipe in shipped_recipes(), recipe
+        assert recipe in {*shipped_recipes(), *shipped_recipes(PretrainingRecipe)}, recipe
     for asked in re.findall(r"^    glassformer reproduce((?: [a-z][\w-]*)+)", TEXTS[name], re.MULTILINE):
         assert set(asked.split()) <= set(SYSTEMS), asked
 

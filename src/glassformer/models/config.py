@@ -86,7 +86,7 @@ class LanguageModelConfig(TrunkConfig):
     attention: Literal["full", "causal"] = "causal"
     feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "swiglu"
     max_seq_len: int = Field(default=256, ge=2)
-    dropout: float = Field(default=0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.0, ge=0, lt=1)
 
     @property
     def causal(self) -> bool:

@@ -78,9 +78,9 @@ class PretrainingConfig(LoopConfig):
     """How a language model is trained."""
 
     epochs: int = Field(default=3, ge=1)
-    batch_size: int = Field(default=32, ge=1)
-    """Windows in a batch."""
-    learning_rate: float = Field(default=2e-3, gt=0)
+    batch_size: int = Field(default=8, ge=1)
+    """Windows in a batch. On a GPU larger ones are faster."""
+    learning_rate: float = Field(default=4e-3, gt=0)
     hidden_share: float = Field(default=0.25, gt=0, lt=1)
     """With full attention: share of tokens that are hidden, to be filled in."""
     whole_words: bool = False

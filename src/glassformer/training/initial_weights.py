@@ -105,7 +105,7 @@ def _language_model(folder: Path, name: str) -> InitialWeights:
         raise UsageError(
             f"--init {name}: {trained.config.model.in_words()} has no trunk that a classifier could start from"
         )
-    shape = trained.config.model.model_dump(include=set(TrunkConfig.model_fields))
+    shape = trained.config.model.model_dump(include=set(TrunkConfig.model_fields) - {"dropout", "attention_dropout"})
     return InitialWeights(
         name=name,
         model=ModelConfig.model_validate(shape),
