@@ -66,7 +66,7 @@ def test_several_texts_are_numbered(model: Path) -> None:
 
 
 def test_prompts_of_a_file_or_a_pipe(model: Path, tmp_path: Path) -> None:
-    content = b"the cat\r\nthe dog"
+    content = b"the cat\r\n\nthe dog"
     (tmp_path / "prompts.txt").write_bytes(content)
     expected = glassformer("generate", model, "the cat", "the dog", "--max-tokens", 4)
     said = glassformer("generate", model, "--file", tmp_path / "prompts.txt", "--max-tokens", 4)
@@ -78,7 +78,7 @@ def test_a_file_of_prompts_that_cannot_be_read(model: Path, tmp_path: Path) -> N
     misused(glassformer("generate", model, "--file", tmp_path / "prompts.txt"), "No such file")
     (tmp_path / "prompts.txt").write_bytes(b"the cat\ncaf\xe9")
     misused(glassformer("generate", model, "--file", tmp_path / "prompts.txt"), "prompts.txt, line 2", "byte 4")
-    misused(glassformer("generate", model, "--file", "-", stdin=b""), "no line")
+    misused(glassformer("generate", model, "--file", "-", stdin=b"\n \n"), "no prompt")
     misused(glassformer("generate", model, "the", "--file", "-"), "not both")
 
 

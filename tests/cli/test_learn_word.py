@@ -79,6 +79,13 @@ def test_a_language_model_learns_a_word_and_writes_on(kind: str, table: Path, tm
     outcome = glassformer("learn-word", tmp_path / "lm", "gran", "--definition", "aao bbo", "--dictionary", table)
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()[-1] == f"{made}: {tmp_path / 'lm'} and 1 word more"
+    assert (", or what words begin with" in outcome.out) == (kind == "bpe")
+    assert "in pieces" not in outcome.err
+    unread = glassformer(
+        "learn-word", tmp_path / "lm", "gleam", "--definition", "aao zzz", "--out", tmp_path / "other"
+    ).err
+    said = "read in pieces in" if kind == "bpe" else "unknown in"
+    assert f"{said} the definition of 'gleam': zzz" in unread
     assert f"next: glassformer generate {made} gran\n" in outcome.err
     assert (made / "README.md").read_text().startswith("# It writes\n")
     written = glassformer("generate", made, "aao gran bbo", "--max-tokens", 3)
@@ -152,6 +159,9 @@ def test_misuse(model: Path, table: Path, tmp_path: Path) -> None:
     misused(glassformer("learn-word", model, "gran", "--definition", " "), "what does 'gran' mean?")
     misused(glassformer("learn-word", model, "gran", "--definition", "x", "--dictionary-dir", "y"), "--dictionary-dir")
     misused(glassformer("learn-word", model, "aao", "--definition", "bbo"), "'aao': in the vocabulary already")
-    misused(glassformer("learn-word", model, "gran", "--dictionary", tmp_path / "no.csv"), "No such file")
+    misused(glassformer("learn-word", model, "gran", "--dictionary", "x.csv"), "neither 'wordnet' nor a table")
+    (tmp_path / "meanings.csv").write_text("word,meaning\ngran,the cat\n")
+    said = glassformer("learn-word", model, "--file", tmp_path / "meanings.csv")
+    misused(said, "no column 'definition' (it has: word, meaning)")
     misused(glassformer("learn-word", tmp_path / "nothing", "gran", "--definition", "x"), "no such model folder")
     assert not model.with_name("model-words").exists()

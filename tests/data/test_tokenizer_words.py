@@ -100,6 +100,14 @@ def test_a_piece_of_other_words_is_no_word() -> None:
     assert tokenizer.refusals(["able"]) == {"able": "in the vocabulary as a piece of other words"}
 
 
+def test_words_that_are_cut_into_pieces_are_named() -> None:
+    texts = ["the cat sat on the mat"] * 9
+    pieces = TextTokenizer.train(texts, TokenizerConfig(kind="bpe", vocab_size=300, min_frequency=2))
+    assert pieces.words_in_pieces("the zebra, the Cat and zebra!") == ["zebra", "and"]
+    words = TextTokenizer.train(texts, TokenizerConfig(kind="word", min_frequency=2))
+    assert words.words_in_pieces("the zebra, the cat") == [], "unknown, not in pieces"
+
+
 def test_characters_have_no_words() -> None:
     with pytest.raises(UsageError, match="cannot all be words of their own"):
         trained("character").with_words(["flabber"])

@@ -51,6 +51,11 @@ def test_there_are_recipes_and_each_is_of_one_kind() -> None:
         load_recipe("notes-language-model")
 
 
+def test_the_file_of_defaults_says_the_defaults() -> None:
+    written = load_pretraining_recipe("language-model")
+    assert written.model_copy(update={"description": ""}) == load_pretraining_recipe()
+
+
 def test_without_a_recipe_everything_is_default() -> None:
     assert load_recipe() == Recipe()
     assert load_recipe().model == PRESETS[DEFAULT_PRESET]

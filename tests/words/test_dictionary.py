@@ -106,13 +106,13 @@ def test_a_table_is_a_dictionary(tmp_path: Path) -> None:
 def test_rows_of_a_table(tmp_path: Path) -> None:
     table = tmp_path / "words.jsonl"
     table.write_text('{"word": "fine", "definition": "good"}\n{"word": " dull "}\n')
-    assert list(read_definitions(table)) == [("fine", "good"), ("dull", None)]
+    assert list(read_definitions(table, defined=False)) == [("fine", "good"), ("dull", None)]
     table.write_text('{"word": "fine"}\n{"definition": "good"}\n')
     with pytest.raises(UsageError, match=r"words.jsonl, row 2: the word is missing"):
-        list(read_definitions(table))
+        list(read_definitions(table, defined=False))
     table.write_text('{"term": "fine"}\n')
     with pytest.raises(UsageError, match="no column 'word'"):
-        list(read_definitions(table))
+        list(read_definitions(table, defined=False))
 
 
 @pytest.mark.skipif(not (WORDNET_FOLDERS[0] / "index.noun").is_file(), reason="no WordNet is installed here")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def generate(
     model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
     prompts: Annotated[list[str] | None, typer.Argument(help="How the texts begin; nothing: any text.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A prompt per line; - reads a pipe.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A prompt per line, blank lines left out; - reads a pipe.")] = None,
     max_tokens: Annotated[int, typer.Option(help="The most tokens to write.")] = 100,
     temperature: Annotated[
         float, typer.Option(help="Below 1 the likely gets likelier; 0: always the likeliest.")
@@ -91,8 +91,9 @@ def _prompts_of(file: Path) -> list[str]:
     else:
         with check_file(file).open("rb") as stream:
             prompts = list(lines_of(stream, str(file)))
+    prompts = [prompt for prompt in prompts if prompt.strip()]
     if not prompts:
-        raise UsageError(f"--file {file}: there is no line in it")
+        raise UsageError(f"--file {file}: there is no prompt in it")
     return prompts
 
 

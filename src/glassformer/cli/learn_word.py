@@ -53,11 +53,15 @@ def learn_word(
     trained = load_learner(model)
     check_new(target)
     look_up = None if dictionary is None else open_dictionary(dictionary, dictionary_dir)
-    lesson = learn_words(trained, _entries(word, definition, file), look_up, depth=depth)
+    entries = _entries(word, definition, file, defined=look_up is None)
+    lesson = learn_words(trained, entries, look_up, depth=depth)
     save_lesson(lesson, target, card=read_card(model))
     _say_how(lesson, look_up)
     if json:
-        words = [one.new.model_dump() | {"nearest": one.nearest, "unknown": one.unknown} for one in lesson.words]
+        words = [
+            one.new.model_dump() | {"nearest": one.nearest, "unknown": one.unknown, "in_pieces": one.in_pieces}
+            for one in lesson.words
+        ]
         report = None if lesson.map is None else asdict(lesson.map)
         print_json({"model": str(target), "words": words, "left_out": lesson.left_out, "map": report})
         return
@@ -81,13 +85,13 @@ def _beside(model: Path) -> Path:
     return named.with_name(f"{named.name}-words")
 
 
-def _entries(word: str | None, definition: str | None, file: Path | None) -> Sequence[Entry]:
+def _entries(word: str | None, definition: str | None, file: Path | None, *, defined: bool) -> Sequence[Entry]:
     from glassformer.words.dictionary import read_definitions
     from glassformer.words.new_words import Entry
 
     if file is None:
         return [Entry(word=(word or "").strip(), definition=(definition or "").strip() or None)]
-    return [Entry(word=one, definition=meaning) for one, meaning in read_definitions(file)]
+    return [Entry(word=one, definition=meaning) for one, meaning in read_definitions(file, defined=defined)]
 
 
 def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
@@ -110,6 +114,8 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
     for one in lesson.words[:_SHOWN]:
         if one.unknown:
             say(f"unknown in the definition of {one.new.word!r}: {', '.join(one.unknown)}")
+        if one.in_pieces:
+            say(f"read in pieces in the definition of {one.new.word!r}: {', '.join(one.in_pieces)}; pieces say little")
     for count, (word, reason) in enumerate(lesson.left_out.items()):
         if count < _SHOWN:
             say(f"left out: {word!r}, {reason}")
@@ -122,7 +128,8 @@ def _show(lesson: Lesson[Learner]) -> None:
     shown = lesson.words[:_SHOWN]
     near = ["  ".join(f"{name} {cosine:.2f}" for name, cosine in one.nearest) for one in shown]
     lines = [(one.new.word, of_it) for one, of_it in zip(shown, near, strict=True)]
-    print_table([("new word", "nearest known words, by cosine"), *lines], others=str.ljust)
+    of_what = "words" if lesson.trained.config.tokenizer.kind == "word" else "words, or what words begin with"
+    print_table([("new word", f"nearest known {of_what}, by cosine"), *lines], others=str.ljust)
     if len(lesson.words) > _SHOWN:
         print(f"and {_words(len(lesson.words) - _SHOWN)} more (--json lists them)")
 

@@ -169,6 +169,13 @@ class TextTokenizer:
         ids = zip(candidates, self.word_ids(candidates), strict=True)
         return {word: id_ for word, id_ in ids if id_ is not None}
 
+    def words_in_pieces(self, text: str) -> list[str]:
+        """The words of a text that are cut into several tokens, in order, each once."""
+        words = [part for part, _ in _CUT_INTO_WORDS.pre_tokenize_str(self.normalised(text)) if _is_word(part)]
+        unknown = {self.normalised(word) for word in self.unknown_words(text)}
+        ids = zip(words, self.word_ids(words), strict=True)
+        return list(dict.fromkeys(word for word, id_ in ids if id_ is None and word not in unknown))
+
     def refusals(self, words: Sequence[str]) -> dict[str, str]:
         """Which of `words` cannot be added, and why."""
         pieces = {} if isinstance(self._inner.model, models.WordLevel) else self.vocabulary()

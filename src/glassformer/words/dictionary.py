@@ -50,6 +50,8 @@ def open_dictionary(name: str, folder: Path | None = None) -> Dictionary:
     if name != WORDNET:
         if folder is not None:
             raise UsageError(f"--dictionary-dir is the folder of {WORDNET}; the dictionary {name} is a table")
+        if not Path(name).is_file():
+            raise UsageError(f"--dictionary {name}: neither {WORDNET!r} nor a table of that name")
         return TableDictionary(Path(name))
     if folder is None:
         folder = next((place for place in WORDNET_FOLDERS if (place / "index.noun").is_file()), None)
@@ -68,7 +70,7 @@ class TableDictionary:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._definitions: dict[str, str] = {}
-        for word, definition in read_definitions(path):
+        for word, definition in read_definitions(path, defined=True):
             if definition:
                 self._definitions.setdefault(word.lower(), definition)
 
@@ -76,16 +78,20 @@ class TableDictionary:
         return self._definitions.get(word.lower())
 
 
-def read_definitions(path: Path) -> Iterator[tuple[str, str | None]]:
-    """The rows of a table with the column `word` and, unless a dictionary is to fill it in, `definition`.
+def read_definitions(path: Path, *, defined: bool) -> Iterator[tuple[str, str | None]]:
+    """The rows of a table with the columns `word` and `definition`.
+
+    Args:
+        defined: whether the table itself must say what words mean, as no dictionary fills it in.
 
     Raises:
         UsageError: the table cannot be read, or it has no such column.
     """
     row = 0
     for batch in read_batches(path, rows_per_batch=_ROWS_PER_BATCH):
-        if "word" not in batch.columns:
-            raise UsageError(f"{path} has no column 'word' (it has: {', '.join(batch.columns)})")
+        for column in ("word", "definition") if defined else ("word",):
+            if column not in batch.columns:
+                raise UsageError(f"{path} has no column {column!r} (it has: {', '.join(batch.columns)})")
         for word, definition in with_columns(batch, ["word", "definition"]).iter_rows():
             row += 1
             if word is None or not str(word).strip():

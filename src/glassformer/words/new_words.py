@@ -46,11 +46,13 @@ class LearnedWord:
     Attributes:
         nearest: the known words whose embeddings have the largest cosine to its own, and that cosine.
         unknown: words of the definition that were read as unknown.
+        in_pieces: words of the definition that the vocabulary cuts into pieces, which say little of what they mean.
     """
 
     new: NewWord
     nearest: list[tuple[str, float]]
     unknown: tuple[str, ...]
+    in_pieces: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +101,12 @@ def learn_words(
     return Lesson(
         trained=enlarged(trained, larger.tokenizer, larger.embeddings, added),
         words=[
-            LearnedWord(new=new, nearest=of_it, unknown=found[new.word].unknown)
+            LearnedWord(
+                new=new,
+                nearest=of_it,
+                unknown=found[new.word].unknown,
+                in_pieces=tuple(space.tokenizer.words_in_pieces(new.definition)),
+            )
             for new, of_it in zip(added, near, strict=True)
         ],
         left_out=left_out,
