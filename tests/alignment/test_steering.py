@@ -1,12 +1,14 @@
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from glassformer.alignment import steering as steering_module
 from glassformer.alignment.config import GRPOConfig, PolicyConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
@@ -212,6 +214,24 @@ def test_the_same_reward_goes_on_without_a_word(tmp_path: Path) -> None:
     broken_off(file)
     run("grpo", new_policy(), constant, checkpoint=file, fingerprint="constant", observer=hears)
     assert [text.partition(":")[0] for text in hears.messages] == ["round 4", "round 5"]
+
+
+def test_the_seconds_are_those_of_rounds_and_looks_before_and_after_a_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock on which each judgement takes a second and nothing else any time."""
+    clock, file = 1000.0, tmp_path / "state.safetensors"
+
+    def judge(rollouts: Rollouts) -> Tensor:
+        nonlocal clock
+        clock += 1
+        return likes_a(rollouts)
+
+    monkeypatch.setattr(steering_module, "time", SimpleNamespace(perf_counter=lambda: clock))
+    with pytest.raises(InterruptedTraining):
+        run("grpo", new_policy(), judge, checkpoint=file, observer=Hears(3))
+    clock += 500  # while nothing runs
+    assert run("grpo", new_policy(), judge, checkpoint=file).state.seconds == 5 + 4
 
 
 @ALGORITHMS

@@ -94,7 +94,7 @@ class Steering:
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
         horizon = _HORIZON * config.batch_size
         self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl, horizon=horizon)
-        self.state = RunState()
+        self.state, self._counted_until = RunState(), time.perf_counter()
         self.best: dict[str, Tensor] = {}
         self.collapsed: str | None = None
 
@@ -111,6 +111,7 @@ class Steering:
     ) -> bool:
         """Leave the best policy in place. A collapse is not the caller's to handle: it ends the run early."""
         self._interrupts.__exit__(kind, error, traceback)
+        self._count_seconds()
         if isinstance(error, CollapseError):
             self.collapsed = str(error)
         if self.best and (error is None or self.collapsed):
@@ -162,12 +163,10 @@ class Steering:
             if self._stop.is_set():
                 self._save()
                 raise InterruptedTraining("stopped by Ctrl-C")
-            began = time.perf_counter()
             for group in self.optimizer.param_groups:  # falls to 0, so that the end is not where the last noise left it
                 group["lr"] = self.config.learning_rate * (1 - self.state.step / self.config.updates)
             yield self.state.step
             self.state.step += 1
-            self.state.seconds += time.perf_counter() - began
 
     def write(self, number: int, *, group_size: int = 1) -> Judged:
         """The completions of a round, `group_size` for each prompt, one after another: a function of (seed, round).
@@ -271,7 +270,14 @@ class Steering:
                 f"round {self.state.step}: on {self._where} prompts reward {found:.4f}, KL {kl:.2f} nats"
             )
 
+    def _count_seconds(self) -> None:
+        """All of them: in looks at the held-out prompts the reward is asked too, and it may be the slowest part."""
+        now = time.perf_counter()
+        self.state.seconds += now - self._counted_until
+        self._counted_until = now
+
     def _save(self) -> None:
+        self._count_seconds()
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, self.state, self.parts, self.best, [self.optimizer])
 
