@@ -14,7 +14,8 @@ from glassformer.alignment.rewards import RewardError, judged_by
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.runs import Start
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.folder import is_unfinished
 from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
 from glassformer.training.initial_weights import weights_fingerprint
 from tests.alignment.samples import start
@@ -126,7 +127,9 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
     def reward(rollouts: Rollouts) -> Tensor:
         return judge(rollouts) + low_bytes(rollouts)
 
-    with pytest.raises(RewardError, match=r"judge\.py:score failed: TimeoutError: no answer\. .*out; .* with --resume"):
+    with pytest.raises(
+        RewardError, match=r"failed: TimeoutError: no answer\. The run is saved in .*out; .* with --resume"
+    ):
         steered(out, reward)
     for changed, values in (
         ("reward", {"flags": {"resume": True, "reward_name": "high.py:bytes"}}),
@@ -141,6 +144,27 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
     assert made.metrics["history"] == whole.metrics["history"]
     assert calls == 3 + 4, "two rounds and a look before, and then what was left"
     assert weights_fingerprint(made.model.state_dict()) == weights_fingerprint(whole.model.state_dict())
+
+
+def test_a_run_that_learned_nothing_leaves_nothing(tmp_path: Path) -> None:
+    """Neither where the reward fails at the first look, nor where the model's weights are damaged."""
+
+    def fails(_rollouts: Rollouts) -> Tensor:
+        raise RewardError("no answer")
+
+    out = tmp_path / "out"
+    with pytest.raises(RewardError, match=r"^no answer\. Nothing was learned yet, so there is nothing to resume; mend"):
+        steered(out, fails)
+    damaged = start()
+    torch.nn.init.constant_(damaged.trained.model.get_parameter("norm.weight"), torch.nan)
+    with pytest.raises(GlassformerError, match=r"not-a-number: its weights are damaged"):
+        steered(out, begins=damaged)
+    assert not list(out.iterdir())
+    steered(out, updates=1)
+    with pytest.raises(RewardError, match="Nothing was learned yet"):
+        steered(out, fails, flags={"overwrite": True})
+    assert load_language_model(out).config.recipe["training"]["updates"] == 1, "the model that was there is left"
+    assert not is_unfinished(out)
 
 
 def test_a_reward_that_was_mended_is_said_and_written_down(tmp_path: Path) -> None:

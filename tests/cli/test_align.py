@@ -253,7 +253,7 @@ def test_a_stopped_run_of_rl_goes_on_and_so_does_one_whose_reward_failed(base: P
     (tmp_path / "calls").unlink()
     judge.write_text(third.replace("WHEN", "return [float('nan')] * len(texts)"))
     resume = (*command, tmp_path / "m", "--resume")
-    failed(glassformer(*resume), "gave nan for the text 'how is the", f"What was learned is in {tmp_path / 'm'}")
+    failed(glassformer(*resume), "gave nan for the text 'how is the", f"The run is saved in {tmp_path / 'm'}")
     judge.write_text(SCORE)
     misused(glassformer(*resume, "--reward", f"{judge}:other"), "no function 'other'")
     resumed = glassformer(*resume)

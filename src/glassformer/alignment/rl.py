@@ -16,11 +16,14 @@ from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rewards import RewardError
 from glassformer.alignment.runs import Facts, Records, Start, card, describe, fingerprint
 from glassformer.alignment.steering import Steered, SteeringObserver, check_room
+from glassformer.errors import GlassformerError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.unfinished import open_work, prepare_out
+
+_NOTHING_YET = "Nothing was learned yet, so there is nothing to resume; mend the reward, and start again"
 
 
 def steer(
@@ -47,7 +50,9 @@ def steer(
     Raises:
         UsageError: a prompt does not fit, `out` is taken, or the model is not causal.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
-        RewardError: the reward failed; `out` can be resumed, and asks it again.
+        RewardError: the reward failed; after the first look at the held-out prompts `out` can be resumed, and asks it
+            again.
+        GlassformerError: the model answers with what is no number, or a checkpoint is damaged.
     """
     keep_large_buffers()
     shape, tokenizer = start.shape, start.trained.tokenizer
@@ -64,8 +69,14 @@ def steer(
             steered = ppo(policy, tokenizer, reward, prompts, config, **around)
         else:
             steered = grpo(policy, tokenizer, reward, prompts, config, **around)
-    except RewardError as error:
-        raise RewardError(f"{error}. What was learned is in {out}; mend the reward, and go on with --resume") from error
+    except GlassformerError as error:
+        begun = (work / STATE_FILE).is_file()
+        if not begun:
+            shutil.rmtree(work)
+        if not isinstance(error, RewardError):
+            raise
+        way_out = f"The run is saved in {out}; mend the reward, and go on with --resume" if begun else _NOTHING_YET
+        raise RewardError(f"{error}. {way_out}") from error
     train, held_out = hold_out(prompts, config.held_out, seed=config.seed)
     records = Records(
         source=source,
