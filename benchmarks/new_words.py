@@ -3,8 +3,9 @@
     python benchmarks/new_words.py disaster-tweets --seeds 5
     python benchmarks/new_words.py imdb --seeds 3
 
-Needs an installed WordNet. Runs that are done are kept in --work and not repeated; after a change of the code, empty
-that folder. With --rows it is a trial on some of the rows, and its figures are left in --work.
+Needs an installed WordNet. All texts with a word share its one embedding, so intervals are over words: a text belongs
+to the first hidden word in it. Runs that are done are kept in --work and not repeated; after a change of the code,
+empty that folder. With --rows it is a trial on some of the rows, and its figures are left in --work.
 """
 
 from __future__ import annotations
@@ -18,22 +19,25 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import polars as pl
 import torch
 import torch.nn.functional as F
+from hidden_words import WORDS_SEED, Hidden, apart_from, choose_words, hide, some_rows
 from provenance import RESULTS, commit, provenance
+from stages import make_once
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from glassformer.cli.live import LiveView
 from glassformer.data.batches import assemble, bucket, random_windows
+from glassformer.data.files import written_aside
 from glassformer.data.known import resolve
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
-from glassformer.data.store import TokenStore
+from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
-from glassformer.evaluation.intervals import bootstrap_mean
+from glassformer.evaluation.intervals import bootstrap, bootstrap_mean
+from glassformer.evaluation.result import Estimate
 from glassformer.prediction.model_folder import TrainedModel, load_model_folder
 from glassformer.prediction.scoring import score
 from glassformer.training.recipe import Recipe, load_recipe
@@ -42,15 +46,13 @@ from glassformer.training.sources import Sources
 from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of
-from glassformer.words.embedding_map import cosines
+from glassformer.words.embedding_map import EmbeddingMap, cosines
 from glassformer.words.new_words import DEPTH, word_space
 
 Model = TypeVar("Model", bound=nn.Module)
 
 UNKNOWN, AVERAGE, SYNONYM, BARE, OURS = "unknown token", "average", "synonym", "map alone", "ours"
 AFTERWARDS, WITH = "trained afterwards", "trained with the words"
-FEWEST_TRAINING_TEXTS = 10  # with the word; fewer teach a model little about it
-WORDS_SEED = 17
 ROW_EPOCHS, ROW_RATE = 10, 3e-3
 BATCH = {"batch_tokens": 16_384, "batch_size": 64}
 
@@ -68,19 +70,22 @@ def main() -> None:
     at = commit()
     wordnet = open_dictionary(WORDNET, options.dictionary_dir)
     assert isinstance(wordnet, WordNet)
-    train, test = (some_rows(resolve(options.data, split), options.rows) for split in ("train", "test"))
+    given, test = (some_rows(resolve(options.data, split), options.rows) for split in ("train", "test"))
+    train = apart_from(test, given)
     work = options.work / (f"{options.data}-{options.words}" + (f"-{options.rows}" if options.rows else ""))
-    sets = _choose_words(train, test, wordnet, options.words)
+    tokenizer = TextTokenizer.train(train.frame["text"], load_recipe().tokenizer)
     results = {}
-    for name, words in sets.items():
-        runs = [_run(train, test, words, name, seed, work, wordnet) for seed in range(options.seeds)]
-        results[name] = {"hidden": words, "test_texts": len(runs[0]["correct"][UNKNOWN])} | _summary(runs)
+    for name, words in choose_words(train, test, tokenizer, wordnet, options.words).items():
+        hidden = hide(words, train, test, tokenizer)
+        runs = [_run(name, hidden, train, test, seed, work, wordnet) for seed in range(options.seeds)]
+        results[name] = {"hidden": words} | summary(runs)
     document = {
         "benchmark": f"new words, {options.data}",
         "data": {
             "name": options.data,
             "split": "test texts with a hidden word, of the official split",
             "training_texts": train.frame.height,
+            "left_out": given.frame.height - train.frame.height,
             "training_sha256": fingerprint(train),
             "test_sha256": fingerprint(test),
         },
@@ -97,72 +102,26 @@ def main() -> None:
     print(file)
 
 
-def some_rows(table: Table, rows: int | None) -> Table:
-    if rows is None or rows >= table.frame.height:
-        return table
-    return dataclasses.replace(table, frame=table.frame.sample(rows, seed=WORDS_SEED, shuffle=True))
-
-
-def _choose_words(train: Table, test: Table, wordnet: WordNet, count: int) -> dict[str, list[str]]:
-    """Defined words that training texts often and test texts ever hold: the most telling, and others by chance.
-
-    How telling a word is: by how many standard deviations the number of texts of some label among the training texts
-    with it differs from what their share would make it. Test labels have no part in it.
-    """
-    tokenizer = TextTokenizer.train(train.frame["text"], load_recipe().tokenizer)
-    labels = LabelSet.from_table(train).encode(train)
-    holds = np.zeros((int(labels.max()) + 1, tokenizer.vocab_size))
-    for ids, label in zip(tokenizer.encode(train.frame["text"].to_list()), labels.tolist(), strict=True):
-        holds[label, np.unique(ids)] += 1
-    tested = np.zeros(tokenizer.vocab_size)
-    for ids in tokenizer.encode(test.frame["text"].to_list()):
-        tested[np.unique(ids)] += 1
-    texts = holds.sum(axis=0)
-    share = np.bincount(labels)[:, None] / len(labels)
-    deviations = np.abs(holds - texts * share) / np.sqrt(np.maximum(texts * share * (1 - share), 1e-9))
-    telling = deviations.max(axis=0)
-    candidates = [
-        (word, id_)
-        for word, id_ in tokenizer.words().items()
-        if texts[id_] >= FEWEST_TRAINING_TEXTS and tested[id_] and word.isalpha() and wordnet.define(word)
-    ]
-    candidates.sort(key=lambda one: (-telling[one[1]], one[0]))
-    bearing = [word for word, _ in candidates[:count]]
-    others = sorted(word for word, _ in candidates[count:])
-    chosen = np.random.default_rng(WORDS_SEED).permutation(len(others))[:count]
-    return {"bearing": bearing, "random": [others[number] for number in chosen]}
-
-
 def _run(
-    train: Table, test: Table, words: list[str], name: str, seed: int, work: Path, wordnet: WordNet
+    name: str, hidden: Hidden, train: Table, test: Table, seed: int, work: Path, wordnet: WordNet
 ) -> dict[str, Any]:
     """Which of the test texts with hidden words each condition answers rightly, and each embedding's cosine."""
     done = work / f"{name}-{seed}.json"
     if done.is_file():
         finished: dict[str, Any] = json.loads(done.read_text(encoding="utf-8"))
-        if finished["words"] == words:
+        if (finished["words"], finished.get("first")) == (hidden.words, hidden.first):
             return finished
     recipe = load_recipe(overrides={"training.seed": seed})
+    labels = LabelSet.from_table(train)
     whole = _trained(train, test, recipe, work / f"whole-{seed}")
-    without, rows_with = _without(train, words, whole.tokenizer)
-    blind = _trained(without, test, recipe, work / f"without-{name}-{seed}")
+    blind = _trained(hidden.without, test, recipe, work / f"without-{name}-{seed}")
     space = word_space(blind)
-    definitions = {word: definition for word in words if (definition := wordnet.define(word))}
     fitted = map_of(space, wordnet)
     assert fitted is not None
-    ours = embed_words(space, definitions, wordnet, fitted, depth=DEPTH)
-    averages = embed_words(space, definitions, wordnet, None, depth=0)
-    learned = [word for word in words if word in ours and word in averages]
-    vectors: dict[str, dict[str, Vectors]] = {
-        AVERAGE: {word: averages[word].vector for word in learned},
-        SYNONYM: {word: _synonym(space, word, wordnet) for word in learned},
-        BARE: {word: ours[word].bare for word in learned},
-        OURS: {word: ours[word].vector for word in learned},
-    }
-    vectors[AFTERWARDS] = _trained_afterwards(blind, space, learned, train.frame[rows_with], train, seed)
-    affected = test.frame[_without(test, words, whole.tokenizer)[1]]
-    truth = LabelSet.from_table(train).encode(dataclasses.replace(test, frame=affected))
-    texts = affected["text"].to_list()
+    vectors = _embeddings(space, hidden.words, wordnet, fitted)
+    vectors[AFTERWARDS] = _trained_afterwards(blind, space, list(vectors[OURS]), hidden.training, labels, seed)
+    truth = labels.encode(hidden.test)
+    texts = hidden.test.frame["text"].to_list()
 
     def correct(trained: TrainedModel, words_of: WordSpace | None) -> str:
         right = _logits(trained, words_of or word_space(trained), texts).argmax(axis=1) == truth
@@ -173,8 +132,9 @@ def _run(
     answered[WITH] = correct(whole, None)
     truths = np.stack(list(vectors[AFTERWARDS].values()))
     found = {
-        "words": words,
-        "learned": learned,
+        "words": hidden.words,
+        "first": hidden.first,
+        "learned": list(vectors[OURS]),
         "correct": answered,
         "cosines": {
             condition: cosines(np.stack(list(of_it.values())), truths).tolist()
@@ -183,34 +143,37 @@ def _run(
         },
         "map": dataclasses.asdict(fitted.report),
     }
-    done.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+    with written_aside(done) as aside:
+        aside.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
     return found
+
+
+def _embeddings(
+    space: WordSpace, words: Sequence[str], wordnet: WordNet, fitted: EmbeddingMap
+) -> dict[str, dict[str, Vectors]]:
+    """Condition → word → its embedding; words of whose definition nothing is known are left out."""
+    definitions = {word: definition for word in words if (definition := wordnet.define(word))}
+    ours = embed_words(space, definitions, wordnet, fitted, depth=DEPTH)
+    averages = embed_words(space, definitions, wordnet, None, depth=0)
+    learned = [word for word in words if word in ours and word in averages]
+    return {
+        AVERAGE: {word: averages[word].vector for word in learned},
+        SYNONYM: {word: _synonym(space, word, wordnet) for word in learned},
+        BARE: {word: ours[word].bare for word in learned},
+        OURS: {word: ours[word].vector for word in learned},
+    }
 
 
 def _trained(train: Table, test: Table, recipe: Recipe, folder: Path) -> TrainedModel:
     """The model in the folder, or a new one."""
-    if not (folder / "config.json").is_file():
+
+    def make() -> None:
         with LiveView() as view:
             train_classifier(Sources(train=train, test=test), recipe, out=folder, overwrite=True, observer=view)
+
+    tables = {"training": fingerprint(train), "test": fingerprint(test)}
+    make_once(folder, {"recipe": recipe.model_dump(mode="json"), **tables}, make)
     return load_model_folder(folder)
-
-
-def _without(table: Table, words: Sequence[str], tokenizer: TextTokenizer) -> tuple[Table, list[int]]:
-    """The table with the words cut out of its texts, and the rows that held some. Rows of nothing else are gone.
-
-    They are cut out and not read as unknown: the unknown token would learn what they say.
-    """
-    hidden = {id_ for id_ in tokenizer.word_ids(words) if id_ is not None}
-    texts, held = [], []
-    for row, text in enumerate(table.frame["text"]):
-        ids, offsets = tokenizer.encode_with_offsets(text)
-        spans = [span for id_, span in zip(ids, offsets, strict=True) if id_ in hidden]
-        held += [row] if spans else []
-        for start, end in reversed(spans):
-            text = text[:start] + text[end:]
-        texts.append(text)
-    frame = table.frame.with_columns(pl.Series("text", texts)).filter(pl.col("text").str.strip_chars() != "")
-    return dataclasses.replace(table, frame=frame), held
 
 
 def _synonym(space: WordSpace, word: str, wordnet: WordNet) -> Vectors:
@@ -220,7 +183,7 @@ def _synonym(space: WordSpace, word: str, wordnet: WordNet) -> Vectors:
 
 
 def _trained_afterwards(
-    blind: TrainedModel, space: WordSpace, words: list[str], rows: pl.DataFrame, train: Table, seed: int
+    blind: TrainedModel, space: WordSpace, words: list[str], texts: Table, names: LabelSet, seed: int
 ) -> dict[str, Vectors]:
     """Embeddings trained on the texts with the words, all else frozen, until the loss on a tenth of them rises."""
     torch.manual_seed(seed)
@@ -228,8 +191,8 @@ def _trained_afterwards(
     larger = space.with_words({word: np.zeros(width) for word in words})
     new = nn.Parameter(torch.empty(len(words), width).normal_(std=0.02))  # as training begins
     optimizer = torch.optim.Adam([new], lr=ROW_RATE)
-    store = TokenStore.in_memory(larger.tokenizer.encode(rows["text"].to_list()))
-    labels = torch.tensor(LabelSet.from_table(train).encode(dataclasses.replace(train, frame=rows))).long()
+    store = TokenStore.in_memory(larger.tokenizer.encode(texts.frame["text"].to_list()))
+    labels = torch.tensor(names.encode(texts)).long()
     held_out = np.random.default_rng([seed, WORDS_SEED]).random(len(store)) < 0.1
     max_seq_len = blind.config.model.max_seq_len
 
@@ -277,8 +240,9 @@ def _logits(trained: TrainedModel, space: WordSpace, texts: list[str]) -> np.nda
     return score(model, store, max_seq_len=trained.config.model.max_seq_len, n_classes=trained.n_classes)
 
 
-def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Accuracies, differences and cosines: means over seeds, with intervals over texts or words."""
+def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Accuracies, differences and cosines: means over seeds, with intervals over words."""
+    first = np.array(runs[0]["first"])
     right = {
         condition: np.mean([[int(digit) for digit in run["correct"][condition]] for run in runs], axis=0)
         for condition in runs[0]["correct"]
@@ -286,10 +250,10 @@ def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     conditions: dict[str, Any] = {}
     for condition, shares in right.items():
         conditions[condition] = {
-            "accuracy": bootstrap_mean(shares, seed=0).model_dump(),
+            "accuracy": over_words(shares, first).model_dump(),
             "by_seed": [run["correct"][condition].count("1") / len(run["correct"][condition]) for run in runs],
-            "above_unknown": bootstrap_mean(shares - right[UNKNOWN], seed=0).model_dump(),
-            "ours_above_it": bootstrap_mean(right[OURS] - shares, seed=0).model_dump(),
+            "above_unknown": over_words(shares - right[UNKNOWN], first).model_dump(),
+            "ours_above_it": over_words(right[OURS] - shares, first).model_dump(),
         }
         if condition in runs[0]["cosines"]:
             by_word: dict[str, list[float]] = {}
@@ -299,14 +263,24 @@ def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             means = np.array([np.mean(of_it) for of_it in by_word.values()])
             conditions[condition]["cosine"] = bootstrap_mean(means, seed=0).model_dump()
     return {
+        "test_texts": len(first),
+        "test_words": len(set(first.tolist())),
         "learned": [len(run["learned"]) for run in runs],
         "conditions": conditions,
         "maps": [run["map"] for run in runs],
     }
 
 
+def over_words(values: Vectors, first: IntArray) -> Estimate:
+    """The mean of one number per text, with the bootstrap interval over the words that texts belong to (texts,)."""
+    texts = np.bincount(first)
+    sums = np.bincount(first, weights=values)
+    rows = np.stack([sums, texts], axis=1)[texts > 0]
+    return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=0)
+
+
 def _show(name: str, result: Mapping[str, Any]) -> None:
-    print(f"{name}: {len(result['hidden'])} hidden words, {result['test_texts']} test texts")
+    print(f"{name}: {len(result['hidden'])} hidden words, {result['test_texts']} test texts of {result['test_words']}")
     for condition, one in result["conditions"].items():
         accuracy, gain, cosine = one["accuracy"], one["above_unknown"], one.get("cosine")
         line = f"  {condition:24} {accuracy['value']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}]"

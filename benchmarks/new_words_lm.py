@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import torch
-from new_words import WORDS_SEED, some_rows, with_embeddings
+from hidden_words import WORDS_SEED, some_rows
+from new_words import with_embeddings
 from provenance import RESULTS, commit, provenance
 from torch import Tensor, nn
 

@@ -35,7 +35,8 @@ def _classifier(found: Document) -> Iterator[str]:
     for kind, result in found["results"].items():
         learned = sorted(set(result["learned"]))
         span = f"{learned[0]}" if len(learned) == 1 else f"{learned[0]} to {learned[-1]}"
-        yield f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned, {result['test_texts']:,} test texts."
+        texts = f"{result['test_texts']:,} test texts that belong to {result['test_words']:,} of them"
+        yield f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts}."
         yield markdown(
             [
                 ("read with", "accuracy", "less the unknown token's", "cosine"),
@@ -44,8 +45,9 @@ def _classifier(found: Document) -> Iterator[str]:
         )
     data = found["data"]
     yield (
-        f"Data: `{data['name']}`, {data['training_texts']:,} training texts; {seeds_in_words(found['seeds'])}. "
-        "Means over seeds, with 95% bootstrap intervals over texts; of cosines over words."
+        f"Data: `{data['name']}`, {data['training_texts']:,} training texts ({data['left_out']:,} more were equal to a "
+        f"test text); {seeds_in_words(found['seeds'])}. Means over seeds, with 95% bootstrap intervals over words: a "
+        "text belongs to the first hidden word in it."
     )
 
 

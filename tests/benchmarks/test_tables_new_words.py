@@ -41,18 +41,18 @@ def test_a_classifiers_words(tmp_path: Path) -> None:
         "unknown token": {"accuracy": estimate(0.7), "above_unknown": estimate(0.0, 0.0)},
         "ours": {"accuracy": estimate(0.75), "above_unknown": estimate(0.05), "cosine": estimate(0.125)},
     }
-    of_kind = {"hidden": ["a", "b", "c"], "test_texts": 1_234, "conditions": conditions}
+    of_kind = {"hidden": ["a", "b", "c"], "test_texts": 1_234, "test_words": 2, "conditions": conditions}
     document = {
-        "data": {"name": "imdb", "training_texts": 25_000},
+        "data": {"name": "imdb", "training_texts": 25_000, "left_out": 12},
         "seeds": [0, 1],
         "results": {"bearing": of_kind | {"learned": [2, 3]}, "random": of_kind | {"learned": [3, 3]}},
     }
     text = shown("imdb", tmp_path, document)
-    assert "Words that bear on the label: 3 hidden, 2 to 3 learned, 1,234 test texts.\n\n| read with |" in text
-    assert "Random words: 3 hidden, 3 learned, 1,234 test texts.\n" in text
+    assert "bear on the label: 3 hidden, 2 to 3 learned; 1,234 test texts that belong to 2 of them.\n\n| read" in text
+    assert "Random words: 3 hidden, 3 learned; 1,234 test texts that" in text
     assert text.count("| unknown token | .700 [.600, .900] | – | – |") == 2
     assert "| ours | .750 [.650, .950] | +.050 [−.050, +.250] | .125 |" in text
-    assert "Data: `imdb`, 25,000 training texts; seeds 0–1. Means" in text
+    assert "Data: `imdb`, 25,000 training texts (12 more were equal to a test text); seeds 0–1. Means" in text
 
 
 def test_a_language_models_words(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+import polars as pl
+import pytest
+from hidden_words import apart_from, choose_words, cut_out, hide
+
+from glassformer.data.table import Table
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+
+KNOWN = "a bad film good it is nothing so superb the was"
+
+
+def table(*texts: str) -> Table:
+    labels = ["good" if number % 2 else "bad" for number in range(len(texts))]
+    frame = pl.DataFrame({"row": range(1, len(texts) + 1), "text": texts, "label": labels})
+    return Table(frame=frame, source="reviews.csv", text_column="text", label_column="label")
+
+
+@pytest.fixture
+def tokenizer() -> TextTokenizer:
+    return TextTokenizer.train([KNOWN], TokenizerConfig(min_frequency=1))
+
+
+def test_words_are_cut_out_of_texts_and_rows_of_nothing_else_are_gone(tokenizer: TextTokenizer) -> None:
+    """Whatever their case, wherever they stand, and nothing of longer words."""
+    words = ["superb", "film", "bad"]
+    texts = table("it is bad, so bad", "The Film was SUPERB!", " superb film ", "superbly filmed", "a good one", "Bad.")
+    without, first = cut_out(words, texts, tokenizer)
+    assert without.frame["text"].to_list() == ["it is , so ", "The  was !", "superbly filmed", "a good one", "."]
+    assert without.frame["row"].to_list() == [1, 2, 4, 5, 6]
+    assert without.frame["label"].to_list() == ["bad", "good", "good", "bad", "good"]
+    assert {row: words[number] for row, number in first.items()} == {0: "bad", 1: "film", 2: "superb", 5: "bad"}
+
+
+def test_texts_belong_to_the_first_hidden_word_in_them(tokenizer: TextTokenizer) -> None:
+    train, test = table("a bad film", "it was good", "superb", "so bad"), table("good film, bad film", "it", "so bad")
+    hidden = hide(["film", "bad", "superb"], train, test, tokenizer)
+    assert hidden.without.frame["text"].to_list() == ["a  ", "it was good", "so "]
+    assert hidden.training.frame["text"].to_list() == ["a bad film", "superb", "so bad"]
+    assert hidden.test.frame["text"].to_list() == ["good film, bad film", "so bad"]
+    assert hidden.first == [0, 1]
+
+
+def test_a_training_text_that_is_a_test_text_is_left_out() -> None:
+    train, test = table("good film", " bad film\n", "caf\u00e9", "so so"), table("bad film", "cafe\u0301", "another")
+    assert apart_from(test, train).frame["row"].to_list() == [1, 4]
+
+
+def test_the_most_telling_words_bear_on_the_label() -> None:
+    """Of words in ten and more training texts: `grim` and `glad` have texts of one label alone, `film` of both."""
+
+    class Defined:
+        name = "a test"
+
+        def define(self, word: str) -> str | None:
+            return None if word == "odd" else f"what {word} means"
+
+    train = table(
+        *(f"odd {'glad' if number % 2 else 'grim'} film {'the' if number < 18 else ''}" for number in range(40))
+    )
+    test = table("film odd grim", "glad and new", "rare")
+    tokenizer = TextTokenizer.train([*train.frame["text"], "new", "rare"], TokenizerConfig(min_frequency=1))
+    chosen = choose_words(train, test, tokenizer, Defined(), 2)
+    assert chosen == {"bearing": ["glad", "grim"], "random": ["film"]}
