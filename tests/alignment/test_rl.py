@@ -76,7 +76,7 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     assert metrics["best"] == next(row for row in metrics["history"] if row["update"] == metrics["best_update"])
     assert metrics["collapsed"] is None
     best, card = metrics["best"], (tmp_path / "README.md").read_text()
-    assert f"On 1 held-out records: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats" in card
+    assert f"On 1 held-out prompt: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats" in card
     assert "`low.py:bytes` rewards, by " + ("GRPO" if grpo else "PPO") in card
     assert "another one of that name" not in card
 
@@ -84,7 +84,9 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
 def test_with_few_prompts_the_card_claims_nothing(tmp_path: Path) -> None:
     made = steered(tmp_path, prompts=PROMPTS[:9])
     assert (made.config.data["train"], made.config.data["held_out"]) == (9, 0)
-    assert "No records were held out" in (tmp_path / "README.md").read_text()
+    card = (tmp_path / "README.md").read_text()
+    assert "Learned from 9 prompts of `prompts.txt`" in card
+    assert "No prompts were held out" in card
 
 
 def test_where_nothing_was_better_the_start_is_left_and_its_figures(tmp_path: Path) -> None:

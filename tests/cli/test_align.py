@@ -133,7 +133,8 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
     command = ("align", "rl", base, "--out", tmp_path / "m", *ROUNDS)
     said = glassformer(*command, "--reward", f"{reviews.folder}:very good")
     assert said.code == 0, said.err
-    assert "1 prompts of its own choice" in said.err
+    assert f"policy: {base}, the empty prompt (name others with --prompts); reward: {reviews.folder}:very" in said.err
+    assert "Learned from the empty prompt, starting from" in (tmp_path / "m" / "README.md").read_text()
     assert "on its prompts" in said.err
     misused(
         glassformer(*command, "--overwrite", "--reward", f"{reviews.folder}:best"), "the classifier has not, good, very"
@@ -281,3 +282,22 @@ def test_the_prompts_of_a_fine_tuned_model_are_those_of_its_records(base: Path, 
     assert f"2 prompts of {pairs}" in glassformer(*command, tmp_path / "m").err
     pairs.unlink()
     misused(glassformer(*command, tmp_path / "n"), f"learned from, {pairs}, are not there; name --prompts")
+
+
+def test_what_was_steered_is_steered_on_by_the_same_prompts(base: Path, tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("how is it?\n")
+    (tmp_path / "judge.py").write_text(SCORE)
+
+    def steered(start: Path, name: str, *more: str | Path) -> str:
+        judge = f"{tmp_path / 'judge.py'}:score"
+        said = glassformer("align", "rl", start, "--reward", judge, "--out", tmp_path / name, *ROUNDS, *more)
+        assert said.code == 0, said.err
+        return said.err.partition("; reward")[0]
+
+    first = steered(base, "first", "--prompts", prompts)
+    assert first == f"policy: {base}, 1 prompt of {prompts}"
+    assert steered(tmp_path / "first", "second") == f"policy: {tmp_path / 'first'}, 1 prompt of {prompts}"
+    steered(base, "a")
+    assert steered(tmp_path / "a", "b").endswith("/a, the empty prompt (name others with --prompts)")
+    assert steered(tmp_path / "b", "c").endswith("/b, the empty prompt (name others with --prompts)")

@@ -45,7 +45,7 @@ def steer(
     Args:
         reward: where its fingerprint is another than before a run was broken off, the best policy so far is forgotten.
         reward_name: what the user called it; a resumed run must have the same.
-        source: where the prompts are from.
+        source: where the prompts are from; empty where there is only the empty one.
 
     Raises:
         UsageError: a prompt does not fit, `out` is taken, or the model is not causal.
@@ -108,4 +108,4 @@ def _card(facts: Facts) -> str:
     if changed := [row["update"] for row in facts.metrics["history"] if "reward_changed" in row]:
         does += f" Up to round {changed[-1]:.0f} the reward was another one of that name."
     figures = f"reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it started"
-    return card("A steered language model", does, facts, figures)
+    return card("A steered language model", does, facts, figures, record="prompt")

@@ -14,6 +14,7 @@ import torch
 
 from glassformer.alignment.config import FineTuningConfig
 from glassformer.alignment.pairs import Pair, Preference, hold_out
+from glassformer.data.table import counted
 from glassformer.errors import UsageError
 from glassformer.models.config import LanguageModelConfig
 from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
@@ -70,7 +71,7 @@ class Records:
     """What is learned from.
 
     Attributes:
-        source: what the user called it.
+        source: what the user called it; empty where none was named, and the one prompt is the empty text.
         train: how many records there are to learn from.
         held_out: how many are only measured.
         too_long: how many do not fit into the window, and are left out.
@@ -196,16 +197,17 @@ def fingerprint(records: Sequence[Pair | Preference | str]) -> str:
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
-def card(title: str, does: str, facts: Facts, figures: str) -> str:
-    """Markdown for the model folder's README.md."""
+def card(title: str, does: str, facts: Facts, figures: str, *, record: str = "record") -> str:
+    """Markdown for the model folder's README.md; a `record` is what it learned from."""
     config, data = facts.config, facts.config["data"]
+    from_what = f"{counted(data['train'], record)} of `{data['source']}`" if data["source"] else "the empty prompt"
     lines = [
-        f"Learned from {data['train']:,} records of `{data['source']}`, starting from `{config['init']['from']}`.",
-        f"On {data['held_out']:,} held-out records: {figures}."
+        f"Learned from {from_what}, starting from `{config['init']['from']}`.",
+        f"On {counted(data['held_out'], f'held-out {record}')}: {figures}."
         if data["held_out"]
-        else "No records were held out, so nothing is known about new ones.",
+        else f"No {record}s were held out, so nothing is known about new ones.",
         f"Made with glassformer {config['versions']['glassformer']}, torch {config['versions']['torch']}, "
         f"on {config['created']}.",
-        f"Fingerprint of the records: `{data['fingerprint']}`.",
+        f"Fingerprint of the {record}s: `{data['fingerprint']}`.",
     ]
     return f"# {title}\n\n{does}\n\n" + "".join(f"- {line}\n" for line in lines)

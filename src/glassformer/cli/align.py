@@ -147,6 +147,7 @@ def rl(
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
     from glassformer.cli.steering import SteeringView
+    from glassformer.data.table import counted
     from glassformer.prediction.devices import choose_device
 
     algorithms: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
@@ -156,7 +157,8 @@ def rl(
     start, target = _start(model), choose_device(device)
     asked, source = _prompts(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
-    say(f"policy: {model}, {human_count(len(asked))} prompts of {source}; reward: {reward}; {algorithm}, on {target}")
+    said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
+    say(f"policy: {model}, {said}; reward: {reward}; {algorithm}, on {target}")
     with resumable(out), SteeringView(config.updates) as view:
         trained = steer(
             start, judge, asked, config,
@@ -209,8 +211,10 @@ def _run(
 
 
 def _introduce(records: Records, parameters: int, device: str) -> None:
+    from glassformer.data.table import counted
+
     held_out = f", {human_count(records.held_out)} held out" if records.held_out else ", none held out"
-    say(f"data: {records.source}, {human_count(records.train)} records to learn from{held_out}")
+    say(f"data: {records.source}, {counted(records.train, 'record')} to learn from{held_out}")
     if records.too_long:
         say(f"  left out: {human_count(records.too_long)} × longer than the model's window")
     say(f"model: {human_count(parameters)} parameters, on {device}")
@@ -231,14 +235,19 @@ def _start(folder: Path) -> Start:
 
 
 def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:
-    """The prompts, and what to call them: those given, or of the records that the policy learned to answer."""
+    """The prompts, and their file: those given, or of the records that the policy learned to answer.
+
+    What was only pre-trained, or steered from there, begins with what it likes.
+    """
     from glassformer.alignment.pairs import read_prompts
+    from glassformer.alignment.runs import fingerprint
 
     if given is not None:
         return read_prompts(given), str(given)
-    if start.trained.config.init is None:
-        return [""], "its own choice (it was pre-trained; name others with --prompts)"
-    source = Path(str(start.trained.config.data["source"]))
+    config = start.trained.config
+    if config.init is None or config.data["fingerprint"] == fingerprint([""]):
+        return [""], ""
+    source = Path(str(config.data["source"]))
     if not source.is_file():
         raise UsageError(f"the records that {start.folder} learned from, {source}, are not there; name --prompts")
     return read_prompts(source), str(source)
