@@ -19,7 +19,7 @@ demo: .venv/ready
 	@echo "open $(DEMO)/evaluation/report.html in a browser"
 
 demo-assistant: .venv/ready
-	$(BIN)/glassformer align pairs polarity --chosen positive --out $(ASSISTANT)/pairs
+	$(BIN)/glassformer align pairs polarity --chosen positive --out $(ASSISTANT)/pairs --overwrite
 	$(BIN)/glassformer pretrain polarity --preset tiny --out $(ASSISTANT)/lm --overwrite
 	$(BIN)/glassformer generate $(ASSISTANT)/lm $(ASK)
 	$(BIN)/glassformer align sft $(ASSISTANT)/lm $(ASSISTANT)/pairs/pairs.jsonl --out $(ASSISTANT)/sft --overwrite

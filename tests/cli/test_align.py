@@ -116,6 +116,22 @@ def test_json_is_one_document(base: Path, tmp_path: Path) -> None:
     assert [row["update"] for row in document["history"]] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("name", ["pairs.jsonl", "preferences.jsonl"])
+def test_records_that_are_there_are_replaced_on_request_alone(name: str, tmp_path: Path) -> None:
+    """A request that fails later, at its label, shows that it is refused before the table is read."""
+    table = write_csv(tmp_path / "t.csv", [(f"a b c {n}", "yn"[n % 2]) for n in range(24)])
+    file = tmp_path / "r" / name
+    file.parent.mkdir()
+    file.write_text("by hand\n")
+    command = ("align", "pairs", table, "--out", tmp_path / "r", "--prompt-words", 2)
+    misused(glassformer(*command, "--chosen", "x"), f"{file} is already there; choose another --out, or --overwrite")
+    assert [path.name for path in file.parent.iterdir()] == [name]
+    assert file.read_text() == "by hand\n"
+    assert glassformer(*command, "--chosen", "y", "--overwrite").code == 0
+    assert "by hand" not in file.read_text()
+    assert len(list(file.parent.iterdir())) == 2
+
+
 def test_a_reward_model_is_named_where_another_is_needed(stages: Stages, tmp_path: Path) -> None:
     reward, records = stages / "reward", stages / "records" / "pairs.jsonl"
     for command in (

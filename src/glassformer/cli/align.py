@@ -42,6 +42,7 @@ def pairs(
     text: TextColumn = None,
     label: LabelColumn = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which texts are compared.")] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the records in --out.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
@@ -50,6 +51,9 @@ def pairs(
     from glassformer.data.known import resolve
 
     check_folder(out)
+    files = out / "pairs.jsonl", out / "preferences.jsonl"
+    if not overwrite and (there := [file for file in files if file.exists()]):
+        raise UsageError(f"{there[0]} is already there; choose another --out, or --overwrite to replace it")
     table = resolve(data, "train", data_dir, text=text, label=label)
     asked = data == "polarity" and prompt_words is None
     words = 3 if prompt_words is None else prompt_words
@@ -59,14 +63,14 @@ def pairs(
         raise UsageError(
             f"{data}: no two texts of both sides begin with the same {words} words; try a smaller --prompt-words"
         )
-    write_records(out / "pairs.jsonl", made.pairs)
-    write_records(out / "preferences.jsonl", made.preferences)
+    write_records(files[0], made.pairs)
+    write_records(files[1], made.preferences)
     if json:
         counts = {"pairs": len(made.pairs), "preferences": len(made.preferences)}
         print_json({"out": str(out), **counts, "too_short": made.too_short, "without_partner": made.alone})
         return
-    print(f"{out / 'pairs.jsonl'}: {human_count(len(made.pairs))} prompts with their completions")
-    print(f"{out / 'preferences.jsonl'}: {human_count(len(made.preferences))} preferences, {chosen!r} over the other")
+    print(f"{files[0]}: {human_count(len(made.pairs))} prompts with their completions")
+    print(f"{files[1]}: {human_count(len(made.preferences))} preferences, {chosen!r} over the other")
     if made.too_short:
         say(f"  left out: {human_count(made.too_short)} × a text of no more than {words} words")
     if made.alone:
