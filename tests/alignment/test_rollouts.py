@@ -7,7 +7,7 @@ from torch import Tensor
 from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.models.language_model import LanguageModel
-from glassformer.prediction import generation
+from glassformer.prediction import generation, sampling
 from glassformer.prediction.sampling import SamplingConfig, next_token_probs
 from tests.prediction.language import Recites, random_model
 
@@ -17,8 +17,8 @@ WINDOW = 9
 
 
 def roll(policy: object, prompts: list[str], max_tokens: int, *, seed: int = 0, window: int = WINDOW) -> Rollouts:
-    sampling = SamplingConfig(max_tokens=max_tokens, seed=seed)
-    return roll_out(cast(LanguageModel, policy), TOKENIZER, prompts, sampling, max_seq_len=window)
+    config = SamplingConfig(max_tokens=max_tokens, seed=seed)
+    return roll_out(cast(LanguageModel, policy), TOKENIZER, prompts, config, max_seq_len=window)
 
 
 @pytest.fixture
@@ -88,6 +88,17 @@ def test_logprobs_are_those_that_were_sampled_from(positions: str, monkeypatch: 
     assert logits[..., [PAD_ID, UNKNOWN_ID]].eq(-torch.inf).all()
     torch.testing.assert_close(logits.exp().sum(-1).log(), logits.logsumexp(-1))
     torch.testing.assert_close(hidden, model.read(found.token_ids[:, :-1], found.attention_mask[:, :-1]))
+
+
+def test_what_is_never_written_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it otherwise, a token could be banned where texts are written and not where they are read back."""
+    monkeypatch.setattr(sampling, "BANNED", (PAD_ID, UNKNOWN_ID, B))
+    model = random_model(TOKENIZER.vocab_size, max_seq_len=WINDOW)
+    found = roll(model, ["a", "", "c"] * 9, 6)
+    assert {token for ids in found.completion_ids for token in ids} == {START_ID, A, C}
+    logits, _, _ = read_rollouts(model, found)
+    assert logits[..., B].eq(-torch.inf).all()
+    assert logits[..., [START_ID, A, C]].isfinite().all()
 
 
 def test_what_is_read_back_passes_a_finite_gradient() -> None:

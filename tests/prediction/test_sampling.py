@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from torch import Tensor
 
-from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs
+from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID
+from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs, without_banned
 
 logits_of_any_size = st.lists(st.floats(-20, 20, width=32), min_size=2, max_size=12)
 
@@ -25,6 +26,15 @@ def from_logits(logits: list[float], seen: list[int] | None = None, **values: An
     row = torch.tensor([logits], dtype=torch.double)
     (found,) = next_token_probs(row, in_view, SamplingConfig.model_validate(values)).tolist()
     return [float(one) for one in found]
+
+
+def test_what_is_no_part_of_a_text_has_no_chance() -> None:
+    logits = torch.arange(12.0).view(2, 1, 6)
+    found = without_banned(logits)
+    assert found[..., [PAD_ID, UNKNOWN_ID]].eq(-torch.inf).all()
+    left = [token for token in range(6) if token not in (PAD_ID, UNKNOWN_ID)]
+    assert torch.equal(found[..., left], logits[..., left])
+    assert logits.isfinite().all(), "what was given stays as it was"
 
 
 def test_nothing_asked_for_changes_nothing() -> None:

@@ -10,11 +10,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from glassformer.alignment.logprobs import token_logprobs
-from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
+from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.generation import begin_views, write_tokens
-from glassformer.prediction.sampling import SamplingConfig
+from glassformer.prediction.sampling import SamplingConfig, without_banned
 from glassformer.prediction.spelling import spellers
 
 
@@ -109,13 +109,10 @@ def read_rollouts(
 ) -> tuple[Float[Tensor, "batch places vocab"], Float[Tensor, "batch places"], Float[Tensor, "batch places d_model"]]:
     """Of each place: the logits of the next token, the log-probability of the one that follows, and the hidden state.
 
-    Padding and unknown tokens are never written, so they have no probability here either.
+    What is never written has no probability here either.
     """
     hidden = model.read(rollouts.token_ids[:, :-1], rollouts.attention_mask[:, :-1])
-    logits = model.logits(hidden).float()
-    banned = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
-    banned[[PAD_ID, UNKNOWN_ID]] = True
-    logits = logits.masked_fill(banned, -torch.inf)
+    logits = without_banned(model.logits(hidden).float())
     # Where nothing counts the next token may be padding, of which the log-probability is not a number to learn from.
     followed = rollouts.token_ids[:, 1:].where(rollouts.loss_mask, START_ID)
     return logits, token_logprobs(logits, followed), hidden

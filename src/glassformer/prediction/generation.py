@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
+from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.language_folder import load_language_model
-from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs
+from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs, without_banned
 from glassformer.prediction.spelling import Speller, spellers
 
 _HALF_A_CHARACTER = "\ufffd"  # what bytes that do not yet make one are decoded to
@@ -66,7 +66,12 @@ class TextGenerator:
         return cls(trained.model, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
 
     def complete(self, prompts: Sequence[str], config: SamplingConfig) -> list[Continuation]:
-        """Go on with every prompt until all have ended."""
+        """Go on with every prompt until all have ended.
+
+        Raises:
+            UsageError: a prompt is not UTF-8.
+            GlassformerError: the model answers with what is no number.
+        """
         texts = self._begin(prompts, config)
         for first in range(0, len(texts), _TOGETHER):
             deque(self._write(texts[first : first + _TOGETHER], config), maxlen=0)
@@ -196,7 +201,7 @@ def write_tokens(
         logits = model.logits(hidden).float().cpu()
         if not logits.isfinite().all():
             raise GlassformerError("the model answers with not-a-number: its weights are damaged, or training diverged")
-        logits[:, [PAD_ID, UNKNOWN_ID]] = -torch.inf
+        logits = without_banned(logits)
         seen = torch.zeros_like(logits, dtype=torch.bool)
         if config.repetition_penalty != 1:
             for row, view in enumerate(views):

@@ -7,6 +7,11 @@ from jaxtyping import Bool, Float, Int
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
+from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID
+
+BANNED = (PAD_ID, UNKNOWN_ID)
+"""Tokens that are no part of any text."""
+
 
 class SamplingConfig(BaseModel):
     """How a text is continued."""
@@ -27,6 +32,17 @@ class SamplingConfig(BaseModel):
     """Strings that end the text; they are not part of it."""
     seed: int = Field(default=0, ge=0)
     """Decides every choice. Each prompt has choices of its own, whatever stands beside it."""
+
+
+def without_banned(logits: Float[Tensor, "*places vocab"]) -> Float[Tensor, "*places vocab"]:
+    """The logits, −∞ where a token is never written.
+
+    For whatever writes, and whatever reads back how likely that was: ratios of the two are silently wrong where they
+    ban different tokens.
+    """
+    banned = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
+    banned[list(BANNED)] = True
+    return logits.masked_fill(banned, -torch.inf)
 
 
 def next_token_probs(
