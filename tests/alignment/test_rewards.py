@@ -1,5 +1,6 @@
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,22 @@ def test_a_file_may_hold_what_any_module_may(file: Callable[[str], Path]) -> Non
         "score = Judge()\n"
     )
     assert open_reward(f"{judge}:score", TOKENIZER, device="cpu")(rollouts()).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("when", ["loaded", "called"])
+def test_a_file_may_import_what_is_beside_it(
+    when: str, file: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it may where Python runs it, wherever the program was started."""
+    (tmp_path / f"beside_when_{when}.py").write_text("WORTH = 3")
+    line = f"from beside_when_{when} import WORTH\n"
+    code = f"def score(texts):\n    {line if when == 'called' else ''}\n    return [WORTH] * len(texts)\n"
+    judge = file(line + code if when == "loaded" else code)
+    before = list(sys.path)
+    monkeypatch.chdir(tmp_path.parent)
+    reward = open_reward(f"{judge.relative_to(tmp_path.parent)}:score", TOKENIZER, device="cpu")
+    assert reward(rollouts()).tolist() == [3, 3, 3]
+    assert sys.path == before
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import hashlib
 import importlib.util
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,17 +131,34 @@ def _probability_of(folder: Path, label: str, device: str) -> Judge:
 def _function(file: Path, name: str) -> Judge:
     if not file.is_file():
         raise UsageError(f"--reward {file}:{name}: there is no file {file}")
+    folder = file.resolve().parent
     spec = importlib.util.spec_from_file_location("__reward__", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses and the like look for what is around them
     try:
-        spec.loader.exec_module(module)
+        with _importable(folder):
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # whatever another's file raises
         raise UsageError(f"--reward {file}: the file cannot be run: {type(error).__name__}: {error}") from error
     found: Any = getattr(module, name, None)
     if not callable(found):
         raise UsageError(f"--reward {file}:{name}: the file has no function {name!r}")
-    judge: Judge = found
+
+    def judge(texts: list[str]) -> list[float]:
+        with _importable(folder):
+            return list(found(texts))
+
     return judge
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Modules in the folder can be imported, as when Python runs a file of it."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # the file may have changed the list, too
+            sys.path.remove(str(folder))
