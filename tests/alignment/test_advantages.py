@@ -109,16 +109,16 @@ def test_rewards_by_hand() -> None:
 
 
 @given(spans=spans, beta=st.floats(0, 2))
-def test_rewards_add_up_to_the_score_less_the_completions_divergence(spans: Spans, beta: float) -> None:
+def test_rewards_per_token_add_up_to_the_reward_less_the_completions_divergence(spans: Spans, beta: float) -> None:
     mask = completions(spans)
-    scores = torch.randn(len(spans), dtype=torch.float64)
+    whole = torch.randn(len(spans), dtype=torch.float64)
     logprobs, reference = torch.randn(2, *mask.shape, dtype=torch.float64)
-    rewards = per_token_rewards(scores, logprobs, reference, mask, beta)
+    rewards = per_token_rewards(whole, logprobs, reference, mask, beta)
     ratio = (logprobs - reference).where(mask, 0).sum(1)
-    torch.testing.assert_close(rewards.sum(1), scores - beta * ratio)
+    torch.testing.assert_close(rewards.sum(1), whole - beta * ratio)
 
 
-def test_a_row_without_a_completion_gets_no_score() -> None:
+def test_a_row_without_a_completion_gets_no_reward() -> None:
     zeros = torch.zeros(1, 3)
     assert per_token_rewards(torch.tensor([4.0]), zeros, zeros, zeros.bool(), 0.1).tolist() == [[0, 0, 0]]
 
@@ -147,8 +147,8 @@ def test_group_advantages_by_hand() -> None:
 def test_a_nat_costs_the_same_in_every_group() -> None:
     """Of the one prompt some completions are right; of the other all are, and only their KL differs."""
     beta, kl = 0.1, torch.tensor([[2.0, 2, 5, 5], [2, 2, 5, 5]])
-    scores = torch.tensor([[0.0, 1, 0, 1], [1, 1, 1, 1]])
-    mixed, saturated = group_relative_advantages(scores - beta * kl).tolist()
+    rewards = torch.tensor([[0.0, 1, 0, 1], [1, 1, 1, 1]])
+    mixed, saturated = group_relative_advantages(rewards - beta * kl).tolist()
     assert mixed[0] - mixed[2] == pytest.approx(saturated[0] - saturated[2])
     worth_of_one = mixed[1] - mixed[0]
     assert (saturated[0] - saturated[2]) / 3 == pytest.approx(beta * worth_of_one)

@@ -24,7 +24,7 @@ A, GROUP = 3, 5
 def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A nat of KL, in units of reward: the same in every group of a round, whatever else is rewarded in it."""
     asked: list[list[str]] = []
-    scores: list[Tensor] = []
+    rewards: list[Tensor] = []
     nats: list[Tensor] = []
     advantages: list[Tensor] = []
 
@@ -33,8 +33,8 @@ def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monke
         right = [
             prompt == "b" or A in ids for prompt, ids in zip(rollouts.prompts, rollouts.completion_ids, strict=True)
         ]
-        scores.append(torch.tensor(right).float())
-        return scores[-1]
+        rewards.append(torch.tensor(right).float())
+        return rewards[-1]
 
     def remember_kl(*arguments: Any) -> Tensor:
         nats.append(kl_k1(*arguments))
@@ -54,11 +54,11 @@ def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monke
     policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()
     grpo(policy, TOKENIZER, Reward(judge=judge, fingerprint=""), ["a", "b"], config, max_seq_len=9)
 
-    last = (one.view(-1, GROUP).tolist() for one in (scores[2], nats[1].sum(dim=1), advantages[1]))
+    last = (one.view(-1, GROUP).tolist() for one in (rewards[2], nats[1].sum(dim=1), advantages[1]))
     prices: dict[str, list[float]] = {"a": [], "b": []}
-    for prompt, group_scores, group_kl, group in zip(asked[2], *last, strict=True):  # at 0 it was a look
+    for prompt, group_rewards, group_kl, group in zip(asked[2], *last, strict=True):  # at 0 it was a look
         for i, j in combinations(range(GROUP), 2):
-            if group_scores[i] == group_scores[j] and abs(group_kl[i] - group_kl[j]) > 0.01:
+            if group_rewards[i] == group_rewards[j] and abs(group_kl[i] - group_kl[j]) > 0.01:
                 prices[prompt].append((group[i] - group[j]) / (group_kl[j] - group_kl[i]))
     assert min(map(len, prices.values())) > 5
     every = [*prices["a"], *prices["b"]]

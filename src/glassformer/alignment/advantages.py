@@ -1,4 +1,4 @@
-"""From the score of a completion to how much better each of its tokens did than expected.
+"""From the reward of a completion to how much better each of its tokens did than expected.
 
 `loss_mask` is True where a place counts, as in `logprobs`: one unbroken run in each row, after its prompt and before
 its padding. A completion ends with its last place, also where it was cut off: nothing is expected to follow. Rewards
@@ -16,19 +16,19 @@ from glassformer.alignment.divergence import kl_k1
 
 @torch.no_grad()
 def per_token_rewards(
-    scores: Float[Tensor, " batch"],
+    rewards: Float[Tensor, " batch"],
     logprobs: Float[Tensor, "batch seq"],
     reference_logprobs: Float[Tensor, "batch seq"],
     loss_mask: Bool[Tensor, "batch seq"],
     beta: float,
 ) -> Float[Tensor, "batch seq"]:
-    """−β·k₁ = −β·(log policy − log reference) at every place of the completion, the score on top at its last; else 0.
+    """−β·k₁ = −β·(log policy − log reference) at every place of the completion, the reward on top at its last; else 0.
 
-    A row's sum is score − β·log(policy/reference) of the completion (Ziegler et al. 2019, eq. 2; Stiennon et al. 2020).
+    A row's sum is reward − β·log(policy/reference) of the completion: Ziegler et al. 2019, eq. 2; Stiennon et al. 2020.
     """
     left = loss_mask.flip(1).cumsum(1).flip(1)  # places from here to the completion's end
-    rewards = -beta * kl_k1(logprobs, reference_logprobs, loss_mask)
-    return rewards + scores[:, None].where(loss_mask & (left == 1), 0)
+    kl_cost = beta * kl_k1(logprobs, reference_logprobs, loss_mask)
+    return rewards[:, None].where(loss_mask & (left == 1), 0) - kl_cost
 
 
 @torch.no_grad()

@@ -58,7 +58,7 @@ def grpo(
             mask = old.rollouts.loss_mask
             # k₁, not the exact KL: what is rewarded is what was drawn.
             drawn_kl = kl_k1(old.logprobs, old.reference_logprobs, mask).sum(dim=1)
-            groups = (old.scores - run.price.beta * drawn_kl).view(-1, config.group_size)
+            groups = (old.rewards - run.beta * drawn_kl).view(-1, config.group_size)
             advantages = group_relative_advantages(groups).view(-1, 1).expand_as(old.logprobs)
             clipped = []
             for rows in run.minibatches(number):

@@ -35,13 +35,13 @@ class Judged:
     """A round's completions as the reward, the policy that wrote them, and the reference see them.
 
     Attributes:
-        scores: what the reward says.
+        rewards: of whole completions, the price of KL not taken off.
         kl: nats from the reference: exact at every place, where k₁ would draw it too, so never below 0.
         entropy: mean uncertainty of the policy where it chose a token, in nats.
     """
 
     rollouts: Rollouts
-    scores: Float[Tensor, " batch"]
+    rewards: Float[Tensor, " batch"]
     logprobs: Float[Tensor, "batch places"]
     reference_logprobs: Float[Tensor, "batch places"]
     hidden: Float[Tensor, "batch places d_model"]
@@ -51,7 +51,7 @@ class Judged:
 
 @torch.no_grad()
 def read_back(
-    policy: LanguageModel, reference: LanguageModel, rollouts: Rollouts, scores: Float[Tensor, " batch"]
+    policy: LanguageModel, reference: LanguageModel, rollouts: Rollouts, rewards: Float[Tensor, " batch"]
 ) -> Judged:
     """What the reward said of completions, with what the policy and its reference make of them."""
     logits, logprobs, hidden = read_rollouts(policy, rollouts)
@@ -60,7 +60,7 @@ def read_back(
     per_place = categorical_kl(logits[mask], reference_logits[mask])
     return Judged(
         rollouts=rollouts,
-        scores=scores.to(logprobs),
+        rewards=rewards.to(logprobs),
         logprobs=logprobs,
         reference_logprobs=reference_logprobs,
         hidden=hidden,

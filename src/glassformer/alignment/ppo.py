@@ -57,8 +57,8 @@ def ppo(
         for number in run.rounds():
             old = run.write(number)
             mask, old_values = old.rollouts.loss_mask, values_of(old.hidden)[..., 0].detach()
-            rewards = per_token_rewards(old.scores, old.logprobs, old.reference_logprobs, mask, run.price.beta)
-            advantages, returns = generalised_advantages(rewards, old_values, mask, config.gamma, config.lam)
+            per_token = per_token_rewards(old.rewards, old.logprobs, old.reference_logprobs, mask, run.beta)
+            advantages, returns = generalised_advantages(per_token, old_values, mask, config.gamma, config.lam)
             advantages = whiten(advantages, mask)
             clipped, value_losses = [], []
             for rows in run.minibatches(number):

@@ -108,8 +108,8 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callab
                 f"the reward model {folder} reads {window} tokens, and prompt and completion have up to {longest}; "
                 "lower training.max_tokens"
             )
-        scores: Tensor = model(token_ids[:, :longest], mask[:, :longest]).float()
-        return scores
+        rewards: Tensor = model(token_ids[:, :longest], mask[:, :longest]).float()
+        return rewards
 
     return reward
 

@@ -93,7 +93,7 @@ class Steering:
         asked, self._where = (held_out, "held-out") if held_out else (self.prompts, "its")
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
         horizon = _HORIZON * config.batch_size
-        self.price = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl, horizon=horizon)
+        self._adaptive_beta = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl, horizon=horizon)
         self.state, self._counted_until = RunState(), time.perf_counter()
         self.best: dict[str, Tensor] = {}
         self.collapsed: str | None = None
@@ -123,7 +123,7 @@ class Steering:
         if checkpoint.is_file():
             self.state, self.best = load_checkpoint(checkpoint, self.parts, [self.optimizer])
             if self.state.history:
-                self.price.beta = self.state.history[-1]["next_beta"]
+                self._adaptive_beta.beta = self.state.history[-1]["next_beta"]
             if self.best and not (kept.is_file() and kept.read_text(encoding="utf-8") == self.reward.fingerprint):
                 self._forget_best()
                 self._save()  # first: wherever this is broken off, no figure is taken for one by another reward
@@ -142,6 +142,11 @@ class Steering:
             row.pop("held_out_kl", None)
         self.state.history[-1]["reward_changed"] = 1.0
         self.state.best_loss, self.state.best_epoch, self.best = math.inf, 0, {}
+
+    @property
+    def beta(self) -> float:
+        """What a nat of KL from the reference costs in this round, in units of reward."""
+        return self._adaptive_beta.beta
 
     @property
     def outcome(self) -> Steered:
@@ -188,12 +193,12 @@ class Steering:
                 raise
             self._collapse(str(error))
         try:
-            scores = self.reward(rollouts)
+            rewards = self.reward(rollouts)
         except BaseException:  # it may be another's code, a slow one too: what was learned before is kept
             if self.state.history:  # else there is nothing to go on with
                 self._save()
             raise
-        return read_back(self.policy, self.reference, rollouts, scores)
+        return read_back(self.policy, self.reference, rollouts, rewards)
 
     def minibatches(self, number: int) -> Iterator[Tensor]:
         """The rows of each step of a round: all of them once per epoch, in an order of its own."""
@@ -215,7 +220,7 @@ class Steering:
         self.optimizer.step()
 
     def tell(self, judged: Judged, **more: float) -> None:
-        """Take down a round's figures, adapt the price of KL, and stop when they are out of bounds.
+        """Take down a round's figures, adapt beta, and stop when they are out of bounds.
 
         Raises:
             CollapseError: completions are farther from the reference than `most_kl`, or surer than `least_entropy`.
@@ -223,16 +228,16 @@ class Steering:
         rollouts, kl = judged.rollouts, float(judged.kl.mean())
         row = {
             "update": float(self.state.step + 1),
-            "reward": float(judged.scores.mean()),
+            "reward": float(judged.rewards.mean()),
             "kl": kl,
             "entropy": judged.entropy,
             "length": float(rollouts.loss_mask.sum(dim=1).float().mean()),
             "distinct_2": distinct_n(rollouts.completion_ids, 2),
-            "beta": self.price.beta,
+            "beta": self.beta,
             **more,
         }
-        self.price.update(kl, len(judged.scores))
-        self.state.history.append(row | {"next_beta": self.price.beta})
+        self._adaptive_beta.update(kl, len(judged.rewards))
+        self.state.history.append(row | {"next_beta": self.beta})
         if self.observer:
             self.observer.on_update(row, (rollouts.prompts[0], rollouts.completions[0]))
         if kl > self.config.most_kl:
@@ -257,10 +262,10 @@ class Steering:
     def _look(self) -> None:
         """The mean reward on held-out prompts; the policy is kept if none was better, the price of its KL taken off."""
         judged = self._judged(self.held_out, seed=self.config.seed)
-        found, kl = float(judged.scores.mean()), float(judged.kl.mean())
+        found, kl = float(judged.rewards.mean()), float(judged.kl.mean())
         worth = found - self.config.beta * kl  # at one price throughout, or the looks could not be compared
         if not self.state.history:
-            self.state.history.append({"update": 0.0, "next_beta": self.price.beta})
+            self.state.history.append({"update": 0.0, "next_beta": self.beta})
         self.state.history[-1] |= {"held_out_reward": found, "held_out_kl": kl}
         if -worth < self.state.best_loss:
             self.state.best_loss, self.state.best_epoch = -worth, self.state.step
