@@ -3,6 +3,9 @@
 from jaxtyping import install_import_hook
 
 install_import_hook(
-    [f"glassformer.alignment.{name}" for name in ("advantages", "divergence", "logprobs", "losses")],
+    [
+        *(f"glassformer.alignment.{name}" for name in ("advantages", "divergence", "logprobs", "losses")),
+        "tests.alignment.optimum",
+    ],
     "beartype.beartype",
 )

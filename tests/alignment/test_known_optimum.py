@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from glassformer.alignment.config import GRPOConfig, PPOConfig
-from glassformer.alignment.divergence import objective, optimal_policy
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.ppo import ppo
@@ -17,6 +16,7 @@ from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
+from tests.alignment.optimum import objective, optimal_policy
 from tests.support import randomise
 
 BETA, LENGTH = 0.5, 2

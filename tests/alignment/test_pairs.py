@@ -36,10 +36,10 @@ def test_pairs_are_read_in_their_order_and_blank_lines_are_passed_over(written: 
         {"prompt": "a", "completion": " b", "more": 1},
         "  ",
         {"prompt": "", "completion": "ü"},
-        {"completion": "\u2028", "prompt": "c"},
+        {"completion": "d\u2028e", "prompt": "c"},
     )
     assert read_pairs(file) == [
-        Pair(prompt="a", completion=" b"), Pair(prompt="", completion="ü"), Pair(prompt="c", completion="\u2028")
+        Pair(prompt="a", completion=" b"), Pair(prompt="", completion="ü"), Pair(prompt="c", completion="d\u2028e")
     ]  # fmt: skip
 
 
@@ -85,6 +85,7 @@ def test_prompts_of_json_lines_and_of_lines_of_text_come_once_each(written: Call
         ({"prompt": 3, "completion": "a"}, '"prompt" must be a text, got 3'),
         ({"prompt": "a", "completion": None}, '"completion" must be a text, got None'),
         ({"prompt": "a", "completion": ""}, '"completion" is empty'),
+        ({"prompt": "a", "completion": " \n\u00a0"}, '"completion" is white space alone'),
         ({"messages": []}, '"messages" must be a list'),
         ({"messages": {"role": "user"}}, '"messages" must be a list'),
         ({"messages": ["hello"]}, '"messages" must be a list'),
@@ -107,6 +108,8 @@ def test_a_line_that_is_no_pair_is_named(line: Any, words: str, written: Callabl
         ({"prompt": "a", "rejected": "b"}, 'there is no "chosen"'),
         ({"prompt": "a", "chosen": "b", "rejected": ""}, '"rejected" is empty'),
         ({"prompt": ["a"], "chosen": "b", "rejected": "c"}, '"prompt" must be a text'),
+        ({"chosen": "\t", "rejected": "c"}, '"chosen" is white space alone'),
+        ({"chosen": "b", "rejected": " "}, '"rejected" is white space alone'),
         ({"chosen": "b", "rejected": "b"}, '"chosen" and "rejected" are the same'),
     ],
 )

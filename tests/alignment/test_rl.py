@@ -76,7 +76,10 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     assert metrics["best"] == next(row for row in metrics["history"] if row["update"] == metrics["best_update"])
     assert metrics["collapsed"] is None
     best, card = metrics["best"], (tmp_path / "README.md").read_text()
-    assert f"On 1 held-out prompt: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats" in card
+    assert (
+        f"- On 1 held-out prompt: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it "
+        "started; the best of 3 looks at them, so somewhat flattered.\n" in card
+    )
     assert "`low.py:bytes` rewards, by " + ("GRPO" if grpo else "PPO") in card
     assert "another one of that name" not in card
 
@@ -111,6 +114,7 @@ def test_a_collapse_leaves_the_best_policy_in_a_folder(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "metrics.json").read_text()) == made.metrics
     assert load_language_model(tmp_path).config == made.config
     assert not (tmp_path / "checkpoint").exists()
+    assert "best of" not in (tmp_path / "README.md").read_text(), "there was one look only"
 
 
 def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
-"""How far a policy is from its reference, what that costs, and the policy that is best at that cost.
+"""How far a policy is from its reference, and what that costs.
 
 Everything is KL(policy ‖ reference) = E_policy[log policy − log reference], in nats: the direction that samples of the
 policy can estimate. What is said of the expectation of an estimate holds for one place, the tokens before it given.
+
+Of the three estimates both algorithms here take k₁, in the reward. k₂ and k₃ stand beside it because others put them into
+the loss: there it is the gradient of an estimate that decides which policy is found, and theirs are not the same.
 """
 
 from __future__ import annotations
@@ -117,26 +120,3 @@ class AdaptiveBeta:
             return
         error = min(max(kl / self.target_kl - 1, -LARGEST_ERROR), LARGEST_ERROR)
         self.beta *= 1 + error * n_samples / self.horizon
-
-
-def optimal_policy(
-    reference_logprobs: Float[Tensor, " outcomes"], rewards: Float[Tensor, " outcomes"], beta: float
-) -> Float[Tensor, " outcomes"]:
-    """Log-probabilities of the policy that maximises `objective`: π* ∝ reference · exp(reward/β).
-
-    Rafailov et al. 2023, eq. 4. β is above 0. What the reference never does, it never does either.
-    """
-    return (reference_logprobs + rewards / beta).log_softmax(-1)
-
-
-def objective(
-    policy_logprobs: Float[Tensor, " outcomes"],
-    reference_logprobs: Float[Tensor, " outcomes"],
-    rewards: Float[Tensor, " outcomes"],
-    beta: float,
-) -> Float[Tensor, ""]:
-    """E_policy[reward] − β·KL(policy ‖ reference), exactly, over all outcomes (Rafailov et al. 2023, eq. 3).
-
-    Its maximum, at `optimal_policy`, is β · log E_reference[exp(reward/β)].
-    """
-    return (policy_logprobs.exp() * rewards).sum() - beta * kl_of_logprobs(policy_logprobs, reference_logprobs)

@@ -48,6 +48,8 @@ def grpo(
     Raises:
         InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
         UsageError: a prompt does not fit.
+        GlassformerError: the policy answers with what is no number from the start, or the checkpoint is damaged;
+            besides whatever the reward raises.
     """
     run = Steering(
         policy, tokenizer, reward, prompts, config, max_seq_len=max_seq_len, observer=observer, checkpoint=checkpoint

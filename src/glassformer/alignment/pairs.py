@@ -148,6 +148,6 @@ def _text(record: dict[str, Any], name: str, *, empty: bool = False) -> str:
     value = record.get(name)
     if not isinstance(value, str):
         raise UsageError(f'"{name}" must be a text, got {value!r}' if name in record else f'there is no "{name}"')
-    if not value and not empty:
-        raise UsageError(f'"{name}" is empty')
+    if not empty and not value.strip():
+        raise UsageError(f'"{name}" is white space alone' if value else f'"{name}" is empty')
     return value

@@ -45,6 +45,8 @@ def ppo(
     Raises:
         InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
         UsageError: a prompt does not fit.
+        GlassformerError: the policy answers with what is no number from the start, or the checkpoint is damaged;
+            besides whatever the reward raises.
     """
     values_of = nn.Linear(policy.d_model, 1).to(next(policy.parameters()).device)
     nn.init.zeros_(values_of.weight)

@@ -108,4 +108,7 @@ def _card(facts: Facts) -> str:
     if changed := [row["update"] for row in facts.metrics["history"] if "reward_changed" in row]:
         does += f" Up to round {changed[-1]:.0f} the reward was another one of that name."
     figures = f"reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it started"
+    looks = sum("held_out_reward" in row for row in facts.metrics["history"])
+    if looks > 1:  # chosen and measured by the same prompts
+        figures += f"; the best of {looks} looks at them, so somewhat flattered"
     return card("A steered language model", does, facts, figures, record="prompt")
