@@ -3,8 +3,8 @@
 Everything is KL(policy ‖ reference) = E_policy[log policy − log reference], in nats: the direction that samples of the
 policy can estimate. What is said of the expectation of an estimate holds for one place, the tokens before it given.
 
-Of the three estimates both algorithms here take k₁, in the reward. k₂ and k₃ stand beside it because others put them into
-the loss: there it is the gradient of an estimate that decides which policy is found, and theirs are not the same.
+Of the three estimates both algorithms here take k₁, in the reward. k₂ and k₃ stand beside it because others put them
+into the loss: there it is the gradient of an estimate that decides which policy is found, and theirs are not the same.
 """
 
 from __future__ import annotations
