@@ -153,13 +153,12 @@ class Run:
 
     def _facts(self, trainer: Trainer[Any], records: Records) -> Facts:
         state = trainer.state
-        best = next((row for row in state.history if row["epoch"] == state.best_epoch), {})
         return describe(
             self.start,
             records,
             recipe={"training": self.config.model_dump(mode="json")},
             seconds=state.seconds,
-            metrics={"best_epoch": state.best_epoch, "best": best, "history": state.history},
+            metrics=state.metrics(),
         )
 
 

@@ -41,6 +41,11 @@ class RunState:
     history: list[dict[str, float]] = field(default_factory=list)
     """One row per finished epoch."""
 
+    def metrics(self) -> dict[str, Any]:
+        """What a model folder keeps of its training: the figures of every epoch, and which was the best."""
+        best = next((row for row in self.history if row["epoch"] == self.best_epoch), {})
+        return {"best_epoch": self.best_epoch, "best": best, "history": self.history}
+
 
 def save_checkpoint(
     path: Path,

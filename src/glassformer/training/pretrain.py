@@ -19,7 +19,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConf
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.folder import STATE_FILE
+from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
 from glassformer.prediction.sampling import SamplingConfig
@@ -28,7 +28,6 @@ from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.recipe import PretrainingRecipe
 from glassformer.training.unfinished import (
-    CHECKPOINT_FOLDER,
     encode,
     learn_tokenizer,
     open_work,
@@ -215,9 +214,9 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(state.seconds, 2),
     )
-    best = next((row for row in state.history if row["epoch"] == state.best_epoch), {})
-    metrics = {"best_epoch": state.best_epoch, "best": best, "history": state.history}
-    return TrainedLanguageModel(config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=metrics)
+    return TrainedLanguageModel(
+        config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=state.metrics()
+    )
 
 
 def _card(trained: TrainedLanguageModel) -> str:

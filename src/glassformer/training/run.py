@@ -226,9 +226,7 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(state.seconds, 2),
     )
-    best = next((row for row in state.history if row["epoch"] == state.best_epoch), {})
-    metrics = {"best_epoch": state.best_epoch, "best": best, "history": state.history}
-    return TrainedModel(config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=metrics)
+    return TrainedModel(config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=state.metrics())
 
 
 def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
