@@ -55,7 +55,7 @@ def _accuracy_row(name: str, one: Document) -> tuple[str, ...]:
     accuracy, above = one["accuracy"], one["above_unknown"]
     span = f"{short(accuracy['value'])} [{short(accuracy['low'])}, {short(accuracy['high'])}]"
     change = f"{signed(above['value'])} [{signed(above['low'])}, {signed(above['high'])}]"
-    cosine = short(one["cosine"]["value"]) if "cosine" in one else "–"
+    cosine = signed(one["cosine"]["value"]) if "cosine" in one else "–"
     return name, span, "–" if name == "unknown token" else change, cosine
 
 

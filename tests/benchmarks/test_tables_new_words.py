@@ -51,7 +51,7 @@ def test_a_classifiers_words(tmp_path: Path) -> None:
     assert "bear on the label: 3 hidden, 2 to 3 learned; 1,234 test texts that belong to 2 of them.\n\n| read" in text
     assert "Random words: 3 hidden, 3 learned; 1,234 test texts that" in text
     assert text.count("| unknown token | .700 [.600, .900] | – | – |") == 2
-    assert "| ours | .750 [.650, .950] | +.050 [−.050, +.250] | .125 |" in text
+    assert "| ours | .750 [.650, .950] | +.050 [−.050, +.250] | +.125 |" in text
     assert "Data: `imdb`, 25,000 training texts (12 more were equal to a test text); seeds 0–1. Means" in text
 
 
