@@ -4,9 +4,9 @@
 
 A language model learns from all training texts; a classifier that learned from one half of their labels gives the
 reward; the judges learned from the other half: TF-IDF + logistic regression, and a recurrent network. Prompts are the
-first words of training texts, those that are judged of test texts. Stages that are done are kept in --work and not
-repeated; after a change of the code, empty that folder. With --rows it is a trial on some of the rows, and its figures
-are left in --work.
+first words of training texts, those that are judged of test texts. Models that are done are kept in --work and made
+again when what they are made of changes; after a change of the code, empty that folder. With --rows it is a trial on
+some of the rows, and its figures are left in --work.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ import numpy as np
 import polars as pl
 import torch
 from provenance import RESULTS, commit, provenance
+from stages import make_once
 
 from glassformer.alignment.config import GRPOConfig, PPOConfig
 from glassformer.alignment.divergence import categorical_kl
 from glassformer.alignment.diversity import distinct_n
+from glassformer.alignment.judged import Reward
 from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
@@ -39,6 +41,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
+from glassformer.evaluation.result import Estimate
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
 from glassformer.prediction.predictor import Predictor
@@ -70,30 +73,34 @@ def main() -> None:
     at = commit()
     train, test = (_some(resolve(options.data, split), options.rows) for split in ("train", "test"))
     work: Path = options.work / (options.data + (f"-{options.rows}" if options.rows else ""))
-    rewarding, judging = _halves(_excerpts(train))
+    rewarding, judging = halves(_excerpts(train))
     _classifier(rewarding, load_recipe(), work / "reward")
     judges = {
         "TF-IDF + logistic regression": _tfidf(judging),
         "recurrent network": _recurrent(judging, work / "judge"),
     }
     language_model = _language_model(train, options.epochs, work / "lm")
-    prompts = _prompts(train, PROMPTS)
-    asked = _prompts(test, JUDGED)
-    runs = [
-        _run(language_model, work, algorithm, seed, options.updates, prompts, asked, judges)
-        for algorithm in ALGORITHMS
-        for seed in range(options.seeds)
-    ]
+    prompts, asked = prompts_of(train, PROMPTS), prompts_of(test, JUDGED)
+    start = Start(trained=language_model, folder=work / "lm")
+    name = f"{work / 'reward'}:{LIKED}"
+    reward = open_reward(name, language_model.tokenizer, device="cpu")
+    before = _judged(language_model, language_model, asked, judges, seed=0)
+    runs = []
+    for algorithm, kind in ALGORITHMS.items():
+        for seed in range(options.seeds):
+            config = kind(seed=seed, updates=options.updates, max_tokens=MAX_TOKENS)
+            steered = policy(start, reward, prompts, config, reward_name=name, folder=work / f"{algorithm}-{seed}")
+            runs.append(
+                _described(algorithm, seed, steered) | _judged(steered, language_model, asked, judges, seed=seed)
+            )
     document = {
         "benchmark": f"steering, {options.data}",
         "judges": {name: _right(judge, _excerpts(test)) for name, judge in judges.items()},
         "reward": _right(_probability(Predictor.load(work / "reward")), _excerpts(test)),
         "language_model": language_model.metrics["best"],
-        "before": _judged(language_model, language_model, asked, judges, seed=0),
+        "before": before,
         "runs": runs,
-        "summary": {
-            name: _summary([run for run in runs if run["algorithm"] == name], list(judges)) for name in ALGORITHMS
-        },
+        "summary": {one: summary([run for run in runs if run["algorithm"] == one], before) for one in ALGORITHMS},
         "training_sha256": fingerprint(train),
         "test_sha256": fingerprint(test),
         **provenance(at),
@@ -117,7 +124,7 @@ def _excerpts(table: Table) -> Table:
     return dataclasses.replace(table, frame=table.frame.with_columns(short))
 
 
-def _halves(table: Table) -> tuple[Table, Table]:
+def halves(table: Table) -> tuple[Table, Table]:
     order = np.random.default_rng(0).permutation(table.frame.height)
     middle = len(order) // 2
     first, second = (dataclasses.replace(table, frame=table.frame[rows]) for rows in (order[:middle], order[middle:]))
@@ -126,9 +133,12 @@ def _halves(table: Table) -> tuple[Table, Table]:
 
 def _classifier(table: Table, recipe: Recipe, folder: Path) -> Predictor:
     """The one in the folder, or a new one."""
-    if not (folder / "config.json").is_file():
+
+    def make() -> None:
         with LiveView() as view:
             train_classifier(Sources(train=table), recipe, out=folder, overwrite=True, observer=view)
+
+    make_once(folder, {"recipe": recipe.model_dump(mode="json"), "training": fingerprint(table)}, make)
     return Predictor.load(folder)
 
 
@@ -157,52 +167,56 @@ def _right(judge: Judge, test: Table) -> float:
 
 def _language_model(train: Table, epochs: int, folder: Path) -> TrainedLanguageModel:
     """The one in the folder, or a new one of all training texts."""
-    if not (folder / "config.json").is_file():
-        recipe = load_pretraining_recipe(overrides={"training.epochs": epochs})
+    recipe = load_pretraining_recipe(overrides={"training.epochs": epochs})
+    documents = Documents(texts=train.frame["text"], source=train.source)
+
+    def make() -> None:
         with LiveView() as view:
-            documents = Documents(texts=train.frame["text"], source=train.source)
             pretrain(documents, recipe, out=folder, overwrite=True, observer=view)
+
+    make_once(folder, {"recipe": recipe.model_dump(mode="json"), "texts": documents.fingerprint}, make)
     return load_language_model(folder)
 
 
-def _prompts(table: Table, count: int) -> list[str]:
+def prompts_of(table: Table, count: int) -> list[str]:
     """The first words of some texts, all of them different."""
     begun = {" ".join(words[:PROMPT]) for text in table.frame["text"] if len(words := text.split()) > PROMPT}
     return [sorted(begun)[i] for i in np.random.default_rng(0).permutation(len(begun))[:count]]
 
 
-def _run(
-    start: TrainedLanguageModel,
-    work: Path,
-    algorithm: str,
-    seed: int,
-    updates: int,
-    prompts: list[str],
-    asked: list[str],
-    judges: dict[str, Judge],
-) -> dict[str, Any]:
-    """One policy, steered and judged."""
-    folder = work / f"{algorithm}-{seed}"
-    name = f"{work / 'reward'}:{LIKED}"
-    if not (folder / "config.json").is_file():
-        config = ALGORITHMS[algorithm](seed=seed, updates=updates, max_tokens=MAX_TOKENS)
-        fresh = Start(trained=load_language_model(work / "lm"), folder=work / "lm")
-        with SteeringView(updates) as view:
+def policy(
+    start: Start, reward: Reward, prompts: list[str], config: PPOConfig | GRPOConfig, *, reward_name: str, folder: Path
+) -> TrainedLanguageModel:
+    """The one in the folder, or a new one."""
+
+    def make() -> None:
+        with SteeringView(config.updates) as view:
             steer(
-                fresh, open_reward(name, start.tokenizer, device="cpu"), prompts, config,
-                reward_name=name, source="train", out=folder, overwrite=True, observer=view,
+                start, reward, prompts, config,
+                reward_name=reward_name, source="train", out=folder, overwrite=True, observer=view,
             )  # fmt: skip
-    steered = load_language_model(folder)
-    rewards = steered.metrics["best"]
+
+    made_of = {
+        "start": start.record["fingerprint"],
+        "reward": reward.fingerprint,
+        "prompts": prompts,
+        "algorithm": type(config).__name__,
+        "settings": config.model_dump(mode="json"),
+    }
+    make_once(folder, made_of, make)
+    return load_language_model(folder)
+
+
+def _described(algorithm: str, seed: int, steered: TrainedLanguageModel) -> dict[str, Any]:
+    """What is known of a policy before it is judged."""
     return {
         "algorithm": algorithm,
         "seed": seed,
         "settings": steered.config.recipe,
         "seconds": steered.config.training_seconds,
         "best_update": steered.metrics["best_update"],
-        "held_out_reward": rewards.get("held_out_reward"),
+        "held_out_reward": steered.metrics["best"].get("held_out_reward"),
         "collapsed": steered.metrics["collapsed"],
-        **_judged(steered, start, asked, judges, seed=seed),
     }
 
 
@@ -216,7 +230,7 @@ def _judged(
     seed: int,
 ) -> dict[str, Any]:
     """The share of texts that each judge finds favourable, how far they are from the reference, and some of them."""
-    policy, before = (cast(LanguageModel, one.model.eval()) for one in (trained, reference))
+    policy, other = (cast(LanguageModel, one.model.eval()) for one in (trained, reference))
     texts: list[str] = []
     written: list[list[int]] = []
     nats: list[float] = []
@@ -227,13 +241,14 @@ def _judged(
             max_seq_len=trained.config.model.max_seq_len,
         )  # fmt: skip
         mask = rollouts.loss_mask
-        logits, others = (read_rollouts(model, rollouts)[0][mask] for model in (policy, before))
+        logits, others = (read_rollouts(model, rollouts)[0][mask] for model in (policy, other))
         nats += torch.zeros(mask.shape).masked_scatter(mask, categorical_kl(logits, others)).sum(dim=1).tolist()
         texts += rollouts.texts
         written += rollouts.completion_ids
     liked = {name: judge(texts) > 0.5 for name, judge in judges.items()}
     return {
-        "liked": {name: share_right(bits, seed=0).model_dump() for name, bits in liked.items()},
+        "liked": {name: share_right(found, seed=0).model_dump() for name, found in liked.items()},
+        "liked_by_prompt": {name: "".join(map(str, found.astype(int))) for name, found in liked.items()},
         "kl": bootstrap_mean(np.array(nats), seed=0).model_dump(),
         "distinct_2": distinct_n(written, 2),
         "distinct_3": distinct_n(written, 3),
@@ -242,16 +257,30 @@ def _judged(
     }
 
 
-def _summary(runs: list[dict[str, Any]], judges: list[str]) -> dict[str, Any]:
-    """Mean and standard deviation over seeds."""
+def summary(runs: list[dict[str, Any]], before: dict[str, Any]) -> dict[str, Any]:
+    """Of one algorithm: means and standard deviations over seeds, and how much more each judge likes than before."""
 
     def over_seeds(values: list[float]) -> dict[str, float]:
         return {"mean": float(np.mean(values)), "std": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0}
 
-    return {name: over_seeds([run["liked"][name]["value"] for run in runs]) for name in judges} | {
-        key: over_seeds([run[key] if key != "kl" else run["kl"]["value"] for run in runs])
-        for key in ("kl", "distinct_2")
+    return {
+        "liked": {name: over_seeds([run["liked"][name]["value"] for run in runs]) for name in before["liked"]},
+        "above_before": {name: above_before(runs, before, name).model_dump() for name in before["liked"]},
+        "kl": over_seeds([run["kl"]["value"] for run in runs]),
+        "distinct_2": over_seeds([run["distinct_2"] for run in runs]),
     }
+
+
+def above_before(runs: list[dict[str, Any]], before: dict[str, Any], judge: str) -> Estimate:
+    """By how much the share of texts that a judge likes rose: of each prompt, the mean over seeds of after less before.
+
+    The interval is over prompts and what was drawn for them. Of how much training varies it knows nothing.
+    """
+    after, was = (
+        np.array([[int(digit) for digit in one["liked_by_prompt"][judge]] for one in of_it])
+        for of_it in (runs, [before])
+    )
+    return bootstrap_mean((after - was).mean(axis=0), seed=0)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from typing import Any
 
 from tables_common import Document, fill
 
+from glassformer.data.table import counted
 from glassformer.evaluation.reproduce.table import markdown, short
+from glassformer.evaluation.verdict import signed
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -82,15 +84,24 @@ def _steering(found: Document) -> Iterator[str]:
     for name, of_it in found["summary"].items():
         runs = [run for run in found["runs"] if run["algorithm"] == name]
         rows += [_policy_row(f"{name.upper()}, seed {run['seed']}", judges, run) for run in runs]
-        means = (f"**{short(of_it[judge]['mean'])} ± {short(of_it[judge]['std'])}**" for judge in judges)
+        liked = (of_it["liked"][judge] for judge in judges)
+        means = (f"**{short(one['mean'])} ± {short(one['std'])}**" for one in liked)
         kl, distinct = (f"{of_it[key]['mean']:.2f} ± {of_it[key]['std']:.2f}" for key in ("kl", "distinct_2"))
-        rows.append((f"**{name.upper()}, {len(runs)} seeds**", *means, kl, distinct, ""))
+        rows.append((f"**{name.upper()}, {counted(len(runs), 'seed')}**", *means, kl, distinct, ""))
     yield markdown(rows)
+    rises = {name.upper(): of_it["above_before"] for name, of_it in found["summary"].items()}
+    yield markdown(
+        [
+            ("above before", *judges),
+            *((name, *(_rise(of_it[judge]) for judge in judges)) for name, of_it in rises.items()),
+        ]
+    )
     rights = ", ".join(f"{name} {short(right)}" for name, right in found["judges"].items())
     yield (
         "Share of texts that each judge finds favourable, with 95% bootstrap intervals over prompts; the mean over "
-        f"seeds with its standard deviation. On test texts of that length the judges are right in {rights} of the "
-        f"cases, the classifier that gave the reward in {short(found['reward'])}."
+        "seeds with its standard deviation. Above before: mean differences over seeds, paired by prompt; intervals "
+        f"over prompts. On test texts of that length the judges are right in {rights} of the cases, the classifier "
+        f"that gave the reward in {short(found['reward'])}."
     )
     yield "The first five texts before:"
     yield _quoted(before["texts"])
@@ -103,6 +114,10 @@ def _steering(found: Document) -> Iterator[str]:
 def _policy_row(name: str, judges: list[str], one: Document) -> tuple[str, ...]:
     liked = (_interval(one["liked"][judge], places=3) for judge in judges)
     return name, *liked, f"{one['kl']['value']:.2f}", f"{one['distinct_2']:.2f}", f"{one['length']:.0f}"
+
+
+def _rise(one: Document) -> str:
+    return f"{signed(one['value'])} [{signed(one['low'])}, {signed(one['high'])}]"
 
 
 def _interval(one: Document, *, places: int = 4) -> str:

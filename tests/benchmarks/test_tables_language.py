@@ -85,7 +85,8 @@ def test_steered_policies_beside_what_they_were(tmp_path: Path) -> None:
         "runs": [policy(0.875, 3, algorithm="ppo", seed=seed) for seed in (0, 1)],
         "summary": {
             "ppo": {
-                "A": {"mean": 0.875, "std": 0.0625},
+                "liked": {"A": {"mean": 0.875, "std": 0.0625}},
+                "above_before": {"A": estimate(0.375)},
                 "kl": {"mean": 3.0, "std": 0.5},
                 "distinct_2": {"mean": 0.75, "std": 0.0},
             }
@@ -95,6 +96,7 @@ def test_steered_policies_beside_what_they_were(tmp_path: Path) -> None:
     assert "| before | 0.500 [0.400, 0.700] | 0.00 | 0.75 | 39 |" in text
     assert "| PPO, seed 1 | 0.875 [0.775, 1.075] | 3.00 | 0.75 | 39 |" in text
     assert "| **PPO, 2 seeds** | **.875 ± .062** | 3.00 ± 0.50 | 0.75 ± 0.00 |  |" in text
+    assert "| above before | A |\n| --- | --- |\n| PPO | +.375 [+.275, +.575] |" in text
     assert "the judges are right in A .812 of the cases" in text
     assert "```text\n1. so 0.5\n```" in text
     assert "after PPO, seed 0:\n\n```text\n1. so 0.875\n```" in text
