@@ -45,8 +45,9 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 def _provenance(found: Document) -> str:
     machine, versions = found["machine"], found["versions"]
+    commit, *changed = found["commit"].split(" ", 1)
     return (
         f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']}), threads "
         f"used: {machine['threads']}; torch {versions['torch']}, Python {machine['python']}; commit "
-        f"{found['commit'][:10]}; `{found['command']}`"
+        f"{' '.join([commit[:10], *changed])}; `{found['command']}`"
     )
