@@ -96,7 +96,7 @@ def test_an_embedded_opinion_answers_a_question() -> None:
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     pairs = [Pair(prompt="", completion='"é"\n\u2028'), Pair(prompt="a", completion=" b")]
-    preferences = [Preference(prompt="a", chosen="\u3000", rejected="\\")]
+    preferences = [Preference(prompt="a", chosen="\u3000good", rejected="\\")]
     write_records(tmp_path / "new" / "pairs.jsonl", pairs)
     write_records(tmp_path / "new" / "preferences.jsonl", preferences)
     assert read_pairs(tmp_path / "new" / "pairs.jsonl") == pairs
