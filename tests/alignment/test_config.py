@@ -18,7 +18,11 @@ def test_overrides_take_the_place_of_defaults() -> None:
     ("kind", "name", "words"),
     [
         (FineTuningConfig, "training.epoch", r"did you mean training\.epochs\?"),
-        (FineTuningConfig, "training.group_size", "there is no such setting here$"),
+        (
+            FineTuningConfig,
+            "training.group_size",
+            "there is no such setting here; there are training.seed, training.epochs",
+        ),
         (PPOConfig, "training.max_token", r"did you mean training\.max_tokens\?"),
         (PPOConfig, "training.targetkl", r"did you mean training\.target_kl\?"),
         (PPOConfig, "beta", r"did you mean training\.beta\?"),

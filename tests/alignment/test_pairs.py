@@ -49,10 +49,10 @@ def test_messages_become_lines_of_role_and_content_and_the_last_is_the_completio
     messages = [
         {"role": "system", "content": ""}, {"role": "user", "content": "2 + 2?"}, {"role": "tutor", "content": "4"}
     ]  # fmt: skip
-    file = written({"messages": messages}, {"messages": messages[1:2]})
+    file = written({"messages": messages}, {"messages": messages[2:]})
     assert read_pairs(file) == [
         Pair(prompt="system: \nuser: 2 + 2?\ntutor:", completion=" 4"),
-        Pair(prompt="user:", completion=" 2 + 2?"),
+        Pair(prompt="tutor:", completion=" 4"),
     ]
 
 
@@ -90,7 +90,8 @@ def test_prompts_of_json_lines_and_of_lines_of_text_come_once_each(written: Call
         ({"messages": {"role": "user"}}, '"messages" must be a list'),
         ({"messages": ["hello"]}, '"messages" must be a list'),
         ({"messages": [{"content": "a"}]}, 'there is no "role"'),
-        ({"messages": [{"role": "user"}]}, 'there is no "content"'),
+        ({"messages": [{"role": "tutor"}]}, 'there is no "content"'),
+        ({"messages": [{"role": "user", "content": "a"}]}, "the last message is the user's"),
         ({"messages": [{"role": "", "content": "a"}]}, '"role" is empty'),
         ({"messages": [{"role": "user", "content": "a"}, {"role": "tutor", "content": ""}]}, '"content" is empty'),
     ],

@@ -134,7 +134,8 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
         return judge(rollouts) + low_bytes(rollouts)
 
     with pytest.raises(
-        RewardError, match=r"failed: TimeoutError: no answer\. The run is saved in .*out; .* with --resume"
+        RewardError,
+        match=r"failed in test_rl\.py, line \d+: TimeoutError: no answer\. The run is saved in .*out; .* with --resume",
     ):
         steered(out, reward)
     for changed, values in (

@@ -110,7 +110,8 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
         if section != "training" or key not in kind.model_fields:
             near = difflib.get_close_matches(key, kind.model_fields, n=1)
             hint = f" (did you mean training.{near[0]}?)" if near else ""
-            raise UsageError(f"--set {dotted}: there is no such setting here{hint}")
+            known = ", ".join(f"training.{name}" for name in kind.model_fields)
+            raise UsageError(f"--set {dotted}: there is no such setting here{hint}; there are {known}")
         values[key] = value
     try:
         return kind(**values)

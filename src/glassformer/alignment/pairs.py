@@ -132,6 +132,8 @@ def _conversation(messages: Any) -> Pair:
     if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
         raise UsageError('"messages" must be a list of {"role": …, "content": …}')
     *before, last = messages
+    if last.get("role") in ("user", "system"):
+        raise UsageError(f"the last message is the {last['role']}'s; it is the answer that is learned, so end with one")
     lines = [f"{_text(one, 'role')}: {_text(one, 'content', empty=True)}" for one in before]
     return Pair(prompt="\n".join([*lines, f"{_text(last, 'role')}:"]), completion=f" {_text(last, 'content')}")
 

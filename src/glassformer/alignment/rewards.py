@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import math
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -76,9 +77,17 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
     def reward(rollouts: Rollouts) -> Tensor:
         texts = rollouts.texts
         try:
-            found = [float(one) for one in judge(texts)]
+            answer = judge(texts)
         except Exception as error:  # whatever another's function raises
-            raise RewardError(f"the reward {name} failed: {type(error).__name__}: {error}") from error
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}, line {place.lineno}"
+            raise RewardError(f"the reward {name} failed in {where}: {type(error).__name__}: {error}") from error
+        try:
+            found = [float(one) for one in answer]
+        except (TypeError, ValueError) as error:
+            raise RewardError(
+                f"the reward {name} gave {repr(answer)[:80]}; it must return a list of as many numbers as it gets texts"
+            ) from error
         if len(found) != len(texts):
             raise RewardError(f"the reward {name} gave {len(found)} numbers for {len(texts)} texts")
         for text, one in zip(texts, found, strict=True):
