@@ -74,7 +74,8 @@ def pairs(
     if made.too_short:
         say(f"  left out: {human_count(made.too_short)} × a text of no more than {words} words")
     if made.alone:
-        say(f"  in no preference: {human_count(made.alone)} × no text of the other side that begins alike")
+        alone = human_count(made.alone)
+        say(f"  in no preference: {alone} × no text of the other side that begins alike was left; each is used once")
 
 
 @app.command("sft")
@@ -94,7 +95,8 @@ def sft(
     from glassformer.alignment.sft import fine_tune
 
     with _run(model, out, set_, seed, device, resume=resume, overwrite=overwrite) as run:
-        trained = fine_tune(run, read_pairs(data), source=str(data))
+        records = read_pairs(data)
+        trained = fine_tune(run, records, source=str(data))
     best = trained.metrics["best"]
     if json:
         print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
@@ -102,6 +104,7 @@ def sft(
     held_out = best.get("validation_loss")
     measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
     print(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
 
 
 @app.command("reward")
@@ -128,6 +131,7 @@ def reward(
         return
     measured = f"on held-out pairs {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
     print(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
 
 
 @app.command("rl")
