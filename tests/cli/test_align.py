@@ -91,9 +91,9 @@ def test_from_a_table_to_a_steered_model(stages: Stages) -> None:
         assert "round 0: on held-out prompts reward " in said.err
         assert "round 2: on held-out prompts reward " in said.err
         assert f"next: glassformer generate {stages / algorithm} PROMPT" in said.err
+        assert json.loads((stages / algorithm / "config.json").read_text())["recipe"]["algorithm"] == algorithm
     assert f"next: glassformer generate {stages / 'sft'} 'how is the " in stages.said["sft"].err
     assert f"next: glassformer align rl {stages / 'sft'} --reward {stages / 'reward'} " in stages.said["reward"].err
-        assert json.loads((stages / algorithm / "config.json").read_text())["recipe"]["algorithm"] == algorithm
     written = glassformer("generate", stages / "grpo", "how is the", "--device", "cpu", "--json")
     assert written.code == 0, written.err
 
