@@ -45,7 +45,7 @@ from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.pretrain import pretrain
-from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe
+from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe
 
 OURS, NOTES, NOTES_AS_OURS, NGRAMS = "ours", "notes-decoder", "notes-decoder-as-ours", "kneser-ney-5"
 TEST_TEXTS = 2_000
@@ -131,8 +131,6 @@ def recipes_of(seed: int, seconds: float) -> dict[str, PretrainingRecipe]:
     the same design of our sizes, trained as ours is."""
     budget: dict[str, Any] = {"training.seed": seed, "training.max_seconds": seconds}
     design = {"model.design": "notes-language-model"}
-    published = load_recipe("notes-decoder").training
-    plain = ("optimizer", "learning_rate", "schedule", "warmup", "batch_size", "precision")
     small = LANGUAGE_PRESETS["small"]
     sizes = {
         "model.emb_dim": small.d_model,
@@ -143,9 +141,7 @@ def recipes_of(seed: int, seconds: float) -> dict[str, PretrainingRecipe]:
     }
     return {
         OURS: load_pretraining_recipe(preset="small", overrides=budget),
-        NOTES: load_pretraining_recipe(
-            overrides=budget | design | {f"training.{key}": getattr(published, key) for key in plain}
-        ),
+        NOTES: load_pretraining_recipe("notes-language-model", overrides=budget),
         NOTES_AS_OURS: load_pretraining_recipe(overrides=budget | design | sizes),
     }
 

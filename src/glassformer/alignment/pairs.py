@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from glassformer.data.lines import lines_of
 from glassformer.data.rows import check_file
 from glassformer.errors import UsageError
 
@@ -63,7 +64,7 @@ def read_prompts(path: Path) -> list[str]:
         UsageError: no such file, or a line that is not such a record, with its number.
     """
     if path.suffix.lower() == ".txt":
-        prompts = [line.rstrip("\r\n") for line in _lines(path) if line.strip()]
+        prompts = [line for line in _lines(path) if line.strip()]
     else:
         prompts = _read(path, lambda record: _text(record, "prompt", empty=True))
     if not prompts:
@@ -115,11 +116,7 @@ def _read(path: Path, understand: Callable[[dict[str, Any]], Record]) -> list[Re
 
 def _lines(path: Path) -> Iterator[str]:
     with check_file(path).open("rb") as file:
-        for number, raw in enumerate(file, 1):
-            try:
-                yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise UsageError(f"{path}, line {number}: byte {error.start + 1} of the line is not UTF-8") from error
+        yield from lines_of(file, str(path))
 
 
 def _pair(record: dict[str, Any]) -> Pair:

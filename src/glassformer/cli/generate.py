@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.lines import lines_of
 from glassformer.cli.options import Device, Json
 from glassformer.cli.output import print_json, say, without_control
 from glassformer.errors import UsageError
@@ -84,6 +83,7 @@ def generate(
 
 
 def _prompts_of(file: Path) -> list[str]:
+    from glassformer.data.lines import lines_of
     from glassformer.data.rows import check_file
 
     if str(file) == "-":

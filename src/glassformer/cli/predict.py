@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.lines import lines_of
 from glassformer.cli.options import Device, Json, TextColumn
 from glassformer.cli.output import human_count, one_line, print_json, say
 from glassformer.cli.writers import check_out, lines_on_standard_output, table_in_file, table_on_standard_output
@@ -54,6 +53,7 @@ def predict(
             raise UsageError(f"--out {out} is the table that is read; name another file")
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
+    from glassformer.data.lines import lines_of
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
 

@@ -1,4 +1,4 @@
-"""Texts from a pipe or a plain file, one per line."""
+"""The lines of a pipe or a plain file."""
 
 from __future__ import annotations
 
