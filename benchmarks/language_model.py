@@ -1,6 +1,6 @@
 """How well do language models say the next token? Ours, the notes' decoder and a Kneser–Ney 5-gram model, side by side.
 
-    python benchmarks/language_model.py imdb --minutes 20 --seed 0
+    python benchmarks/language_model.py imdb --minutes 15 --seed 0
 
 All learn from the same texts, cut into the same tokens; what is trained by steps gets the same minutes on the same
 machine. All are judged by bits per byte on the same test texts, which no training, vocabulary or choice of an epoch has
@@ -58,7 +58,7 @@ def main() -> None:
     """Run the benchmark that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", help="a known data set")
-    parser.add_argument("--minutes", type=float, default=20.0, help="training of each model that is trained by steps")
+    parser.add_argument("--minutes", type=float, default=15.0, help="training of each model that is trained by steps")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, help="a trial on so many training and test texts")
     parser.add_argument("--out", type=Path, default=Path("runs/language-model"), help="folder for models and figures")
