@@ -14,6 +14,7 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.words.dictionary import Dictionary
 
 FEWEST_TRAINING_TEXTS = 10  # with the word; fewer teach a model little about it
+MOST_TEXTS = 7_000  # with a hidden word, to learn from afterwards and to judge by; of more, so many are drawn
 WORDS_SEED = 17
 
 
@@ -69,9 +70,10 @@ class Hidden:
 
     Attributes:
         without: the training texts, the words cut out.
-        training: the training texts that hold some, as they were.
-        test: the test texts that hold some.
+        training: the training texts that hold some, as they were, or `MOST_TEXTS` of them.
+        test: the test texts that hold some, or `MOST_TEXTS` of them.
         first: of each of `test`, the number of the first of the words in it.
+        test_texts: how many test texts hold some.
     """
 
     words: list[str]
@@ -79,19 +81,29 @@ class Hidden:
     training: Table
     test: Table
     first: list[int]
+    test_texts: int
 
 
 def hide(words: list[str], train: Table, test: Table, tokenizer: TextTokenizer) -> Hidden:
     """Hide words that a tokenizer knows: one for all seeds, so that all find the same words in the same texts."""
     without, in_train = cut_out(words, train, tokenizer)
     _, in_test = cut_out(words, test, tokenizer)
+    learned, judged = drawn(list(in_train), MOST_TEXTS), drawn(list(in_test), MOST_TEXTS)
     return Hidden(
         words=words,
         without=without,
-        training=replace(train, frame=train.frame[list(in_train)]),
-        test=replace(test, frame=test.frame[list(in_test)]),
-        first=list(in_test.values()),
+        training=replace(train, frame=train.frame[learned]),
+        test=replace(test, frame=test.frame[judged]),
+        first=[in_test[row] for row in judged],
+        test_texts=len(in_test),
     )
+
+
+def drawn(rows: list[int], most: int) -> list[int]:
+    """The rows, or so many of them, in their order."""
+    if len(rows) <= most:
+        return rows
+    return sorted(np.random.default_rng(WORDS_SEED).choice(rows, most, replace=False).tolist())
 
 
 def cut_out(words: Sequence[str], table: Table, tokenizer: TextTokenizer) -> tuple[Table, dict[int, int]]:

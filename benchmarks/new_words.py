@@ -78,7 +78,7 @@ def main() -> None:
     for name, words in choose_words(train, test, tokenizer, wordnet, options.words).items():
         hidden = hide(words, train, test, tokenizer)
         runs = [_run(name, hidden, train, test, seed, work, wordnet) for seed in range(options.seeds)]
-        results[name] = {"hidden": words} | summary(runs)
+        results[name] = {"hidden": words, "of_test_texts": hidden.test_texts} | summary(runs)
     document = {
         "benchmark": f"new words, {options.data}",
         "data": {

@@ -35,8 +35,13 @@ def _classifier(found: Document) -> Iterator[str]:
     for kind, result in found["results"].items():
         learned = sorted(set(result["learned"]))
         span = f"{learned[0]}" if len(learned) == 1 else f"{learned[0]} to {learned[-1]}"
-        texts = f"{result['test_texts']:,} test texts that belong to {result['test_words']:,} of them"
-        yield f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts}."
+        judged = result["test_texts"]
+        held = result.get("of_test_texts", judged)  # not in results of before some were drawn
+        texts = f"{judged:,} of {held:,}" if held > judged else f"{judged:,}"
+        yield (
+            f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts} test texts with one, "
+            f"which belong to {result['test_words']:,} of them."
+        )
         yield markdown(
             [
                 ("read with", "accuracy", "less the unknown token's", "cosine"),

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hidden_words import apart_from, choose_words, cut_out, hide
+from hidden_words import apart_from, choose_words, cut_out, drawn, hide
 
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
@@ -37,6 +37,17 @@ def test_texts_belong_to_the_first_hidden_word_in_them(tokenizer: TextTokenizer)
     assert hidden.training.frame["text"].to_list() == ["a bad film", "superb", "so bad"]
     assert hidden.test.frame["text"].to_list() == ["good film, bad film", "so bad"]
     assert hidden.first == [0, 1]
+    assert hidden.test_texts == 2
+
+
+def test_of_many_texts_some_are_drawn() -> None:
+    rows = list(range(3, 900, 3))
+    assert drawn(rows, 299) == rows
+    few = drawn(rows, 50)
+    assert len(set(few)) == 50
+    assert few == sorted(few) == drawn(rows, 50)
+    assert set(few) < set(rows)
+    assert 300 < sum(few) / 50 < 600
 
 
 def test_a_training_text_that_is_a_test_text_is_left_out() -> None:
