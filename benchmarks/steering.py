@@ -54,8 +54,8 @@ from glassformer.training.sources import Sources
 LIKED = "positive"
 EXCERPT, PROMPT = 60, 4  # words: of the texts that classifiers learn from, and of a prompt
 PROMPTS, JUDGED, MAX_TOKENS = 500, 500, 40
-# A probability spans 1, where rewards of a reward model span several: a nat must cost less of it. Chosen, as the rate, by
-# the reward on held-out training prompts (docs/log.md); the judges had no part in it.
+# A probability spans 1, where rewards of a reward model span several: a nat must cost less of it. Chosen, as the rate,
+# by the reward on held-out training prompts (docs/log.md); the judges had no part in it.
 BETA, RATE = 0.02, 1e-4
 BATCH = 50
 SHOWN = 5  # texts by each policy, the first ones, uncurated
