@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = {
     "ours": "ours, preset `small`",
-    "notes-decoder": "`notes-decoder`, as printed",
+    "notes-decoder": "`notes-decoder`, small and plain",
     "notes-decoder-as-ours": "`notes-decoder`, of our sizes and trained as ours",
     "kneser-ney-5": "Kneser–Ney, order 5",
 }

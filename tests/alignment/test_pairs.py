@@ -49,10 +49,10 @@ def test_messages_become_lines_of_role_and_content_and_the_last_is_the_completio
     messages = [
         {"role": "system", "content": ""}, {"role": "user", "content": "2 + 2?"}, {"role": "tutor", "content": "4"}
     ]  # fmt: skip
-    file = written({"messages": messages}, {"messages": messages[2:]})
+    file = written({"messages": messages}, {"messages": messages[2:]}, messages[2:])
     assert read_pairs(file) == [
         Pair(prompt="system: \nuser: 2 + 2?\ntutor:", completion=" 4"),
-        Pair(prompt="tutor:", completion=" 4"),
+        *[Pair(prompt="tutor:", completion=" 4")] * 2,
     ]
 
 
@@ -75,10 +75,10 @@ def test_prompts_of_json_lines_and_of_lines_of_text_come_once_each(written: Call
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "not readable as JSON"),
+        ("{", "not readable as JSON .*; every line is a record of its own"),
         ("[" * 100_000, "not readable as JSON"),
         (r'{"prompt": "\ud800", "completion": "a"}', "not readable as JSON .*surrogates"),
-        ("[1, 2]", r"an object with names is needed, got '\[1, 2\]'"),
+        ("[1, 2]", '"messages" must be a list of {"role": …, "content": …}'),
         ('"text"', "an object with names is needed, got 'text'"),
         ({"prompt": "a"}, 'there is no "completion"'),
         ({"completion": "a"}, 'there is no "prompt"'),

@@ -227,6 +227,27 @@ def test_a_file_that_holds_no_reward(code: str, words: str, file: Callable[[str]
         open_reward(f"{file(code)}:score", TOKENIZER, device="cpu")
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("pass", "score gave None; it must return a list of as many numbers"),
+        ("return 3.0", r"score gave 3\.0; it must return a list"),
+        ("import sys; sys.exit(3)", r"score failed in judge\.py, line 1: SystemExit: 3"),
+        ("raise KeyError('plot')", r"score failed in judge\.py, line 1: KeyError: 'plot'"),
+    ],
+)
+def test_a_file_whose_function_fails(code: str, words: str, file: Callable[[str], Path]) -> None:
+    reward = open_reward(f"{file(f'def score(texts): {code}')}:score", TOKENIZER, device="cpu")
+    with pytest.raises(RewardError, match=words):
+        reward(rollouts())
+
+
+def test_a_file_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "judge.txt").write_text("def score(texts): ...")
+    with pytest.raises(UsageError, match=r"judge\.txt is a file; one with a function must be named \*\.py"):
+        open_reward(f"{tmp_path / 'judge.txt'}:score", TOKENIZER, device="cpu")
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--reward .*none\.py:score: there is no file .*none\.py"):
         open_reward(f"{tmp_path / 'none.py'}:score", TOKENIZER, device="cpu")

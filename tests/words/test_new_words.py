@@ -128,6 +128,10 @@ def test_what_cannot_be_learned_is_left_out_by_name() -> None:
     }
     with pytest.raises(UsageError, match=r"no word to learn \('aao': in the vocabulary already\)"):
         learn_words(trained_on_known(), [Entry(word="aao", definition="bbo")])
+    with pytest.raises(
+        UsageError, match=r"'gran': no word of its definition is known; --dictionary looks unknown ones"
+    ):
+        learn_words(trained_on_known(), [Entry(word="gran", definition="zz zzz")])
 
 
 def test_words_are_learned_after_words() -> None:

@@ -110,6 +110,9 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
         if section != "training" or key not in kind.model_fields:
             near = difflib.get_close_matches(key, kind.model_fields, n=1)
             hint = f" (did you mean training.{near[0]}?)" if near else ""
+            others: dict[str, type[BaseModel]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
+            if section == "training" and (of := [name for name, one in others.items() if key in one.model_fields]):
+                hint = f" (it is one of align rl --algorithm {of[0]})"
             known = ", ".join(f"training.{name}" for name in kind.model_fields)
             raise UsageError(f"--set {dotted}: there is no such setting here{hint}; there are {known}")
         values[key] = value

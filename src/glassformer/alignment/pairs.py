@@ -38,7 +38,7 @@ FEWEST = 10
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Lines of {"prompt": …, "completion": …}, or of {"messages": [{"role": …, "content": …}, …]}.
+    """Lines {"prompt": …, "completion": …}, or {"messages": [{"role": …, "content": …}, …]}, or such lists alone.
 
     A list of messages becomes a text of lines "role: content", the last message being the completion.
 
@@ -102,7 +102,11 @@ def _read(path: Path, understand: Callable[[dict[str, Any]], Record]) -> list[Re
             if "\\u" in line:  # half an escaped surrogate pair is legal JSON, but no text
                 json.dumps(raw, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path}, line {number}: not readable as JSON ({error})") from error
+            raise UsageError(
+                f"{path}, line {number}: not readable as JSON ({error}); every line is a record of its own"
+            ) from error
+        if isinstance(raw, list):  # a chat without a name around it
+            raw = {"messages": raw}
         if not isinstance(raw, dict):
             raise UsageError(f"{path}, line {number}: an object with names is needed, got {str(raw)[:40]!r}")
         try:

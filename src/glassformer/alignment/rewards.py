@@ -78,7 +78,7 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
         texts = rollouts.texts
         try:
             answer = judge(texts)
-        except Exception as error:  # whatever another's function raises
+        except (Exception, SystemExit) as error:  # whatever another's function raises
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(place.filename).name}, line {place.lineno}"
             raise RewardError(f"the reward {name} failed in {where}: {type(error).__name__}: {error}") from error
@@ -124,6 +124,8 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callab
 
 
 def _probability_of(folder: Path, label: str, device: str) -> Judge:
+    if folder.is_file():
+        raise UsageError(f"--reward {folder}:{label}: {folder} is a file; one with a function must be named *.py")
     predictor = Predictor.load(folder, device=device)
     labels = [str(one) for one in predictor.trained.config.labels]
     if label not in labels:
@@ -155,9 +157,10 @@ def _function(file: Path, name: str) -> Judge:
     if not callable(found):
         raise UsageError(f"--reward {file}:{name}: the file has no function {name!r}")
 
-    def judge(texts: list[str]) -> list[float]:
+    def judge(texts: list[str]) -> Sequence[float]:
         with _importable(folder):
-            return list(found(texts))
+            answer: Sequence[float] = found(texts)
+            return answer
 
     return judge
 

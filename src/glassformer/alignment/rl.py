@@ -21,7 +21,7 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
 from glassformer.training.memory import keep_large_buffers
-from glassformer.training.unfinished import open_work, prepare_out
+from glassformer.training.unfinished import abandon, open_work, prepare_out
 
 _NOTHING_YET = "Nothing was learned yet, so there is nothing to resume; mend the reward, and start again"
 
@@ -72,7 +72,7 @@ def steer(
     except GlassformerError as error:
         begun = (work / STATE_FILE).is_file()
         if not begun:
-            shutil.rmtree(work)
+            abandon(work)
         if not isinstance(error, RewardError):
             raise
         way_out = f"The run is saved in {out}; mend the reward, and go on with --resume" if begun else _NOTHING_YET

@@ -293,5 +293,6 @@ def check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int
         if 1 + len(ids) + max_tokens > max_seq_len:
             raise UsageError(
                 f"the prompt {prompt[:40]!r} has {len(ids)} tokens and leaves no room for max_tokens = {max_tokens} in "
-                f"the window of {max_seq_len}; shorten it, or lower max_tokens"
+                f"the window of {max_seq_len}; shorten it, lower "
+                "training.max_tokens, or name other prompts with --prompts"
             )

@@ -242,7 +242,9 @@ def _start(folder: Path) -> Start:
     from glassformer.alignment.runs import Start
     from glassformer.prediction.language_folder import load_language_model
 
-    return Start(trained=load_language_model(folder), folder=folder)
+    start = Start(trained=load_language_model(folder), folder=folder)
+    _ = start.shape  # what is not causal is refused before anything else is opened
+    return start
 
 
 def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:

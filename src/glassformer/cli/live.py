@@ -23,7 +23,7 @@ class Live:
     def __init__(self, *columns: ProgressColumn, transient: bool = True, expand: bool = False) -> None:
         from rich.progress import Progress
 
-        self._console = _console()
+        self._console = console()
         self._progress = Progress(
             *columns,
             console=self._console,
@@ -58,7 +58,7 @@ class LiveView(Live):
 
         super().__init__(
             TextColumn("epoch {task.fields[epoch]}"),
-            *([BarColumn(bar_width=24)] if _console().width >= 120 else []),
+            *([BarColumn(bar_width=24)] if console().width >= 120 else []),
             TaskProgressColumn(),
             TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             expand=True,
@@ -95,7 +95,8 @@ class LiveView(Live):
         self._console.print(f"epoch {row['epoch']:.0f}: {'  '.join(parts)}  {self._speed}  {duration(row['seconds'])}")
 
 
-def _console() -> Console:
+def console() -> Console:
+    """Standard error."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from glassformer.cli.live import Live
+from glassformer.cli.live import Live, console
 from glassformer.cli.output import one_line
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class SteeringView(Live):
         super().__init__(
             TextColumn("round"),
             MofNCompleteColumn(),
-            BarColumn(bar_width=12),
-            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            *([BarColumn(bar_width=12)] if console().width >= 120 else []),
+            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1)),  # on two lines where one is too short
             expand=True,
         )
         self._task: TaskID = self._progress.add_task("", total=rounds, figures="")

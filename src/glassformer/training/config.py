@@ -86,4 +86,4 @@ class PretrainingConfig(LoopConfig):
     whole_words: bool = False
     """With full attention: hide all pieces of a word together."""
     compile: bool = False
-    """Compile the step: about a minute before the first one, then faster ones. Needs a C++ compiler."""
+    """Compile the step: half a minute or more before the first one, then faster ones. Needs a C++ compiler."""

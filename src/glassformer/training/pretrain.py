@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.recipe import PretrainingRecipe
 from glassformer.training.unfinished import (
+    abandon,
     encode,
     learn_tokenizer,
     open_work,
@@ -94,7 +94,7 @@ def pretrain(
         trainer = _trainer(store, validation, tokenizer, recipe, work, device)
     except GlassformerError:
         if not resume:
-            shutil.rmtree(work)  # nothing was begun that could be resumed
+            abandon(work)
         raise
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     unknown = float((store.tokens == UNKNOWN_ID).mean()) if len(store.tokens) else 0.0

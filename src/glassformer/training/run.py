@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +32,15 @@ from glassformer.training.objectives import class_weights
 from glassformer.training.order import passes_per_epoch
 from glassformer.training.recipe import Recipe
 from glassformer.training.sources import SourceConfig, Sources
-from glassformer.training.unfinished import encode, learn_tokenizer, open_work, prepare_out, run_to_end, versions
+from glassformer.training.unfinished import (
+    abandon,
+    encode,
+    learn_tokenizer,
+    open_work,
+    prepare_out,
+    run_to_end,
+    versions,
+)
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -102,7 +109,7 @@ def train_classifier(
         origin = "" if init is None or begun else start_from(trainer.model, recipe.model, init, labels)
     except GlassformerError:
         if work is not None and not resume:
-            shutil.rmtree(work)  # nothing was begun that could be resumed
+            abandon(work)
         raise
     if on_prepared:
         parameters = parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names))

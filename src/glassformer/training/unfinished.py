@@ -6,6 +6,7 @@ import json
 import platform
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,6 +77,13 @@ def open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     work.mkdir(parents=True)
     with written_aside(file) as aside:
         aside.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+
+
+def abandon(work: Path) -> None:
+    """Remove a run in which nothing was begun that could be resumed, and the folder around it where that is empty."""
+    shutil.rmtree(work)
+    with suppress(OSError):
+        work.parent.rmdir()
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
