@@ -55,7 +55,7 @@ LIKED = "positive"
 EXCERPT, PROMPT = 60, 4  # words: of the texts that classifiers learn from, and of a prompt
 PROMPTS, JUDGED, MAX_TOKENS = 500, 500, 40
 # A probability spans 1, where rewards of a reward model span several: a nat must cost less of it. Chosen, as the rate,
-# by the reward on held-out training prompts (docs/log.md); the judges had no part in it.
+# by reward less the price of KL on held-out training prompts (docs/log.md); the judges had no part in it.
 BETA, RATE = 0.02, 1e-4
 BATCH = 50
 SHOWN = 5  # texts by each policy, the first ones, uncurated
@@ -163,7 +163,7 @@ def _tfidf(table: Table) -> Judge:
 
 
 def _right(judge: Judge, test: Table) -> float:
-    """Accuracy on the test texts, as long as those that it judges here."""
+    """Accuracy on the beginnings of test texts."""
     liked = test.frame["label"].to_numpy() == LIKED
     return float(((judge(test.frame["text"].to_list()) > 0.5) == liked).mean())
 

@@ -100,8 +100,8 @@ def _steering(found: Document) -> Iterator[str]:
     yield (
         "Share of texts that each judge finds favourable, with 95% bootstrap intervals over prompts; the mean over "
         "seeds with its standard deviation. Above before: mean differences over seeds, paired by prompt; intervals "
-        f"over prompts. On test texts of that length the judges are right in {rights} of the cases, the classifier "
-        f"that gave the reward in {short(found['reward'])}."
+        f"over prompts. On the first 60 words of test texts the judges are right in {rights} of the cases, "
+        f"the classifier that gave the reward in {short(found['reward'])}."
     )
     yield "The first five texts before:"
     yield _quoted(before["texts"])

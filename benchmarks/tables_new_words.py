@@ -36,11 +36,11 @@ def _classifier(found: Document) -> Iterator[str]:
         learned = sorted(set(result["learned"]))
         span = f"{learned[0]}" if len(learned) == 1 else f"{learned[0]} to {learned[-1]}"
         judged = result["test_texts"]
-        held = result.get("of_test_texts", judged)  # not in results of before some were drawn
-        texts = f"{judged:,} of {held:,}" if held > judged else f"{judged:,}"
+        held = result.get("of_test_texts", judged)  # older results lack it: none were drawn
+        texts = f"{judged:,} test texts" + (f", drawn from {held:,}," if held > judged else "")
         yield (
-            f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts} test texts with one, "
-            f"which belong to {result['test_words']:,} of them."
+            f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts} hold such a word; by "
+            f"the first one in each, they belong to {result['test_words']:,} words."
         )
         yield markdown(
             [

@@ -27,6 +27,7 @@ def test_overrides_take_the_place_of_defaults() -> None:
         (PPOConfig, "training.targetkl", r"did you mean training\.target_kl\?"),
         (PPOConfig, "beta", r"did you mean training\.beta\?"),
         (PPOConfig, "ppo.lam", r"did you mean training\.lam\?"),
+        (FineTuningConfig, "training.beta", r"\(it is one of align rl\)"),
         (PPOConfig, "training.group_size", r"\(it is one of align rl --algorithm grpo\)"),
         (GRPOConfig, "training.lam", r"\(it is one of align rl --algorithm ppo\)"),
         (PPOConfig, "model.d_model", "there is no such setting here"),

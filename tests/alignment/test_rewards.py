@@ -233,6 +233,8 @@ def test_a_file_that_holds_no_reward(code: str, words: str, file: Callable[[str]
         ("pass", "score gave None; it must return a list of as many numbers"),
         ("return 3.0", r"score gave 3\.0; it must return a list"),
         ("import sys; sys.exit(3)", r"score failed in judge\.py, line 1: SystemExit: 3"),
+        ("exit(3)", r"score failed in judge\.py, line 1: SystemExit: 3"),
+        ("yield 1.0; raise KeyError('plot')", r"score failed in judge\.py, line 1: KeyError: 'plot'"),
         ("raise KeyError('plot')", r"score failed in judge\.py, line 1: KeyError: 'plot'"),
     ],
 )

@@ -40,6 +40,17 @@ def test_texts_belong_to_the_first_hidden_word_in_them(tokenizer: TextTokenizer)
     assert hidden.test_texts == 2
 
 
+def test_drawn_texts_keep_their_words(tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hidden_words.MOST_TEXTS", 2)
+    texts = table("good film, bad film", "it", "so bad", "a superb one", "nothing bad", "superb film")
+    firsts = {"good film, bad film": 0, "so bad": 1, "a superb one": 2, "nothing bad": 1, "superb film": 2}
+    hidden = hide(["film", "bad", "superb"], texts, texts, tokenizer)
+    assert hidden.test_texts == 5
+    assert hidden.first == [firsts[text] for text in hidden.test.frame["text"]]
+    assert len(hidden.first) == hidden.training.frame.height == 2
+    assert hidden.first != [0, 1], "not simply the first two"
+
+
 def test_of_many_texts_some_are_drawn() -> None:
     rows = list(range(3, 900, 3))
     assert drawn(rows, 299) == rows

@@ -51,11 +51,9 @@ def test_a_classifiers_words(tmp_path: Path) -> None:
         },
     }
     text = shown("imdb", tmp_path, document)
-    assert (
-        "bear on the label: 3 hidden, 2 to 3 learned; 1,234 test texts with one, which belong to 2 of them.\n\n|"
-        in text
-    )
-    assert "Random words: 3 hidden, 3 learned; 1,234 of 5,678 test texts with one, which" in text
+    assert "bear on the label: 3 hidden, 2 to 3 learned; 1,234 test texts hold such a word; by the first one in" in text
+    assert "each, they belong to 2 words.\n\n| read" in text
+    assert "Random words: 3 hidden, 3 learned; 1,234 test texts, drawn from 5,678, hold such a word; by" in text
     assert text.count("| unknown token | .700 [.600, .900] | – | – |") == 2
     assert "| ours | .750 [.650, .950] | +.050 [−.050, +.250] | +.125 |" in text
     assert "Data: `imdb`, 25,000 training texts (12 more were equal to a test text); seeds 0–1. Means" in text

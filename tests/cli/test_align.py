@@ -9,12 +9,14 @@ import pytest
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents, read_documents
 from glassformer.models.config import LANGUAGE_PRESETS
+from glassformer.prediction.language_folder import save_language_model
 from glassformer.training.config import PretrainingConfig
 from glassformer.training.loop import StepReport
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig
 from tests.cli.conftest import Trained, write_csv
 from tests.cli.terminal import Outcome, failed, glassformer, misused
+from tests.prediction.language import SMALL, trained_language_model
 
 SHORT = ("--device", "cpu", "--set", "training.max_steps=3")
 FEW: dict[str, int] = {
@@ -221,6 +223,13 @@ def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], ba
     }  # fmt: skip
     misused(glassformer("align", *(named.get(one, one) for one in arguments)), *words)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_policy_that_fills_in_is_the_fault_whatever_the_reward(tmp_path: Path) -> None:
+    both_ways = trained_language_model(model=SMALL.model_copy(update={"attention": "full"}))
+    save_language_model(tmp_path / "masked", both_ways, card="")
+    command = ("align", "rl", tmp_path / "masked", "--reward", "none", "--out", tmp_path / "out")
+    misused(glassformer(*command), "masked: a causal model of our own design is needed")
 
 
 def test_a_stopped_fine_tuning_goes_on(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

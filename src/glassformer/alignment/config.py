@@ -112,7 +112,7 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
             hint = f" (did you mean training.{near[0]}?)" if near else ""
             others: dict[str, type[BaseModel]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
             if section == "training" and (of := [name for name, one in others.items() if key in one.model_fields]):
-                hint = f" (it is one of align rl --algorithm {of[0]})"
+                hint = f" (it is one of align rl{f' --algorithm {of[0]}' if len(of) == 1 else ''})"
             known = ", ".join(f"training.{name}" for name in kind.model_fields)
             raise UsageError(f"--set {dotted}: there is no such setting here{hint}; there are {known}")
         values[key] = value

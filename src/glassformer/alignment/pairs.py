@@ -45,7 +45,7 @@ def read_pairs(path: Path) -> list[Pair]:
     Raises:
         UsageError: no such file, or a line that is not such a record, with its number.
     """
-    return _read(path, _pair)
+    return _read(path, _pair, chats=True)
 
 
 def read_preferences(path: Path) -> list[Preference]:
@@ -92,7 +92,8 @@ def _prompt_of(record: Any) -> str:
     return record if isinstance(record, str) else str(record.prompt)
 
 
-def _read(path: Path, understand: Callable[[dict[str, Any]], Record]) -> list[Record]:
+def _read(path: Path, understand: Callable[[dict[str, Any]], Record], *, chats: bool = False) -> list[Record]:
+    """The records of the lines; with `chats`, a list is a chat without a name around it."""
     records = []
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
@@ -105,7 +106,7 @@ def _read(path: Path, understand: Callable[[dict[str, Any]], Record]) -> list[Re
             raise UsageError(
                 f"{path}, line {number}: not readable as JSON ({error}); every line is a record of its own"
             ) from error
-        if isinstance(raw, list):  # a chat without a name around it
+        if chats and isinstance(raw, list):
             raw = {"messages": raw}
         if not isinstance(raw, dict):
             raise UsageError(f"{path}, line {number}: an object with names is needed, got {str(raw)[:40]!r}")

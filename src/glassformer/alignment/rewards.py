@@ -79,7 +79,10 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
         try:
             answer = judge(texts)
         except (Exception, SystemExit) as error:  # whatever another's function raises
-            place = traceback.extract_tb(error.__traceback__)[-1]
+            places = traceback.extract_tb(error.__traceback__)
+            own = Path(_apart(name)[0]).resolve()  # rather than a module that it calls
+            named = [place for place in places if Path(place.filename).resolve() == own]
+            place = (named or places)[-1]
             where = f"{Path(place.filename).name}, line {place.lineno}"
             raise RewardError(f"the reward {name} failed in {where}: {type(error).__name__}: {error}") from error
         try:
@@ -159,8 +162,9 @@ def _function(file: Path, name: str) -> Judge:
 
     def judge(texts: list[str]) -> Sequence[float]:
         with _importable(folder):
-            answer: Sequence[float] = found(texts)
-            return answer
+            answer = found(texts)
+            answered: Sequence[float] = list(answer) if isinstance(answer, Iterator) else answer
+            return answered
 
     return judge
 

@@ -189,9 +189,11 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
         if metrics["best_update"]
         else "no policy did better than the one it started from, which it holds"
     )
-    beta = trained.config.recipe["training"]["beta"]
-    if beta and not (metrics["best_update"] or metrics["collapsed"]):
-        found += f" (a nat of KL costs {beta:g}; --set training.beta={beta / 5:g} lets it go further)"
+    settings = trained.config.recipe["training"]
+    beta = settings["beta"]
+    if beta and settings["target_kl"] is None and not (metrics["best_update"] or metrics["collapsed"]):
+        less = beta / 5  # as from what suits rewards of several units to what suits a probability
+        found += f" (a nat of KL costs {beta:g}; --set training.beta={less:g} lets it go further)"
     print(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
     say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
 

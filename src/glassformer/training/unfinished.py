@@ -80,7 +80,7 @@ def open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
 
 
 def abandon(work: Path) -> None:
-    """Remove a run in which nothing was begun that could be resumed, and the folder around it where that is empty."""
+    """Remove a run in which nothing was begun that could be resumed, and the empty folder around it."""
     shutil.rmtree(work)
     with suppress(OSError):
         work.parent.rmdir()

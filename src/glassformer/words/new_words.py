@@ -89,7 +89,9 @@ def learn_words(
     fitted = None if dictionary is None or not wanted else map_of(space, dictionary)
     definitions = {word: new.definition for word, new in wanted.items()}
     found = embed_words(space, definitions, dictionary, fitted, depth=depth)
-    nothing = "no word of its definition is known" + ("" if dictionary else "; --dictionary looks unknown ones up, too")
+    nothing = "no word of its definition is known" + (
+        "" if dictionary is not None else "; --dictionary looks unknown ones up, too"
+    )
     left_out |= {word: nothing for word in wanted if word not in found}
     if not found:
         reasons = "; ".join(f"{word!r}: {reason}" for word, reason in left_out.items())
