@@ -1,7 +1,7 @@
 """Does reading a definition help? Hide words from training, learn them by their definitions, answer texts with them.
 
     python benchmarks/new_words.py disaster-tweets --seeds 5
-    python benchmarks/new_words.py imdb --seeds 3
+    python benchmarks/new_words.py imdb --seeds 2
 
 Needs an installed WordNet. All texts with a word share its one embedding, so intervals are over words: a text belongs
 to the first hidden word in it. Runs that are done are kept in --work and not repeated; after a change of the code,
