@@ -231,6 +231,7 @@ def test_a_file_that_holds_no_reward(code: str, words: str, file: Callable[[str]
     ("code", "words"),
     [
         ("pass", "score gave None; it must return a list of as many numbers"),
+        ("return ['good'] * len(texts) * 9", r"gave \['good', .* …; it must return a list"),
         ("return 3.0", r"score gave 3\.0; it must return a list"),
         ("import sys; sys.exit(3)", r"score failed in judge\.py, line 1: SystemExit: 3"),
         ("exit(3)", r"score failed in judge\.py, line 1: SystemExit: 3"),

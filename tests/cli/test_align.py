@@ -87,9 +87,8 @@ def test_from_a_table_to_a_steered_model(stages: Stages) -> None:
     for algorithm in ("ppo", "grpo"):
         said = stages.said[algorithm]
         assert f"policy: {stages / 'sft'}" in said.err
-        assert (
-            f"prompts of {stages / 'records' / 'pairs.jsonl'}; reward: {stages / 'reward'}; {algorithm}, on" in said.err
-        )
+        assert f"prompts of {stages / 'records' / 'pairs.jsonl'}; reward: {stages / 'reward'}; " in said.err
+        assert f"; {FEW['updates']} rounds of {algorithm}, on cpu" in said.err
         assert "round 0: on held-out prompts reward " in said.err
         assert "round 2: on held-out prompts reward " in said.err
         assert f"next: glassformer generate {stages / algorithm} PROMPT" in said.err

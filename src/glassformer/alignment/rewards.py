@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import math
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -88,8 +89,9 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
         try:
             found = [float(one) for one in answer]
         except (TypeError, ValueError) as error:
+            shown = textwrap.shorten(repr(answer), 80, placeholder=" …")
             raise RewardError(
-                f"the reward {name} gave {repr(answer)[:80]}; it must return a list of as many numbers as it gets texts"
+                f"the reward {name} gave {shown}; it must return a list of as many numbers as it gets texts"
             ) from error
         if len(found) != len(texts):
             raise RewardError(f"the reward {name} gave {len(found)} numbers for {len(texts)} texts")

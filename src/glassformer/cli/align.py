@@ -166,7 +166,7 @@ def rl(
     asked, source = _prompts(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
-    say(f"policy: {model}, {said}; reward: {reward}; {algorithm}, on {target}")
+    say(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
     with resumable(out), SteeringView(config.updates) as view:
         trained = steer(
             start, judge, asked, config,
