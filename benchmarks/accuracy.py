@@ -25,6 +25,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from glassformer.cli.live import LiveView
 from glassformer.data.known import resolve
+from glassformer.data.sources import Sources
 from glassformer.data.splits import make_splits
 from glassformer.data.table import Table
 from glassformer.evaluation.evaluate_model import measure_model
@@ -32,7 +33,6 @@ from glassformer.evaluation.result import Evaluation
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
-from glassformer.training.sources import Sources
 
 FOLDS_SEED = 42
 

@@ -36,7 +36,7 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap
 from glassformer.evaluation.result import Estimate
-from glassformer.models.config import LANGUAGE_PRESETS
+from glassformer.models.model_config import LANGUAGE_PRESETS
 from glassformer.prediction.folder import is_unfinished
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model

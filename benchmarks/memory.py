@@ -115,18 +115,18 @@ def run_phases(path: Path) -> list[dict[str, Any]]:
         return result
 
     def imported() -> Any:
+        import glassformer.data.sources
         import glassformer.training.run
-        import glassformer.training.sources
 
         return glassformer.training.run
 
     run = phase("import", imported)
     from glassformer.data.labels import LabelSet
+    from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.splits import fingerprint, make_splits
     from glassformer.data.store import TokenStore
     from glassformer.data.tokenizers import TextTokenizer
     from glassformer.training.recipe import load_recipe
-    from glassformer.training.sources import SourceConfig, read_sources
 
     run.keep_large_buffers()
     recipe = load_recipe(None)

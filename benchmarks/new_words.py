@@ -32,6 +32,7 @@ from glassformer.data.batches import assemble, bucket, random_windows
 from glassformer.data.files import written_aside
 from glassformer.data.known import resolve
 from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.table import Table
@@ -42,7 +43,6 @@ from glassformer.prediction.model_folder import TrainedModel, load_model_folder
 from glassformer.prediction.scoring import score
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
-from glassformer.training.sources import Sources
 from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of

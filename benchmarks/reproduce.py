@@ -17,8 +17,8 @@ from provenance import RESULTS, commit, processor
 
 from glassformer.cli.reproduce import LiveTable
 from glassformer.errors import UsageError
-from glassformer.evaluation.reproduce.reproduce import choose, reproduce
-from glassformer.evaluation.reproduce.table import Line, Reproduction, rows
+from glassformer.experiments.published.reproduce import choose, reproduce
+from glassformer.experiments.published.table import Line, Reproduction, rows
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import InterruptedTraining
 

@@ -24,19 +24,20 @@ import torch
 from provenance import RESULTS, commit, provenance
 from stages import make_once
 
-from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.divergence import categorical_kl
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
-from glassformer.alignment.runs import Start
+from glassformer.alignment.stage_run import Start
 from glassformer.cli.live import LiveView
 from glassformer.cli.steering import SteeringView
 from glassformer.data.documents import Documents
 from glassformer.data.known import resolve
 from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
@@ -49,7 +50,6 @@ from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import Recipe, load_pretraining_recipe, load_recipe
 from glassformer.training.run import train_classifier
-from glassformer.training.sources import Sources
 
 LIKED = "positive"
 EXCERPT, PROMPT = 60, 4  # words: of the texts that classifiers learn from, and of a prompt

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from glassformer.cli.output import duration
 from glassformer.evaluation.charts import Dot, interval_chart
-from glassformer.evaluation.designs.effects import KeyEffect
-from glassformer.evaluation.designs.result import DesignComparison
-from glassformer.evaluation.reproduce.table import markdown, short
 from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import signed
+from glassformer.experiments.published.table import markdown, short
+from glassformer.experiments.variants.comparison_result import DesignComparison
+from glassformer.experiments.variants.effects import KeyEffect
 
 ROOT = Path(__file__).parent.parent
 DESIGNS = ROOT / "benchmarks" / "results" / "designs"

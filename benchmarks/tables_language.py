@@ -9,8 +9,8 @@ from typing import Any
 from tables_common import Document, fill
 
 from glassformer.data.table import counted
-from glassformer.evaluation.reproduce.table import markdown, short
 from glassformer.evaluation.verdict import signed
+from glassformer.experiments.published.table import markdown, short
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tables_common import Document, fill, seeds_in_words
 
-from glassformer.evaluation.reproduce.table import markdown, short
 from glassformer.evaluation.verdict import signed
+from glassformer.experiments.published.table import markdown, short
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "new-words"

@@ -13,9 +13,9 @@ from pathlib import Path
 from tables_common import seeds_in_words
 
 from glassformer.cli.output import duration
-from glassformer.evaluation.reproduce.runs import SystemRun
-from glassformer.evaluation.reproduce.systems import ENTRIES, VARIANTS, Entry
-from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction, markdown, rows, short
+from glassformer.experiments.published.system_run import SystemRun
+from glassformer.experiments.published.systems import ENTRIES, VARIANTS, Entry
+from glassformer.experiments.published.table import Cell, Line, Reproduction, markdown, rows, short
 
 ROOT = Path(__file__).parent.parent
 PAGES, RESULTS = ROOT / "docs" / "systems", ROOT / "benchmarks" / "results" / "reproduce"

@@ -51,7 +51,7 @@ def test_the_commands_of_the_page_run_as_written(tmp_path: Path) -> None:
 
 
 def test_the_page_names_settings_and_files_that_exist() -> None:
-    from glassformer.alignment.config import GRPOConfig, PPOConfig
+    from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 
     for setting in re.findall(r"`(?:--set )?training\.(\w+)", PAGE):
         assert setting in {*PPOConfig.model_fields, *GRPOConfig.model_fields}, setting

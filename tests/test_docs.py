@@ -10,10 +10,10 @@ from tables_language import language_pages
 from tables_new_words import new_words_pages
 from tables_reproduce import NOT_YET, PAGES, RESULTS, fill, name_of, read_results, reproduce_pages
 
-from glassformer.evaluation.reproduce.runs import SystemRun
-from glassformer.evaluation.reproduce.systems import ENTRIES, SYSTEMS, VariantName
-from glassformer.evaluation.reproduce.table import Cell, Line, Reproduction
 from glassformer.evaluation.result import Estimate, Machine
+from glassformer.experiments.published.system_run import SystemRun
+from glassformer.experiments.published.systems import ENTRIES, SYSTEMS, VariantName
+from glassformer.experiments.published.table import Cell, Line, Reproduction
 from glassformer.training.recipe import PretrainingRecipe, shipped_recipes
 
 ROOT = Path(__file__).parent.parent

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
+from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.prediction.predictor import Answers, Predictor
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_classifier
-from glassformer.training.sources import Sources
 
 ASKED = {
     "i am bad": "negative",

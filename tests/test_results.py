@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.evaluation.reproduce.table import Cell, Reproduction
+from glassformer.experiments.published.table import Cell, Reproduction
 
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "reproduce"
 

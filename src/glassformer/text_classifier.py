@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.labels import label_name
+from glassformer.data.sources import Sources
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import UsageError
 from glassformer.prediction.devices import choose_device
@@ -24,7 +25,6 @@ from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import as_labels, train_classifier
-from glassformer.training.sources import Sources
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types

@@ -6,10 +6,10 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from glassformer.alignment.config import FineTuningConfig
+from glassformer.alignment.alignment_config import FineTuningConfig
 from glassformer.alignment.pairs import Pair, Preference
-from glassformer.alignment.runs import Run, Start
-from glassformer.models.config import LanguageModelConfig
+from glassformer.alignment.stage_run import Run, Start
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.training.loop import Observer
 from tests.prediction.language import SMALL, trained_language_model
 from tests.training.samples import Memory

@@ -7,14 +7,14 @@ from torch import Tensor
 
 from glassformer.alignment import grpo as module
 from glassformer.alignment.advantages import group_relative_advantages
-from glassformer.alignment.config import GRPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig
 from glassformer.alignment.divergence import kl_k1
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
-from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
+from glassformer.models.model_config import LanguageModelConfig
 from tests.support import randomise
 
 TOKENIZER = TextTokenizer.train(["a b c"], TokenizerConfig(min_frequency=1, numbering="appearance"))

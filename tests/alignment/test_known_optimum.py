@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
-from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
+from glassformer.models.model_config import LanguageModelConfig
 from tests.alignment.optimum import objective, optimal_policy
 from tests.support import randomise
 

@@ -20,10 +20,10 @@ from glassformer.alignment.preferences import (
     train_reward_model,
 )
 from glassformer.alignment.reading import ReadPair, read_together
-from glassformer.alignment.runs import Records
+from glassformer.alignment.stage_run import Records
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
-from glassformer.models.config import LanguageModelConfig
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.language_folder import load_language_model
 from glassformer.prediction.model_folder import load_model_folder

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.rewards import RewardError, judged_by
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
-from glassformer.alignment.runs import Start
+from glassformer.alignment.stage_run import Start
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.folder import is_unfinished
 from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model

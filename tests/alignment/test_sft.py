@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from glassformer.alignment.pairs import Pair
 from glassformer.alignment.reading import ReadPair
-from glassformer.alignment.runs import Records
 from glassformer.alignment.sft import Completions, fine_tune, pack, stack, windows
+from glassformer.alignment.stage_run import Records
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from glassformer.alignment import steering as steering_module
-from glassformer.alignment.config import GRPOConfig, PolicyConfig, PPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig, PolicyConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.ppo import ppo
@@ -17,8 +17,8 @@ from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.steering import Steered, Steering
 from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.training.loop import InterruptedTraining
 from tests.support import randomise
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from steering import above_before, halves, policy, prompts_of, summary
 
-from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.judged import Reward
-from glassformer.alignment.runs import Start
+from glassformer.alignment.stage_run import Start
 from glassformer.data.table import Table
 from glassformer.prediction.language_folder import TrainedLanguageModel, save_language_model
 from tests.prediction.language import trained_language_model

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from glassformer.evaluation.doctor.page import write_diagnosis
+from glassformer.doctor.page import write_diagnosis
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST, open_quietly
-from tests.evaluation.doctor.test_page import sample
+from tests.doctor.test_page import sample
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 

@@ -8,12 +8,12 @@ import pytest
 
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents, read_documents
-from glassformer.models.config import LANGUAGE_PRESETS
+from glassformer.models.model_config import LANGUAGE_PRESETS
 from glassformer.prediction.language_folder import save_language_model
-from glassformer.training.config import PretrainingConfig
 from glassformer.training.loop import StepReport
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig
+from glassformer.training.training_config import PretrainingConfig
 from tests.cli.conftest import Trained, write_csv
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.prediction.language import SMALL, trained_language_model

@@ -68,7 +68,7 @@ def test_a_file_for_a_folder_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trains, calls = "glassformer.evaluation.designs.runs.train_classifier", []
+    trains, calls = "glassformer.experiments.variants.variant_run.train_classifier", []
 
     def stopping(*arguments: object, **named: object) -> object:
         calls.append(1)

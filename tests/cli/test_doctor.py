@@ -10,9 +10,9 @@ from tests.cli.terminal import glassformer, misused
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer steps: enough to go through every check."""
-    monkeypatch.setattr("glassformer.evaluation.doctor.signals.STEPS", 21)
-    monkeypatch.setattr("glassformer.evaluation.doctor.rate_range.STEPS", 41)
-    monkeypatch.setattr("glassformer.evaluation.doctor.overfit._STEPS", 30)
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 21)
+    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 41)
+    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 30)
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def test_ctrl_c_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("glassformer.training.sources.read_sources", stop)
+    monkeypatch.setattr("glassformer.data.sources.read_sources", stop)
     outcome = glassformer("train", "polarity", "--out", tmp_path / "model")
     assert (outcome.code, outcome.out, outcome.err) == (1, "", "stopped\n")
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from glassformer.evaluation.reproduce import runs, systems
-from glassformer.evaluation.reproduce.systems import Entry, Variant
+from glassformer.data.sources import Sources
+from glassformer.experiments.published import system_run as runs
+from glassformer.experiments.published import systems
+from glassformer.experiments.published.systems import Entry, Variant
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import train_classifier
-from glassformer.training.sources import Sources
 from tests.cli.terminal import glassformer, misused
 
 STEPS = {"training.max_steps": 2}

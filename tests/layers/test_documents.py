@@ -20,7 +20,7 @@ from glassformer.layers.norms import BatchNorm, plain_layer_norm
 from glassformer.layers.pooling import MeanPooling
 from glassformer.layers.positions import NoPositions, Rotary, inverse_frequencies, sinusoidal_table
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from tests.support import double_precision, randomise, right_padded
 
 ROWS = [[2.0, 7], [6, 4], [6, 5]]

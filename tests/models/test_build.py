@@ -5,7 +5,7 @@ import torch
 from pydantic import TypeAdapter
 
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model, parameter_count
-from glassformer.models.config import DesignConfig, ModelConfig
+from glassformer.models.model_config import DesignConfig, ModelConfig
 
 CONFIGS: TypeAdapter[AnyModelConfig] = TypeAdapter(AnyModelConfig)
 

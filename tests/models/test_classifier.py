@@ -14,7 +14,7 @@ from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.norms import BatchNorm
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import PRESETS, ModelConfig
+from glassformer.models.model_config import PRESETS, ModelConfig
 from tests.support import double_precision, randomise, right_padded
 
 VOCAB_SIZE, N_CLASSES, MAX_SEQ_LEN = 11, 3, 9

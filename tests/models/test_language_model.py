@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import documents_to_mask
-from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
+from glassformer.models.model_config import LanguageModelConfig
 from tests.support import double_precision, randomise, right_padded
 
 VOCAB_SIZE, WINDOW = 13, 9

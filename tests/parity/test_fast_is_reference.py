@@ -12,7 +12,7 @@ from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, RMSNorm, plain_layer_norm, plain_rms_norm
 from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from tests.support import gradients, randomise, right_padded
 
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-12}

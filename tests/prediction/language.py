@@ -9,8 +9,8 @@ from glassformer.data.tokenizers import START_ID, TextTokenizer, TokenizerConfig
 from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions
 from glassformer.models.build import AnyLanguageModelConfig, build_language_model
-from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel, TokenPredictor
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel
 from tests.support import double_precision, randomise
 

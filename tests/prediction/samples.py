@@ -6,7 +6,7 @@ import torch
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel
 from tests.support import randomise
 

@@ -7,7 +7,7 @@ import torch
 
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.config import LanguageModelConfig
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.published.notes_decoder import NotesLanguageModelConfig
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.language_folder import load_language_model, save_language_model

@@ -12,11 +12,11 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.training.classification import Classification, TrainingData
-from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import StepReport, Trainer
 from glassformer.training.recipe import Recipe
+from glassformer.training.training_config import TrainingConfig
 from tests.support import randomise
 
 SMALL = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_ff=24, max_seq_len=24, dropout=0.1)

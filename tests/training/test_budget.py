@@ -6,9 +6,9 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.schedules import learning_rate
+from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import Memory, config, toy_data, trainer
 
 

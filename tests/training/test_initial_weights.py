@@ -12,9 +12,10 @@ import torch
 
 from glassformer.data.documents import Documents
 from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.folder import NewWord
 from glassformer.prediction.language_folder import load_language_model
@@ -25,7 +26,6 @@ from glassformer.training.loop import InterruptedTraining
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import Recipe, load_pretraining_recipe, load_recipe
 from glassformer.training.run import train_classifier
-from glassformer.training.sources import Sources
 from tests.checkpoints import write_checkpoint
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 

@@ -17,11 +17,10 @@ from glassformer.data.packing import PackedStream, excerpts
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import UsageError
-from glassformer.models.config import LanguageModelConfig
 from glassformer.models.language_model import LanguageModel
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.published.notes_decoder import NotesLanguageModel, NotesLanguageModelConfig
 from glassformer.training import language_modelling
-from glassformer.training.config import PretrainingConfig
 from glassformer.training.language_modelling import (
     IGNORED,
     LanguageModelling,
@@ -30,6 +29,7 @@ from glassformer.training.language_modelling import (
 )
 from glassformer.training.loop import Examples, Trainer
 from glassformer.training.pretrain import begins_word
+from glassformer.training.training_config import PretrainingConfig
 from tests.prediction.language import random_model
 from tests.support import double_precision, randomise, right_padded
 

@@ -15,9 +15,9 @@ from glassformer.data.batches import assemble, random_windows
 from glassformer.errors import GlassformerError
 from glassformer.prediction.scoring import score
 from glassformer.training.classification import Classification
-from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import Examples, InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.schedules import learning_rate
+from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import N_CLASSES, SMALL, STILL, Memory, config, toy_data, trainer
 
 OUT_OF_MEMORY = {

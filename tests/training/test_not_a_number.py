@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.training.not_a_number import explain_not_a_number
 from tests.support import randomise, right_padded
 

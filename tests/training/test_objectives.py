@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from glassformer.errors import UsageError
-from glassformer.training.config import TrainingConfig
 from glassformer.training.objectives import binary_cross_entropy, class_weights, cross_entropy
+from glassformer.training.training_config import TrainingConfig
 
 BATCH, N_CLASSES = 5, 3
 WEIGHTS = torch.tensor([0.5, 2.0, 1.25], dtype=torch.float64)

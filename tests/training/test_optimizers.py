@@ -7,10 +7,10 @@ from torch import nn
 
 from glassformer.errors import UsageError
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
-from glassformer.training.config import TrainingConfig
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
+from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import config as samples_config
 from tests.training.samples import trainer
 

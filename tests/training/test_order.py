@@ -3,8 +3,8 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from glassformer.training.config import TrainingConfig
 from glassformer.training.order import even_parts, passes_per_epoch, plan_epoch
+from glassformer.training.training_config import TrainingConfig
 
 LENGTHS = np.random.default_rng(4).integers(1, 30, 53)
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from glassformer.errors import UsageError
-from glassformer.models.config import PRESETS, ModelConfig
+from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
 from glassformer.training.recipe import (
     DEFAULT_PRESET,

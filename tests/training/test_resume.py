@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.training import loop
@@ -16,7 +17,6 @@ from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_classifier
-from glassformer.training.sources import SourceConfig, Sources, read_sources
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
 
 

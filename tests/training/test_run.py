@@ -6,11 +6,12 @@ import polars as pl
 import pytest
 import torch
 
+from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, ValidationConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
@@ -18,7 +19,6 @@ from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import Prepared, as_labels, train_classifier
-from glassformer.training.sources import SourceConfig, Sources
 from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 

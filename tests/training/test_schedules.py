@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.training.config import TrainingConfig
 from glassformer.training.schedules import learning_rate
+from glassformer.training.training_config import TrainingConfig
 
 SCHEDULES = ["cosine", "linear", "constant"]
 

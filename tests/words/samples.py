@@ -8,8 +8,8 @@ import torch
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import LanguageModelConfig, ModelConfig
 from glassformer.models.language_model import LanguageModel
+from glassformer.models.model_config import LanguageModelConfig, ModelConfig
 from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel
 from tests.support import randomise

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.words.context import context_vectors
 from tests.support import randomise
 from tests.words.samples import SHAPE

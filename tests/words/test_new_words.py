@@ -14,7 +14,7 @@ from glassformer.data.known import resolve
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model
-from glassformer.models.config import LanguageModelConfig
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.prediction.folder import NewWord
 from glassformer.prediction.generation import TextGenerator

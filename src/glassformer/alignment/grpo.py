@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import fmean
 
 from glassformer.alignment.advantages import group_relative_advantages
-from glassformer.alignment.config import GRPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig
 from glassformer.alignment.divergence import kl_k1
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.losses import clipped_policy_loss

@@ -20,7 +20,7 @@ from statistics import fmean
 from torch import nn
 
 from glassformer.alignment.advantages import generalised_advantages, per_token_rewards, whiten
-from glassformer.alignment.config import PPOConfig
+from glassformer.alignment.alignment_config import PPOConfig
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.losses import clipped_policy_loss, clipped_value_loss
 from glassformer.alignment.rollouts import read_rollouts

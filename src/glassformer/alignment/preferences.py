@@ -15,11 +15,11 @@ from jaxtyping import Float
 from scipy.special import expit
 from torch import Tensor, nn
 
-from glassformer.alignment.config import FineTuningConfig
+from glassformer.alignment.alignment_config import FineTuningConfig
 from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy, preference_margin
 from glassformer.alignment.pairs import Preference
 from glassformer.alignment.reading import ReadPair, read_together
-from glassformer.alignment.runs import Facts, Run, card
+from glassformer.alignment.stage_run import Facts, Run, card
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability

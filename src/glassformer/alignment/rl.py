@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from glassformer.alignment.config import GRPOConfig, PPOConfig
+from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.pairs import hold_out
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rewards import RewardError
-from glassformer.alignment.runs import Facts, Records, Start, card, describe, fingerprint
+from glassformer.alignment.stage_run import Facts, Records, Start, card, describe, fingerprint
 from glassformer.alignment.steering import Steered, SteeringObserver, check_room
 from glassformer.errors import GlassformerError
 from glassformer.models.language_model import LanguageModel

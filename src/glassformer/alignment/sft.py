@@ -17,10 +17,10 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from glassformer.alignment.config import FineTuningConfig
+from glassformer.alignment.alignment_config import FineTuningConfig
 from glassformer.alignment.pairs import Pair
 from glassformer.alignment.reading import ReadPair, read_together
-from glassformer.alignment.runs import Facts, Run, card
+from glassformer.alignment.stage_run import Facts, Run, card
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor

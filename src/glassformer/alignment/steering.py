@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from glassformer.alignment.config import PolicyConfig
+from glassformer.alignment.alignment_config import PolicyConfig
 from glassformer.alignment.divergence import AdaptiveBeta
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Judged, Reward, read_back

@@ -18,7 +18,7 @@ from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from glassformer.alignment.runs import Records, Start
+    from glassformer.alignment.stage_run import Records, Start
     from glassformer.prediction.language_folder import TrainedLanguageModel
 
 app = typer.Typer(help="Teach a language model to answer, and steer it by a reward.", no_args_is_help=True)
@@ -151,7 +151,7 @@ def rl(
     json: Json = False,
 ) -> None:
     """Reinforcement learning: steer the model towards what the reward likes."""
-    from glassformer.alignment.config import GRPOConfig, PPOConfig, configured
+    from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig, configured
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
     from glassformer.cli.steering import SteeringView
@@ -203,8 +203,8 @@ def _run(
     model: Path, out: Path, set_: list[str] | None, seed: int | None, device: str, *, resume: bool, overwrite: bool
 ) -> Iterator[Any]:
     """A run of fine-tuning as the command line says, watched."""
-    from glassformer.alignment.config import FineTuningConfig, configured
-    from glassformer.alignment.runs import Run
+    from glassformer.alignment.alignment_config import FineTuningConfig, configured
+    from glassformer.alignment.stage_run import Run
     from glassformer.cli.live import LiveView
     from glassformer.prediction.devices import choose_device
 
@@ -241,7 +241,7 @@ def _overrides(set_: list[str] | None, seed: int | None) -> dict[str, Any]:
 
 
 def _start(folder: Path) -> Start:
-    from glassformer.alignment.runs import Start
+    from glassformer.alignment.stage_run import Start
     from glassformer.prediction.language_folder import load_language_model
 
     start = Start(trained=load_language_model(folder), folder=folder)
@@ -255,7 +255,7 @@ def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:
     What was only pre-trained, or steered from there, begins with what it likes.
     """
     from glassformer.alignment.pairs import read_prompts
-    from glassformer.alignment.runs import fingerprint
+    from glassformer.alignment.stage_run import fingerprint
 
     if given is not None:
         return read_prompts(given), str(given)

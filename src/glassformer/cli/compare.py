@@ -11,7 +11,7 @@ from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Multilab
 from glassformer.cli.output import one_line, print_json, say
 
 if TYPE_CHECKING:
-    from glassformer.evaluation.compare import Flip
+    from glassformer.evaluation.paired_comparison import Flip
 
 _FLIPS_SHOWN = 5
 
@@ -29,7 +29,7 @@ def compare(
 ) -> None:
     """Compare two models: paired difference, McNemar's p, and the texts on which they part."""
     from glassformer.data.table import counted
-    from glassformer.evaluation.compare import compare_models
+    from glassformer.evaluation.paired_comparison import compare_models
     from glassformer.evaluation.verdict import share
     from glassformer.prediction.devices import choose_device
 

@@ -24,8 +24,8 @@ from glassformer.cli.output import command_line, duration, human_count, print_js
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
-    from glassformer.evaluation.designs.result import DesignComparison
-    from glassformer.evaluation.designs.runs import DesignRun
+    from glassformer.experiments.variants.comparison_result import DesignComparison
+    from glassformer.experiments.variants.variant_run import DesignRun
 
 
 def compare_designs(
@@ -53,14 +53,14 @@ def compare_designs(
 ) -> None:
     """Train every combination of some values with several seeds; say which differences are beyond noise."""
     check_folder(out)
-    from glassformer.evaluation.designs.compare import RESULTS_FILE, RUNS_FOLDER
-    from glassformer.evaluation.designs.compare import compare_designs as compare
-    from glassformer.evaluation.designs.plan import plan_designs
-    from glassformer.evaluation.designs.result import read_comparison
+    from glassformer.data.sources import SourceConfig, read_like_training, read_sources
+    from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
+    from glassformer.experiments.variants.comparison import compare_designs as compare
+    from glassformer.experiments.variants.comparison_result import read_comparison
+    from glassformer.experiments.variants.plan import plan_designs
     from glassformer.prediction.devices import choose_device
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import parse_overrides
-    from glassformer.training.sources import SourceConfig, read_like_training, read_sources
 
     overrides = parse_overrides(set_ or [])
     plan = plan_designs(

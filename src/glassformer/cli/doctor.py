@@ -24,7 +24,7 @@ from glassformer.cli.output import duration, human_count, say
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
-    from glassformer.evaluation.doctor.findings import Diagnosis
+    from glassformer.doctor.findings import Diagnosis
 
 
 def doctor(
@@ -45,12 +45,12 @@ def doctor(
     """Check data and model before a long run, in a minute or two, a few with long texts or a large model."""
     if out is not None:
         check_folder(out, ours="findings.json")
-    from glassformer.evaluation.doctor.examine import diagnose
-    from glassformer.evaluation.doctor.page import write_diagnosis
+    from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.doctor.examine import diagnose
+    from glassformer.doctor.page import write_diagnosis
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe, parse_overrides
-    from glassformer.training.sources import SourceConfig, read_sources
 
     overrides = parse_overrides(set_ or []) | ({} if seed is None else {"training.seed": seed})
     start = None if init is None else read_initial_weights(init)
@@ -71,7 +71,7 @@ def doctor(
 
 def _show(diagnosis: Diagnosis) -> None:
     from glassformer.data.table import counted
-    from glassformer.evaluation.doctor.findings import LEVELS
+    from glassformer.doctor.findings import LEVELS
 
     print(
         f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.model}, "

@@ -13,9 +13,9 @@ from glassformer.cli.output import command_line, duration, print_json, print_tab
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
-    from glassformer.evaluation.reproduce.runs import SystemRun
-    from glassformer.evaluation.reproduce.systems import VariantName
-    from glassformer.evaluation.reproduce.table import Reproduction
+    from glassformer.experiments.published.system_run import SystemRun
+    from glassformer.experiments.published.systems import VariantName
+    from glassformer.experiments.published.table import Reproduction
     from glassformer.training.loop import StepReport
 
 
@@ -40,9 +40,9 @@ def reproduce(
 ) -> None:
     """Run the published systems again: as reported, as printed, done right, and our default."""
     check_folder(out)
-    from glassformer.evaluation.reproduce.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
-    from glassformer.evaluation.reproduce.reproduce import reproduce as run
-    from glassformer.evaluation.reproduce.systems import quick_in_words
+    from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
+    from glassformer.experiments.published.reproduce import reproduce as run
+    from glassformer.experiments.published.systems import quick_in_words
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.loop import InterruptedTraining
@@ -124,7 +124,7 @@ class LiveTable(Live):
 
 
 def _show(found: Reproduction) -> None:
-    from glassformer.evaluation.reproduce.table import rows
+    from glassformer.experiments.published.table import rows
 
     print()
     print_table(list(rows(found.lines)), others=str.ljust)

@@ -56,11 +56,11 @@ def train(
 ) -> None:
     """Train a classifier, from scratch or from given weights."""
     from glassformer.cli.live import LiveView
+    from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe, parse_overrides
     from glassformer.training.run import train_classifier
-    from glassformer.training.sources import SourceConfig, read_sources
     from glassformer.training.unfinished import prepare_out
 
     overrides = parse_overrides(set_ or [])

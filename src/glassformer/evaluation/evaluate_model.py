@@ -12,7 +12,8 @@ from pydantic import JsonValue
 
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.splits import fingerprint, make_splits
+from glassformer.data.sources import SourceConfig, read_like_training, read_sources
+from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, counted, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
@@ -25,8 +26,6 @@ from glassformer.prediction.folder import FILES
 from glassformer.prediction.model_folder import FolderConfig, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import score
-from glassformer.training.recipe import Recipe
-from glassformer.training.sources import SourceConfig, read_like_training, read_sources
 
 Say = Callable[[str], None]
 
@@ -200,15 +199,9 @@ def _remembered_rows(trained: TrainedModel, source: SourceConfig | None, data_di
 
 def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table | None:
     """The very rows that the model was trained on; None where the table holds others by now."""
-    recipe = Recipe.model_validate(trained.config.recipe)
-    sources = read_sources(source, recipe.validation, data_dir)
-    rows = make_splits(
-        sources.train,
-        recipe.validation,
-        seed=recipe.training.seed,
-        validation=sources.validation,
-        test=sources.test,
-    ).train
+    recipe = trained.config.recipe
+    validation = ValidationConfig.model_validate(recipe["validation"])
+    rows = read_sources(source, validation, data_dir).split(validation, seed=recipe["training"]["seed"]).train
     return rows if fingerprint(rows) == trained.config.data["fingerprint"] else None
 
 

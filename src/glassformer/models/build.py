@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Discriminator
 from torch import nn
 
 from glassformer.models.classifier import Classifier
-from glassformer.models.config import DesignConfig, LanguageModelConfig, ModelConfig
 from glassformer.models.language_model import LanguageModel, TokenPredictor
+from glassformer.models.model_config import DesignConfig, LanguageModelConfig, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig

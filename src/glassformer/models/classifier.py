@@ -13,7 +13,7 @@ from glassformer.layers.pooling import (
     MaxPooling,
     MeanPooling,
 )
-from glassformer.models.config import ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.models.trunk import Trunk
 
 

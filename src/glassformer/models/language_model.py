@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions
-from glassformer.models.config import LanguageModelConfig
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.trunk import Trunk
 
 _LEARNED_TOGETHER = 64

@@ -24,7 +24,7 @@ from glassformer.layers.masks import FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, NoNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
-from glassformer.models.config import DesignConfig, how_many
+from glassformer.models.model_config import DesignConfig, how_many
 
 ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh"]
 _ACTIVATIONS: dict[ActivationName, Activation] = {

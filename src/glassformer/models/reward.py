@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from glassformer.layers.pooling import LastPooling
-from glassformer.models.config import LanguageModelConfig
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.trunk import Trunk
 
 

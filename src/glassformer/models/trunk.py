@@ -18,7 +18,7 @@ from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedFor
 from glassformer.layers.masks import AttentionMask, CausalPattern, FullPattern
 from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
-from glassformer.models.config import TrunkConfig
+from glassformer.models.model_config import TrunkConfig
 
 _EMBEDDING_STD = 0.02
 

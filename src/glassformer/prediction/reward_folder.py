@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from torch import nn
 
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.models.config import LanguageModelConfig
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.folder import AnyFolderConfig, FolderContents, read_folder, write_folder
 

@@ -15,10 +15,10 @@ from glassformer.data.batches import Windows, assemble
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.prediction.scoring import score
-from glassformer.training.config import TrainingConfig
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
+from glassformer.training.training_config import TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)

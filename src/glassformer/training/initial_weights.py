@@ -22,7 +22,7 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_config, read_family, read_weights
-from glassformer.models.config import LanguageModelConfig, ModelConfig, TrunkConfig
+from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
 from glassformer.prediction.folder import NewWord, format_of
 from glassformer.prediction.language_folder import LanguageFolderConfig, load_language_model
 from glassformer.prediction.model_folder import load_model_folder

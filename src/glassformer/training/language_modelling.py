@@ -20,9 +20,9 @@ from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import documents_to_mask
 from glassformer.models.language_model import TokenPredictor
-from glassformer.training.config import PretrainingConfig
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import several_passes
+from glassformer.training.training_config import PretrainingConfig
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 from glassformer.errors import GlassformerError
 from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
-from glassformer.training.config import LoopConfig
 from glassformer.training.memory import is_out_of_memory
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.schedules import learning_rate
+from glassformer.training.training_config import LoopConfig
 
 Model = TypeVar("Model", bound=nn.Module)
 _CHECKPOINT_SECONDS = 30.0

@@ -11,7 +11,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from glassformer.errors import UsageError
-from glassformer.training.config import TrainingConfig
+from glassformer.training.training_config import TrainingConfig
 
 
 def cross_entropy(

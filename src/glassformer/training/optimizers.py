@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.errors import UsageError
-from glassformer.training.config import LoopConfig
+from glassformer.training.training_config import LoopConfig
 
 
 def build_optimizers(model: nn.Module, config: LoopConfig) -> list[torch.optim.Optimizer]:

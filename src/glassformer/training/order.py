@@ -11,7 +11,7 @@ import numpy as np
 
 from glassformer.data.batches import Windows, bucket, chunk, random_windows
 from glassformer.data.store import IntArray
-from glassformer.training.config import TrainingConfig
+from glassformer.training.training_config import TrainingConfig
 
 Step = TypeVar("Step")
 _MOST_PASSES = 1_000  # in an epoch; their numbers do not meet those of the next

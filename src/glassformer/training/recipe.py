@@ -14,9 +14,9 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import UsageError
 from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
-from glassformer.models.config import LANGUAGE_PRESETS, PRESETS, DesignConfig
-from glassformer.training.config import PretrainingConfig, TrainingConfig
+from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.training_config import PretrainingConfig, TrainingConfig
 
 DEFAULT_PRESET = "small"
 _FINE_TUNING = "fine-tune"

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from glassformer.data.labels import LabelSet
+from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint, make_splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped
@@ -31,7 +32,6 @@ from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.order import passes_per_epoch
 from glassformer.training.recipe import Recipe
-from glassformer.training.sources import SourceConfig, Sources
 from glassformer.training.unfinished import (
     abandon,
     encode,

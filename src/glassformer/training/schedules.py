@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from glassformer.training.config import LoopConfig
+from glassformer.training.training_config import LoopConfig
 
 
 def learning_rate(config: LoopConfig, progress: float) -> float:

@@ -11,8 +11,8 @@ from glassformer.models.published.vinh_attention import VinhAttention, VinhAtten
 from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
 from glassformer.models.published.vinh_transformer import VinhTransformer, VinhTransformerConfig
-from glassformer.training.config import TrainingConfig
 from glassformer.training.optimizers import build_optimizers
+from glassformer.training.training_config import TrainingConfig
 from tests.models.published.samples import batch
 from tests.support import randomise
 

@@ -22,7 +22,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from glassformer.layers.positions import sinusoidal_table
-from glassformer.models.config import DesignConfig, how_many
+from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import N_SPECIAL, fixed_length, one_hot_words
 
 

@@ -24,8 +24,8 @@ from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions, sinusoidal_table
-from glassformer.models.config import DesignConfig, how_many
 from glassformer.models.language_model import TokenPredictor
+from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import fixed_length
 
 

@@ -27,7 +27,7 @@ from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
 from glassformer.layers.positions import NoPositions, Rotary
-from glassformer.models.config import DesignConfig, how_many
+from glassformer.models.model_config import DesignConfig, how_many
 
 
 class Sentiment140Config(DesignConfig):

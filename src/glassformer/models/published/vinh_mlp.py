@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 
-from glassformer.models.config import DesignConfig
+from glassformer.models.model_config import DesignConfig
 from glassformer.models.published.fixed_length import fixed_length
 
 

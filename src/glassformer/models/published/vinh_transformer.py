@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from glassformer.models.config import DesignConfig, how_many
+from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import fixed_length
 
 

@@ -1,0 +1,81 @@
+"""The drawings of the doctor's page, as inline SVG coloured by the report's style sheet."""
+
+from __future__ import annotations
+
+import math
+
+from glassformer.doctor.findings import Histogram, RateRange
+from glassformer.evaluation.charts import (
+    BOTTOM,
+    HEIGHT,
+    TOP,
+    Axis,
+    Series,
+    axis,
+    curve,
+    frame,
+    legend,
+    svg,
+    upright_mark,
+    x_at,
+    y_at,
+)
+
+
+def rate_chart(found: RateRange, rate: float) -> str:
+    """The loss against the learning rate, its powers of ten even; the recipe's rate is marked.
+
+    Args:
+        found: a curve whose first loss is finite.
+    """
+    lowest = math.log10(found.rates[0])
+    x = Axis(label="learning rate", low=lowest, high=0.0, ticks=range(math.ceil(lowest), 1), show=_power_of_ten)
+    finite = [loss for loss in found.smoothed if math.isfinite(loss)]
+    top = 1.4 * finite[0]  # what breaks down leaves the picture
+    y = axis("loss", [max(0.0, min(finite)), max(top, 1e-3)])
+
+    def series(name: str, style: str, losses: tuple[float, ...]) -> Series:
+        pairs = zip(found.rates, losses, strict=True)
+        points = [(math.log10(one), min(max(loss, y.low), y.high)) for one, loss in pairs if math.isfinite(loss)]
+        return Series(name=name, style=style, points=points)
+
+    smoothed, each = series("smoothed loss", "first", found.smoothed), series("each step", "second", found.losses)
+    parts = [
+        frame(x, y),
+        upright_mark(min(max(math.log10(rate), x.low), x.high), f"this recipe {rate:g}", x, TOP + 12),
+        f'<g opacity=".45">{curve(each, x, y)}</g>',
+        curve(smoothed, x, y),
+        legend([smoothed, each]),
+    ]
+    spoken = f"Loss over {len(found.rates)} steps of rising learning rates. " + (
+        f"It begins to fall at {found.begins:.1g}, falls fastest at {found.steepest:.1g} and is lowest at "
+        f"{found.lowest:.1g}. "
+        if found.begins is not None
+        else "It does not fall noticeably. "
+    )
+    spoken += "It does not break down." if found.breaks is None else f"From {found.breaks:.1g} on training breaks down."
+    return svg("Learning rate range", f"{spoken} The recipe’s rate is {rate:g}.", parts)
+
+
+def length_chart(lengths: Histogram, window: int) -> str:
+    """Texts by their number of tokens; the window is marked where it cuts."""
+    x = axis("tokens per text", [0, lengths.edges[-1]])
+    y = axis("texts", [0, max(lengths.counts)], whole=True)
+    bars = [
+        f'<rect class="heat" x="{x_at(low, x) + 0.5:.1f}" '
+        f'width="{max(x_at(high, x) - x_at(low, x) - 1, 0.5):.1f}" '
+        f'y="{y_at(count, y):.1f}" height="{HEIGHT - BOTTOM - y_at(count, y):.1f}">'
+        f"<title>{low:.0f}–{high:.0f}: {count:,}</title></rect>"
+        for low, high, count in zip(lengths.edges, lengths.edges[1:], lengths.counts, strict=False)
+        if count
+    ]
+    mark = upright_mark(window, f"window {window}", x, TOP - 6) if window <= x.high else ""
+    spoken = (
+        f"Histogram of text lengths up to {lengths.edges[-1]:.0f} tokens, longer texts in the last bar; the window is "
+        f"{window} tokens."
+    )
+    return svg("Length of texts", spoken, [frame(x, y), *bars, mark])
+
+
+def _power_of_ten(power: float) -> str:
+    return f"1e{power:g}" if power else "1"

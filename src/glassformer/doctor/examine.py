@@ -1,0 +1,223 @@
+"""All checks, one after another: a table and a recipe in, a diagnosis out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import torch
+from torch import nn
+
+import glassformer
+from glassformer.data.batches import padding_share
+from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
+from glassformer.data.splits import Splits, make_splits
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.table import counted
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.doctor import rate_range, signals
+from glassformer.doctor.bench import Bench
+from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures
+from glassformer.doctor.judge import check_initial_loss, check_signals
+from glassformer.doctor.overfit import check_overfitting
+from glassformer.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
+from glassformer.training.classification import TrainingData
+from glassformer.training.initial_weights import InitialWeights, start_from
+from glassformer.training.memory import keep_large_buffers
+from glassformer.training.objectives import class_weights
+from glassformer.training.recipe import Recipe
+from glassformer.training.run import new_model
+from glassformer.training.training_config import TrainingConfig
+
+_MOST_ROWS = 30_000  # that are encoded
+_MOST_HELD_OUT = 10_000
+_SIGNAL_SECONDS, _OVERFIT_SECONDS, _RANGE_SECONDS = 30.0, 15.0, 35.0
+_FEWEST_RATES = 40
+_MOST_TOKENS = 4096  # in a batch
+
+Heard = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Material:
+    """What the checks of texts and model share."""
+
+    bench: Bench
+    labels: LabelSet
+    splits: Splits
+    tokenizer: TextTokenizer
+    limits: list[str]
+    weights: str
+    """What the model starts from, in words."""
+
+
+def diagnose(
+    sources: Sources,
+    recipe: Recipe,
+    *,
+    device: str = "cpu",
+    init: InitialWeights | None = None,
+    on_check: Heard = lambda _: None,
+) -> Diagnosis:
+    """Check data and model as `train` would use them. Nothing is written, and torch's random state is left as it was.
+
+    Args:
+        init: weights to start from, those that `recipe` was loaded with.
+        on_check: hears what is being done.
+
+    Raises:
+        UsageError: the data cannot be learned from.
+        GlassformerError: the weights do not fit the model.
+    """
+    began = time.perf_counter()
+    keep_large_buffers()
+    devices = [torch.device(device)] if device.startswith("cuda") else []
+    with torch.random.fork_rng(devices=devices):
+        material = _prepared(sources, recipe, device, init, on_check)
+        bench, limits = material.bench, material.limits
+        on_check("labels, lengths, unknown words, duplicates")
+        text_findings, histogram = _check_texts(sources, material, recipe, init)
+        model_findings, figures = examine_model(bench, on_check, limits)
+    findings = [*model_findings, *text_findings]
+    return Diagnosis(
+        source=sources.train.source,
+        rows=material.splits.train.frame.height,
+        parameters=_size(bench.model),
+        model=recipe.model.in_words(),
+        weights=material.weights,
+        window=recipe.model.max_seq_len,
+        learning_rate=recipe.training.learning_rate,
+        findings=tuple(sorted(findings, key=lambda one: LEVELS.index(one.level))),
+        lengths=histogram,
+        figures=figures,
+        limits=tuple(limits),
+        seconds=round(time.perf_counter() - began, 1),
+        version=glassformer.__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[list[Finding], ModelFigures]:
+    """Every check that runs the model; `limits` hears where steps were saved."""
+    on_check("the first loss, and one batch by heart")
+    first = check_initial_loss(bench)
+    by_heart, overfit = check_overfitting(bench, seconds=_OVERFIT_SECONDS)
+    on_check(f"activations and gradients over {signals.STEPS} steps")
+    seen = signals.measure_signals(bench, seconds=_SIGNAL_SECONDS)
+    if len(seen.losses) < signals.STEPS and np.isfinite(seen.losses[-1]):
+        limits.append(f"activations were looked at after {len(seen.losses)} steps instead of {signals.STEPS}")
+    rates = int(np.clip(_RANGE_SECONDS / seen.seconds_per_step, _FEWEST_RATES, rate_range.STEPS))
+    if rates < rate_range.STEPS:
+        limits.append(f"the range test tried {rates} rates instead of {rate_range.STEPS}")
+    if _FEWEST_RATES <= bench.steps_per_pass < rates:
+        rates = bench.steps_per_pass  # a text that comes again would make the last rates look good
+    on_check(f"learning rates: a range test of {rates} steps")
+    measured = rate_range.measure_rate_range(bench, steps=rates)
+    figures = ModelFigures(
+        steps=len(seen.losses),
+        at_start=seen.at_start,
+        after=seen.after,
+        gradients=seen.gradients,
+        overfit=overfit,
+        rate_range=measured,
+    )
+    rate = rate_range.judge_rate(bench.config.learning_rate, measured)
+    return [first, by_heart, *check_signals(seen, from_weights=bench.from_weights), rate], figures
+
+
+def _prepared(sources: Sources, recipe: Recipe, device: str, init: InitialWeights | None, on_check: Heard) -> _Material:
+    """The splits, vocabulary and initial weights of the run itself; of very many rows a sample is encoded."""
+    on_check("the vocabulary of the training rows" if init is None else f"the weights of {init.name}")
+    labels = LabelSet.from_table(sources.train)
+    seed, limits = recipe.training.seed, list[str]()
+    splits = make_splits(sources.train, recipe.validation, seed=seed, validation=sources.validation, test=sources.test)
+    texts = splits.train.frame["text"]
+    tokenizer = TextTokenizer.train(texts, recipe.tokenizer) if init is None else init.tokenizer
+    model = new_model(recipe, labels, tokenizer.vocab_size, device)
+    weights = "" if init is None else start_from(model, recipe.model, init, labels)
+    encoded = labels.encode(splits.train)
+    chosen = _some(splits.train.frame.height, _MOST_ROWS, seed)
+    if len(chosen) < splits.train.frame.height:
+        limits.append(f"lengths and all checks of the model used {len(chosen):,} of {len(encoded):,} training rows")
+    data = TrainingData(
+        train=TokenStore.in_memory(tokenizer.encode(texts[chosen].to_list())),
+        train_labels=encoded[chosen],
+        validation=None,
+        validation_labels=None,
+        class_weights=class_weights(recipe.training, labels.names, encoded, multilabel=labels.multilabel),
+        multilabel=labels.multilabel,
+    )
+    mean = 1 + float(data.train.lengths.clip(max=recipe.model.max_seq_len - 1).mean())  # 1 for the start token
+    config = _smaller_batches(recipe.training, mean, limits)
+    bench = Bench(
+        model=model,
+        data=data,
+        config=config,
+        max_seq_len=recipe.model.max_seq_len,
+        from_weights=init is not None,
+    )
+    return _Material(bench=bench, labels=labels, splits=splits, tokenizer=tokenizer, limits=limits, weights=weights)
+
+
+def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[str]) -> TrainingConfig:
+    """Batches of not much more tokens than there is time for; only the order `bucketed` heeds `batch_tokens`."""
+    texts = max(1, int(_MOST_TOKENS / mean_tokens))
+    if config.batch_size <= texts or (config.order == "bucketed" and config.batch_tokens <= _MOST_TOKENS):
+        return config
+    if config.order == "bucketed":
+        limits.append(f"a batch holds {_MOST_TOKENS:,} tokens at most, about {counted(texts, 'text')}")
+        return config.model_copy(update={"batch_tokens": _MOST_TOKENS})
+    limits.append(f"a batch holds {counted(texts, 'text')} instead of {config.batch_size}")
+    return config.model_copy(update={"batch_size": texts})
+
+
+def _check_texts(
+    sources: Sources, material: _Material, recipe: Recipe, init: InitialWeights | None
+) -> tuple[list[Finding], Histogram]:
+    bench, splits, tokenizer = material.bench, material.splits, material.tokenizer
+    store, held_out = bench.data.train, splits.validation
+    padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
+    widest = None if init is None else init.model.max_seq_len
+    length, histogram = check_lengths(store.lengths, bench.max_seq_len, padding, widest=widest)
+    read = np.zeros(0, dtype=np.int64)
+    if held_out is not None:
+        read = _some(held_out.frame.height, _MOST_HELD_OUT, recipe.training.seed)
+        if len(read) < held_out.frame.height:
+            material.limits.append(
+                f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts"
+            )
+    rows = splits.train.frame.height
+    return [
+        *check_labels(material.labels, material.labels.encode(splits.train), recipe.training),
+        length,
+        check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),
+        *check_rows(sources.train, splits),
+        check_size(
+            rows,
+            int(store.lengths.mean() * rows),
+            _size(bench.model),
+            _embedding_size(bench, tokenizer),
+            held_out=held_out is not None,
+            from_weights=bench.from_weights,
+        ),
+    ], histogram
+
+
+def _some(count: int, most: int, seed: int) -> IntArray:
+    """All rows, or a sample of `most` in their order."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
+
+
+def _size(model: nn.Module) -> int:
+    return sum(one.numel() for one in model.parameters() if one.requires_grad)
+
+
+def _embedding_size(bench: Bench, tokenizer: TextTokenizer) -> int:
+    """Values in matrices with one row per token."""
+    return sum(one.numel() for one in bench.model.parameters() if one.ndim == 2 and len(one) == tokenizer.vocab_size)

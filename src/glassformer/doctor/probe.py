@@ -1,0 +1,193 @@
+"""What flows through a model: statistics of every layer's output, activation and attention, for any design.
+
+Modules with weights are watched by forward hooks. Activations and attention are mostly plain functions here and in the
+designs of others, which no hook sees; a `TorchFunctionMode` hears every call of them and knows the module around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from glassformer.data.batches import Batch
+from glassformer.doctor.bench import Bench
+from glassformer.doctor.findings import LayerFigures
+
+_RECTIFIERS = {"relu", "relu_", "gelu", "silu", "elu", "leaky_relu"}
+_GATES = {"sigmoid": (0.0, 1.0), "sigmoid_": (0.0, 1.0), "tanh": (-1.0, 1.0), "tanh_": (-1.0, 1.0)}
+_NEVER_ACTIVE = 1e-6
+_NEAR_END = 0.01
+_SHARP, _UNIFORM = 0.99, 1.05  # the largest weight; the largest weight as a multiple of the average one
+_MASKED = -1e8
+
+
+@dataclass
+class _Sums:
+    """Running sums of one place in the model."""
+
+    kind: Any
+    count: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    zeros: int = 0
+    highest: Tensor | None = None
+    near_end: int | None = None
+    rows: int = 0
+    sharp: int = 0
+    uniform: int = 0
+
+    def add(self, values: Tensor) -> None:
+        wide = values.double()
+        self.count += wide.numel()
+        self.total += float(wide.sum())
+        self.squares += float(wide.square().sum())
+        self.zeros += int((wide == 0).sum())
+
+    def figures(self, name: str) -> LayerFigures:
+        count = max(self.count, 1)
+        mean = self.total / count
+        share = {"saturated": self.sharp / self.rows, "uniform": self.uniform / self.rows} if self.rows else {}
+        if self.near_end is not None:
+            share["saturated"] = self.near_end / count
+        if self.highest is not None:
+            share["dead"] = float((self.highest <= _NEVER_ACTIVE).double().mean())
+        std = math.sqrt(max(self.squares / count - mean**2, 0.0)) if math.isfinite(self.squares) else math.inf
+        return LayerFigures(name=name, kind=self.kind, mean=mean, std=std, zeros=self.zeros / count, **share)
+
+
+@dataclass
+class _Watch(TorchFunctionMode):
+    """Hears calls of activations and of softmax while a batch passes."""
+
+    sums: dict[str, _Sums] = field(default_factory=dict)
+    inside: list[str] = field(default_factory=list)
+    kept: Tensor = field(default_factory=lambda: torch.zeros(0, 0, dtype=torch.bool))
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def __torch_function__(
+        self, func: Callable[..., Any], _types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if name in _RECTIFIERS or name in _GATES:
+            self._activation(name.rstrip("_"), result)
+        elif name == "softmax":
+            self._softmax(args[0], result, (kwargs or {}).get("dim", args[1] if len(args) > 1 else -1))
+        elif name == "scaled_dot_product_attention":
+            self._fused(*args, **(kwargs or {}))
+        return result
+
+    def output(self, kind: str, values: Tensor) -> None:
+        """The output of the module that is running."""
+        self._place(self.inside[-1], kind).add(self._tokens(values))
+
+    def _place(self, name: str, kind: str) -> _Sums:
+        return self.sums.setdefault(name, _Sums(kind=kind))
+
+    def _tokens(self, values: Tensor) -> Tensor:
+        """(…, features) without padding where the first two axes are (batch, seq)."""
+        if values.ndim >= 3 and values.shape[:2] == self.kept.shape:
+            return values[self.kept].flatten(0, -2)
+        return values.flatten(0, -2) if values.ndim >= 2 else values[:, None]
+
+    def _activation(self, name: str, result: Tensor) -> None:
+        place = self._place(f"{self.inside[-1]} ({name})", "activation")
+        values = self._tokens(result)
+        place.add(values)
+        if name in _GATES:
+            low, high = _GATES[name]
+            near = (values < low + _NEAR_END) | (values > high - _NEAR_END)
+            place.near_end = (place.near_end or 0) + int(near.sum())
+        elif len(values):
+            highest = values.abs().amax(dim=0)
+            same = place.highest is not None and place.highest.shape == highest.shape
+            place.highest = torch.maximum(place.highest, highest) if same and place.highest is not None else highest
+
+    def _fused(
+        self, query: Tensor, key: Tensor, _value: Tensor, attn_mask: Tensor | None = None, *_: Any, **others: Any
+    ) -> None:
+        """torch's own attention keeps its weights to itself: they are computed once more."""
+        scores = query @ key.transpose(-2, -1) * (others.get("scale") or query.shape[-1] ** -0.5)
+        if others.get("is_causal"):
+            attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+        if attn_mask is not None:
+            scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+        self._softmax(scores, scores.softmax(dim=-1), -1)
+
+    def _softmax(self, scores: Tensor, weights: Tensor, dim: int) -> None:
+        """Rows of attention: over the tokens of a text, for each token (batch, …, query, key) or the text (batch, seq).
+
+        A softmax over anything else, such as the classes, is none. Some designs cut or pad the texts themselves; their
+        attention is known by its square, and their padding by nothing.
+        """
+        scores, weights = scores.movedim(dim, -1), weights.movedim(dim, -1)
+        batch, seq = self.kept.shape
+        square = weights.ndim >= 3 and weights.shape[-1] == weights.shape[-2]
+        if weights.ndim < 2 or weights.shape[0] != batch or not (square or weights.shape[-1] == seq):
+            return
+        allowed = (scores > _MASKED).sum(dim=-1)
+        counted = allowed >= 2  # over a single token there is no choice
+        if weights.ndim >= 3 and weights.shape[-2] == seq:
+            queries = self.kept.view(batch, *[1] * (weights.ndim - 3), seq)
+            counted = counted & queries
+        largest = weights.amax(dim=-1)
+        place = self._place(f"{self.inside[-1]} (weights)", "attention")
+        place.add(weights[counted][(scores > _MASKED).expand_as(weights)[counted]])
+        place.rows += int(counted.sum())
+        place.sharp += int((counted & (largest > _SHARP)).sum())
+        place.uniform += int((counted & (largest * allowed < _UNIFORM)).sum())
+
+
+def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[LayerFigures, ...]:
+    """Statistics of every place in the model over some batches, in the order in which the first text meets them."""
+    watch, blocks = _Watch(), _blocks(model)
+    with ExitStack() as stack, torch.no_grad():
+        for name, module in model.named_modules():
+            stack.callback(module.register_forward_pre_hook(_enter(watch, name or "model")).remove)
+            stack.callback(module.register_forward_hook(_leave(watch, _kind(name, module, blocks))).remove)
+        for batch in batches:
+            watch.kept = batch.attention_mask.to(bench.device)
+            token_ids = batch.token_ids.to(bench.device)
+            with watch:
+                model(token_ids, watch.kept)
+    return tuple(sums.figures(name) for name, sums in watch.sums.items())
+
+
+def _blocks(model: nn.Module) -> set[str]:
+    """The names of what a model repeats: the members of its `blocks`."""
+    blocks = getattr(model, "blocks", None)
+    if not isinstance(blocks, nn.ModuleList | nn.Sequential):
+        return set()
+    return {f"blocks.{name}" for name, _ in blocks.named_children()}
+
+
+def _kind(name: str, module: nn.Module, blocks: set[str]) -> str | None:
+    if name in blocks:
+        return "block"
+    return "layer" if name and next(module.parameters(recurse=False), None) is not None else None
+
+
+def _enter(watch: _Watch, name: str) -> Callable[..., None]:
+    def hook(_module: nn.Module, _arguments: Any) -> None:
+        watch.inside.append(name)
+
+    return hook
+
+
+def _leave(watch: _Watch, kind: str | None) -> Callable[..., None]:
+    def hook(_module: nn.Module, _arguments: Any, output: Any) -> None:
+        first = output[0] if isinstance(output, tuple) else output
+        if kind is not None and isinstance(first, Tensor) and first.is_floating_point():
+            watch.output(kind, first)
+        watch.inside.pop()
+
+    return hook

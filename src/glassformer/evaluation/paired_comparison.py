@@ -1,0 +1,139 @@
+"""Two models on the same labelled rows: which is better, by how much, and on which texts they part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.labels import label_name
+from glassformer.data.sources import SourceConfig, read_like_training
+from glassformer.data.splits import fingerprint
+from glassformer.data.table import counted
+from glassformer.errors import UsageError
+from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
+from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.result import Estimate, Record
+from glassformer.evaluation.verdict import p_value, same_rows_right, share, signed
+from glassformer.prediction.predictor import Predictor
+
+SIGNIFICANT = 0.05
+
+
+class Flip(Record):
+    """A text that one model answers rightly and the other does not."""
+
+    row: int
+    text: str
+    truth: str
+    answer_a: str
+    answer_b: str
+
+
+class ModelComparison(Record):
+    """Model A against model B; `difference` is A's accuracy − B's on the same rows."""
+
+    model_a: str
+    model_b: str
+    data: str
+    data_sha256: str
+    rows: int
+    accuracy_a: Estimate
+    accuracy_b: Estimate
+    difference: Estimate
+    only_a_right: tuple[Flip, ...]
+    only_b_right: tuple[Flip, ...]
+    mcnemar_p: float
+    verdict: str
+    seed: int
+
+
+def compare_models(
+    folder_a: Path,
+    folder_b: Path,
+    data: str,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    multilabel: str | None = None,
+    device: str = "cpu",
+    data_dir: Path | None = None,
+    seed: int = 0,
+) -> ModelComparison:
+    """Answer a labelled table with both models and compare them row by row.
+
+    The difference has a paired 95% bootstrap interval, and p is McNemar's exact test.
+
+    Raises:
+        UsageError: both are the same folder, the table cannot be read, or the models have different labels or the table
+            has others.
+    """
+    if folder_a.resolve() == folder_b.resolve():
+        raise UsageError(f"{folder_a} and {folder_b} are the same model; name two")
+    predictors = [Predictor.load(folder, device=device) for folder in (folder_a, folder_b)]
+    label_set, other = (predictor.trained.label_set for predictor in predictors)
+    if (set(label_set.names), label_set.multilabel) != (set(other.names), other.multilabel):
+        raise UsageError(
+            f"{folder_a} answers with {', '.join(label_set.names)} and {folder_b} with {', '.join(other.names)}; "
+            "only models of the same labels can be compared"
+        )
+    remembered = predictors[0].trained.config.data["read_as"]
+    read_as = SourceConfig.model_validate(remembered) if remembered else None
+    table = read_like_training(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
+    texts = table.frame["text"].to_list()
+    right, answers = [], []
+    for predictor in predictors:
+        answered = predictor.answer(texts)
+        truth = predictor.trained.label_set.encode(table)
+        right.append(correct_rows(answered.probs, truth, multilabel=answered.multilabel))
+        answers.append([_shown(one) for one in answered.predictions()])
+    accuracy_a, accuracy_b = (share_right(one, seed=seed) for one in right)
+    difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
+    p = mcnemar(right[0], right[1])[2]
+
+    def flips(chosen: np.ndarray) -> tuple[Flip, ...]:
+        return tuple(
+            Flip(
+                row=table.frame["row"][i],
+                text=texts[i],
+                truth=_shown(table.frame["label"][i]),
+                answer_a=answers[0][i],
+                answer_b=answers[1][i],
+            )
+            for i in np.flatnonzero(chosen).tolist()
+        )
+
+    return ModelComparison(
+        model_a=str(folder_a),
+        model_b=str(folder_b),
+        data=table.source,
+        data_sha256=fingerprint(table),
+        rows=len(texts),
+        accuracy_a=accuracy_a,
+        accuracy_b=accuracy_b,
+        difference=difference,
+        only_a_right=flips(right[0] & ~right[1]),
+        only_b_right=flips(right[1] & ~right[0]),
+        mcnemar_p=p,
+        verdict=_verdict(str(folder_a), str(folder_b), accuracy_a, difference, p, len(texts)),
+        seed=seed,
+    )
+
+
+def _shown(answer: object) -> str:
+    """One label, or several joined."""
+    return "|".join(map(label_name, answer)) if isinstance(answer, (list, pl.Series)) else label_name(answer)
+
+
+def _verdict(name_a: str, name_b: str, accuracy_a: Estimate, difference: Estimate, p: float, rows: int) -> str:
+    low, high = difference.low, difference.high
+    if low == high == 0:
+        return f"No row tells {name_a} and {name_b} apart: {same_rows_right(accuracy_a.value, rows)}."
+    if p < SIGNIFICANT and low * high > 0:
+        better, worse = (name_a, name_b) if low > 0 else (name_b, name_a)
+        near, far = sorted((abs(low), abs(high)))
+        size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
+        return f"{better} is better than {worse} by {size}."
+    size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
+    return f"{counted(rows, 'row does', 'rows do')} not tell {name_a} and {name_b} apart: difference {size}."

@@ -1,0 +1,1 @@
+"""Many runs: variants over seeds, and the published systems."""

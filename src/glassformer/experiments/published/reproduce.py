@@ -1,0 +1,157 @@
+"""Run the systems, or go on where an earlier call stopped, and put the table together."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Protocol
+
+from glassformer.data.files import written_aside
+from glassformer.data.known import KNOWN, find
+from glassformer.errors import UsageError
+from glassformer.evaluation.result import Machine
+from glassformer.experiments.published import systems
+from glassformer.experiments.published.system_run import Rows, SystemRun, kept_run, run_folder, run_system
+from glassformer.experiments.published.systems import Entry, Variant, VariantName, quick
+from glassformer.experiments.published.table import Cell, Line, Reproduction, markdown, rows
+from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.loop import Observer
+from glassformer.training.recipe import load_recipe
+
+RESULTS_FILE, TABLE_FILE = "results.json", "table.md"
+
+
+class Watcher(Protocol):
+    """Hears how the table grows."""
+
+    def on_line(self, name: str, runs: int) -> None:
+        """A system begins, with so many runs."""
+
+    def on_run(self, variant: VariantName, seed: int) -> Observer:
+        """A run begins; what is returned hears its training."""
+
+    def on_done(self, run: SystemRun) -> None:
+        """A run is there, now or from before."""
+
+
+def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[Entry]:
+    """The lines of the table that are asked for; all of them without names. A first look leaves out `imdb`.
+
+    Raises:
+        UsageError: no such system, or none of the named ones runs on that data set.
+    """
+    for name in names:
+        if name not in systems.SYSTEMS:
+            near = difflib.get_close_matches(name, systems.SYSTEMS, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise UsageError(f"no system {name!r}{hint}; there are {', '.join(systems.SYSTEMS)}")
+    if data is not None and data not in (known := dict.fromkeys(one.data for one in systems.ENTRIES)):
+        raise UsageError(f"--data {data}: no system runs on it; there are {', '.join(known)}")
+    chosen = [one for one in systems.ENTRIES if not names or one.system.split()[0] in names]
+    if data is not None:
+        chosen = [one for one in chosen if one.data == data]
+    elif first_look:
+        chosen = [one for one in chosen if one.data != "imdb"]
+    if not chosen:
+        raise UsageError(f"--data {data}: {', '.join(names)} does not run on it")
+    return [quick(one) for one in chosen] if first_look else chosen
+
+
+def check_init(entries: Sequence[Entry]) -> None:
+    """Raises `UsageError` where weights to start from are of no use: none of these systems starts from any."""
+    if not any(variant.from_weights for entry in entries for variant in entry.variants.values()):
+        named = ", ".join(dict.fromkeys(entry.system.split()[0] for entry in entries))
+        users = {one.system for one in systems.ENTRIES for v in one.variants.values() if v.from_weights}
+        raise UsageError(f"--init: of {named} none starts from weights; {', '.join(sorted(users)) or 'no system'} does")
+
+
+def reproduce(
+    entries: Sequence[Entry],
+    out: Path,
+    *,
+    first_look: bool,
+    watcher: Watcher,
+    init: InitialWeights | None = None,
+    data_dir: Path | None = None,
+    device: str = "cpu",
+    command: str = "",
+    stamp: Mapping[str, str] | None = None,
+) -> Reproduction:
+    """Run what is not kept in `out` from before; write `results.json` and `table.md` there after each line.
+
+    Args:
+        init: the weights for systems that start from some; without them these are left out.
+        stamp: what each new run notes among its versions, say the commit of a checkout.
+
+    Raises:
+        UsageError: nothing is left to run, as no data set is on this machine, or no weights are named.
+        InterruptedTraining: on Ctrl-C; the same call goes on.
+    """
+    reasons = [_reason_to_leave_out(entry, init, data_dir) for entry in entries]
+    left_out = tuple(dict.fromkeys(reason for reason in reasons if reason))
+    if all(reasons):
+        raise UsageError("; ".join(left_out))
+    read = cache(partial(Rows.read, data_dir=data_dir))
+    run = _Runner(out=out, device=device, init=init, stamp=stamp or {}, watcher=watcher, read=read)
+    lines: list[Line] = []
+    for entry in (entry for entry, reason in zip(entries, reasons, strict=True) if reason is None):
+        watcher.on_line(f"{entry.system} · {entry.data}", sum(variant.seeds for variant in entry.variants.values()))
+        cells = [
+            Cell(variant=name, runs=tuple(run.seeds_of(name, variant, entry.data)))
+            for name, variant in entry.variants.items()
+        ]
+        lines.append(Line(system=entry.system, data=entry.data, reported=entry.reported, cells=tuple(cells)))
+        found = Reproduction(
+            quick=first_look,
+            lines=tuple(lines),
+            left_out=left_out,
+            machine=Machine.here(),
+            command=command,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        _write(out, found)
+    return found
+
+
+def _reason_to_leave_out(entry: Entry, init: InitialWeights | None, data_dir: Path | None) -> str | None:
+    if KNOWN[entry.data].files and find(entry.data, "train", data_dir) is None:
+        return f"{entry.data} is not on this machine: glassformer data get {entry.data}"
+    if init is None and any(variant.from_weights for variant in entry.variants.values()):
+        return f"{entry.system} starts from pre-trained weights, which do not come along: name some with --init hf:NAME"
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Runner:
+    """Runs a variant of a system seed by seed, those kept from before as they are."""
+
+    out: Path
+    device: str
+    init: InitialWeights | None
+    stamp: Mapping[str, str]
+    watcher: Watcher
+    read: Callable[[str], Rows]
+
+    def seeds_of(self, name: VariantName, variant: Variant, data: str) -> Iterator[SystemRun]:
+        recipe_name, rows = variant.recipe or "default", self.read(data)
+        init = self.init if variant.from_weights else None
+        for seed in range(variant.seeds):
+            recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed}, init=init)
+            folder = run_folder(self.out, recipe_name, recipe, rows, init, self.device)
+            observer = self.watcher.on_run(name, seed)
+            run = kept_run(folder) or run_system(
+                recipe_name, rows, recipe, folder, init=init, device=self.device, observer=observer, stamp=self.stamp
+            )
+            self.watcher.on_done(run)
+            yield run
+
+
+def _write(out: Path, found: Reproduction) -> None:
+    with written_aside(out / RESULTS_FILE) as aside:
+        aside.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    with written_aside(out / TABLE_FILE) as aside:
+        aside.write_text(markdown(rows(found.lines)) + "\n", encoding="utf-8")

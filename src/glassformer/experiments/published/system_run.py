@@ -1,0 +1,187 @@
+"""One run of a system with one seed: trained, measured on test rows, and kept beside its model folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import torch
+from pydantic import ValidationError
+
+from glassformer.data.files import written_aside
+from glassformer.data.known import resolve
+from glassformer.data.sources import SourceConfig, Sources, read_sources
+from glassformer.data.splits import ValidationConfig, fingerprint
+from glassformer.data.table import Table
+from glassformer.errors import GlassformerError
+from glassformer.evaluation.metrics import measure
+from glassformer.evaluation.result import Estimate, Record
+from glassformer.models.build import parameter_count
+from glassformer.prediction.calibration import probabilities
+from glassformer.prediction.folder import is_unfinished
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.loop import Observer
+from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_classifier
+
+RUN_FILE = "run.json"
+_SMALL = 1_000  # training rows that are scored again at the end
+
+
+class SystemRun(Record):
+    """What one run found. `history` is one row per epoch: training loss, validation loss and accuracy, seconds."""
+
+    recipe_name: str
+    data: str
+    seed: int
+    accuracy: Estimate
+    macro_f1: float
+    weighted_f1: float
+    training_accuracy: float | None
+    """Of the model that was kept, on all its training rows; only where these are few."""
+    parameters: int
+    training_rows: int
+    validation_rows: int
+    test_rows: int
+    test_sha256: str
+    training_sha256: str
+    best_epoch: int
+    history: tuple[dict[str, float], ...]
+    training_seconds: float
+    evaluation_seconds: float
+    evaluation_texts_per_second: float
+    recipe: dict[str, object]
+    threads: int
+    versions: dict[str, str]
+    created: str
+    init: dict[str, str] | None = None
+    """The weights that it started from, by name and fingerprint; none: from scratch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A known data set as it is on this machine; `digest` stands for all of its rows."""
+
+    source: SourceConfig
+    sources: Sources
+    test: Table
+    digest: str
+
+    @classmethod
+    def read(cls, data: str, data_dir: Path | None) -> Self:
+        """Both splits (raises `UsageError` where they are not on this machine)."""
+        source, test = SourceConfig(train=data), resolve(data, "test", data_dir)
+        sources = read_sources(source, ValidationConfig(), data_dir)
+        return cls(source=source, sources=sources, test=test, digest=fingerprint(sources.train) + fingerprint(test))
+
+
+def run_folder(
+    out: Path, recipe_name: str, recipe: Recipe, rows: Rows, init: InitialWeights | None, device: str
+) -> Path:
+    """Where a run lives: readable, and with a digest of all that decides it, so that anything else is another run."""
+    settings = {
+        "recipe": recipe.model_dump(mode="json", exclude={"description"}),
+        "rows": rows.digest,
+        "init": None if init is None else init.record,
+        "device": device,
+    }
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
+    return out / "runs" / f"{recipe_name}-{rows.source.train}-{recipe.training.seed}-{digest}"
+
+
+def kept_run(folder: Path) -> SystemRun | None:
+    """The run that was finished there before, or None.
+
+    Raises:
+        GlassformerError: the file is not a run.
+    """
+    file = folder / RUN_FILE
+    if not file.is_file():
+        return None
+    try:
+        return SystemRun.model_validate_json(file.read_text(encoding="utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise GlassformerError(f"{file} is damaged; remove {folder}, and the same command runs it anew") from error
+
+
+def run_system(
+    recipe_name: str,
+    rows: Rows,
+    recipe: Recipe,
+    folder: Path,
+    *,
+    init: InitialWeights | None,
+    device: str,
+    observer: Observer,
+    stamp: Mapping[str, str],
+) -> SystemRun:
+    """Train one recipe on the training rows, measure it on the test rows, and keep both in `folder`.
+
+    A run that was cut short goes on where it was. `stamp` is added to the versions.
+
+    Raises:
+        InterruptedTraining: on Ctrl-C; the same call goes on later.
+    """
+    trained = train_classifier(
+        rows.sources,
+        recipe,
+        source=rows.source,
+        init=init,
+        out=folder,
+        resume=is_unfinished(folder),
+        overwrite=True,
+        device=device,
+        observer=observer,
+    )
+    run = _measured(trained, recipe_name, rows, recipe, device)
+    run = run.model_copy(update={"versions": {**run.versions, **stamp}})
+    with written_aside(folder / RUN_FILE) as aside:
+        aside.write_text(run.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    return run
+
+
+def _measured(trained: TrainedModel, recipe_name: str, rows: Rows, recipe: Recipe, device: str) -> SystemRun:
+    config, train, test = trained.config, rows.sources.train, rows.test
+    predictor = Predictor(trained, device=device)
+    began = time.perf_counter()
+    logits = predictor.logits(test.frame["text"].to_list())
+    seconds = time.perf_counter() - began
+    probs = probabilities(logits, temperature=config.temperature, multilabel=False)
+    found = measure(probs, trained.label_set.encode(test), trained.label_set.names, multilabel=False)
+    return SystemRun(
+        recipe_name=recipe_name,
+        data=rows.source.train,
+        seed=recipe.training.seed,
+        accuracy=found.accuracy,
+        macro_f1=found.macro_f1.value,
+        weighted_f1=found.weighted.f1,
+        training_accuracy=_accuracy(predictor, train) if train.frame.height <= _SMALL else None,
+        parameters=parameter_count(config.model, config.vocab_size, trained.n_classes),
+        training_rows=config.data["rows"],
+        validation_rows=config.data["validation_rows"],
+        test_rows=test.frame.height,
+        test_sha256=fingerprint(test),
+        training_sha256=config.data["fingerprint"],
+        best_epoch=int(trained.metrics["best_epoch"]),
+        history=tuple(trained.metrics["history"]),
+        training_seconds=config.training_seconds,
+        evaluation_seconds=round(seconds, 3),
+        evaluation_texts_per_second=round(test.frame.height / seconds, 1),
+        recipe=config.recipe,
+        init=config.init,
+        threads=torch.get_num_threads(),
+        versions=config.versions,
+        created=config.created,
+    )
+
+
+def _accuracy(predictor: Predictor, table: Table) -> float:
+    answers = predictor.logits(table.frame["text"].to_list()).argmax(axis=1)
+    return float((answers == predictor.trained.label_set.encode(table)).mean())

@@ -1,0 +1,74 @@
+"""The table: reported · literal · corrected · our default, with honest spreads."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+
+from glassformer.evaluation.result import Machine, Record
+from glassformer.experiments.published.system_run import SystemRun
+from glassformer.experiments.published.systems import VARIANTS, VariantName
+
+_HEADINGS = ("system", "data", "reported", "literal", "corrected", "our default")
+
+
+class Cell(Record):
+    """The runs of one variant of one system on one data set."""
+
+    variant: VariantName
+    runs: tuple[SystemRun, ...]
+
+    def accuracies(self) -> list[float]:
+        return [run.accuracy.value for run in self.runs]
+
+    def in_words(self) -> str:
+        """Mean ± sample deviation over seeds; of a single run its value and 95% bootstrap interval over test rows."""
+        values = self.accuracies()
+        if len(values) == 1:
+            one = self.runs[0].accuracy
+            return f"{short(one.value)} [{short(one.low)}, {short(one.high)}]"
+        return f"{short(statistics.mean(values))} ± {short(statistics.stdev(values))} ({len(values)} seeds)"
+
+
+class Line(Record):
+    """One system on one data set."""
+
+    system: str
+    data: str
+    reported: str
+    cells: tuple[Cell, ...]
+
+    def cell(self, variant: VariantName) -> Cell | None:
+        return next((cell for cell in self.cells if cell.variant == variant), None)
+
+
+class Reproduction(Record):
+    """Everything that `glassformer reproduce` found: the table, and each run behind it."""
+
+    format: int = 1
+    quick: bool
+    lines: tuple[Line, ...]
+    left_out: tuple[str, ...]
+    """Why a line is missing, one sentence each."""
+    machine: Machine
+    command: str
+    created: str
+
+
+def rows(lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
+    """The table as text, headings first."""
+    yield _HEADINGS
+    for line in lines:
+        cells = (line.cell(variant) for variant in VARIANTS)
+        yield line.system, line.data, line.reported, *("–" if cell is None else cell.in_words() for cell in cells)
+
+
+def markdown(lines: Iterable[Sequence[str]]) -> str:
+    """A table for a document; its first line holds the headings."""
+    headings, *body = lines
+    return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ("---",) * len(headings), *body])
+
+
+def short(value: float) -> str:
+    """Three decimals without the leading zero."""
+    return f"{value:.3f}".removeprefix("0")

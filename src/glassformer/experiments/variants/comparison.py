@@ -1,0 +1,255 @@
+"""Designs side by side: same data, same budget, several seeds; which differences are more than noise?
+
+Every run trains for the whole budget of steps or seconds, the schedule stretched over it, and then keeps the weights of
+the epoch with the lowest validation loss, as `train` does; the validation rows are part of the rows to learn from. The
+last weights instead would rate a design by how far it overfits in the rest of a budget that is too long for it, which
+no one who trains a model has to live with; who wants them says validation.fraction=0. The measured rows have no part in
+the choice (see `plan.cut_rows`).
+"""
+
+from __future__ import annotations
+
+import statistics
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import torch
+from pydantic import JsonValue
+
+import glassformer
+from glassformer.data.files import written_aside
+from glassformer.data.sources import Sources
+from glassformer.data.splits import fingerprint
+from glassformer.data.table import Table
+from glassformer.errors import UsageError
+from glassformer.evaluation.result import Machine
+from glassformer.evaluation.verdict import share
+from glassformer.experiments.variants.comparison_result import DesignComparison, DesignData, DesignSummary
+from glassformer.experiments.variants.effects import (
+    SAME,
+    Difference,
+    Outcomes,
+    corrected_together,
+    differences,
+    key_effects,
+)
+from glassformer.experiments.variants.notes import notes_on
+from glassformer.experiments.variants.page import write_page
+from glassformer.experiments.variants.plan import Cut, Plan, check_buildable, cut_rows, key_name, value_name
+from glassformer.experiments.variants.variant_run import (
+    DesignRun,
+    Watcher,
+    read_run,
+    run_design,
+    run_file,
+    seconds_per_step,
+)
+from glassformer.training.recipe import Recipe
+
+RUNS_FOLDER, RESULTS_FILE, REPORT_FILE = "runs", "results.json", "report.html"
+MOST_RUNS = 1_000
+_COVERS = {
+    False: (
+        "the chance of seeds and of the rows measured on, as each seed has rows of its own; widened because the rows "
+        "that the seeds learned from overlap (Nadeau & Bengio 2003)"
+    ),
+    True: (
+        "the chance of seeds and of the rows measured on, as two crossed factors; not that of the rows learned from, "
+        "which are the same in all runs"
+    ),
+}
+
+
+def compare_designs(
+    plan: Plan,
+    sources: Sources,
+    out: Path,
+    *,
+    test: Table | None = None,
+    device: str = "cpu",
+    command: str = "",
+    watcher: Watcher | None = None,
+) -> DesignComparison:
+    """Train every design with every seed, keep each run in `out`, and say what they show.
+
+    Runs that `out` holds already are not trained again. All designs take their turn with one seed before the next, so
+    that what is there of a stopped comparison is balanced.
+
+    Args:
+        test: measure on these rows instead of a fifth of the training rows.
+
+    Raises:
+        UsageError: `out` is taken, the rows are too few, a design cannot be built, or there are too many runs.
+        InterruptedTraining: on Ctrl-C; what is done is kept.
+    """
+    prepare_folder(out)
+    group = plan.designs[0].recipe.validation.group
+    cuts = {seed: cut_rows(sources, seed, group, test) for seed in plan.seeds}
+    todo = [
+        (design, recipe, cuts[seed], run_file(out / RUNS_FOLDER, recipe, cuts[seed], device))
+        for seed in plan.seeds
+        for design in plan.designs
+        for recipe in [_with_seed(design.recipe, seed)]
+    ]
+    kept = [read_run(file, design) for design, _, _, file in todo]
+    if (left := kept.count(None)) > MOST_RUNS:
+        raise UsageError(
+            f"{len(plan.designs):,} designs with {len(plan.seeds)} seeds leave {left:,} runs to train, more than the "
+            f"{MOST_RUNS:,} that one comparison may have; vary fewer keys, or fewer values of each"
+        )
+    check_buildable(plan.designs, cuts[plan.seeds[0]])
+    seconds = _estimate(plan, cuts[plan.seeds[0]], left, device) if left else 0.0
+    if watcher is not None:
+        watcher.on_plan(len(todo), len(todo) - left, seconds)
+    runs = []
+    for (design, recipe, cut, file), before in zip(todo, kept, strict=True):
+        run = before
+        if run is None:
+            if watcher is not None:
+                watcher.on_run(design.name, recipe.training.seed)
+            run = run_design(design, recipe, cut, file, device=device, watcher=watcher)
+            if watcher is not None:
+                watcher.on_done(run)
+        runs.append(run)
+    found = assemble(plan, runs, sources.train, list(cuts.values()), same_rows=test is not None, device=device)
+    found = found.model_copy(update={"command": command})
+    with written_aside(out / RESULTS_FILE) as aside:
+        aside.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    write_page(out / REPORT_FILE, found)
+    return found
+
+
+def prepare_folder(out: Path) -> None:
+    """Refuse a folder that holds something else.
+
+    Raises:
+        UsageError: `out` is a file, or a folder with other files in it.
+    """
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is a file; name a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / RUNS_FOLDER).is_dir():
+        raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
+    (out / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
+
+
+def assemble(
+    plan: Plan, runs: list[DesignRun], table: Table, cuts: list[Cut], *, same_rows: bool, device: str
+) -> DesignComparison:
+    """Everything that the runs show; they come seed by seed, the designs of each in the order of the plan."""
+    grid = [runs[number :: len(plan.designs)] for number in range(len(plan.designs))]
+    rows = min(run.rows for run in runs)
+    learned = min(cut.sources.train.frame.height for cut in cuts)
+    outcomes = Outcomes(
+        answers=tuple(np.stack([run.right_rows() for run in of_seed]) for of_seed in zip(*grid, strict=True)),
+        same_rows=same_rows,
+        overlap=rows / learned,
+    )
+    keys = key_effects(
+        outcomes, [(key_name(key), [value_name(key, one) for one in values]) for key, values in plan.keys.items()]
+    )
+    names = [design.name for design in plan.designs]
+    pairs = (
+        keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.answers, names))
+    )
+    best = max(zip(names, grid, strict=True), key=lambda one: statistics.mean(run.accuracy for run in one[1]))[0]
+    designs = _summaries(plan, grid, outcomes, best, {frozenset((one.better, one.worse)): one for one in pairs})
+    measured_on = (
+        f"{cuts[0].measured.source}, the same rows for all"
+        if same_rows
+        else "a fifth of the rows, drawn anew for each seed"
+    )
+    return DesignComparison(
+        data=DesignData(
+            source=table.source,
+            rows=table.frame.height,
+            sha256=fingerprint(table),
+            measured_on=measured_on,
+            measured_rows=rows,
+            measured_sha256=fingerprint(cuts[0].measured) if same_rows else None,
+        ),
+        varied={key_name(key): list(values) for key, values in plan.keys.items()},
+        recipe=plan.designs[0].recipe.model_dump(mode="json"),
+        seeds=plan.seeds,
+        budget=plan.budget,
+        designs=designs,
+        keys=keys,
+        best=best,
+        verdict=_verdict(designs, best),
+        covers=_COVERS[same_rows],
+        notes=notes_on(plan, runs, table, same_rows=same_rows),
+        runs=tuple(run.model_copy(update={"right": ""}) for run in runs),
+        device=device,
+        threads=torch.get_num_threads(),
+        versions={"glassformer": glassformer.__version__, "torch": torch.__version__, "numpy": np.__version__},
+        machine=Machine.here(),
+        command="",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _with_seed(recipe: Recipe, seed: int) -> Recipe:
+    return recipe.model_copy(update={"training": recipe.training.model_copy(update={"seed": seed})})
+
+
+def _estimate(plan: Plan, cut: Cut, left: int, device: str) -> float | None:
+    """Seconds that the runs will take: by the budget, or by the steps of the smallest and the largest design."""
+    training = plan.designs[0].recipe.training
+    if training.max_seconds is not None:
+        return left * training.max_seconds
+    assert training.max_steps is not None
+    timed = [seconds_per_step(design.recipe, cut, device) for design in (plan.designs[0], plan.designs[-1])]
+    known = [one for one in timed if one is not None]
+    return left * training.max_steps * statistics.mean(known) if known else None
+
+
+def _summaries(
+    plan: Plan,
+    grid: list[list[DesignRun]],
+    outcomes: Outcomes,
+    best: str,
+    pairs: dict[frozenset[str], Difference],
+) -> tuple[DesignSummary, ...]:
+    """The designs, the one with the highest mean first."""
+    summaries = []
+    for number, (design, line) in enumerate(zip(plan.designs, grid, strict=True)):
+        settings: dict[str, JsonValue] = {key_name(key): value for key, value in design.settings.items()}
+        summaries.append(
+            DesignSummary(
+                name=design.name,
+                settings=settings,
+                accuracy=outcomes.judge([one[number] for one in outcomes.answers]).interval(low=0, high=1),
+                spread=statistics.stdev(run.accuracy for run in line),
+                parameters=line[0].parameters,
+                seconds=statistics.mean(run.seconds for run in line),
+                tokens_per_second=statistics.mean(run.tokens_per_second for run in line),
+                diverged=sum(run.diverged for run in line),
+                behind_best=None if design.name == best else pairs[frozenset((design.name, best))],
+            )
+        )
+    return tuple(sorted(summaries, key=lambda one: -one.accuracy.value))
+
+
+def _verdict(designs: tuple[DesignSummary, ...], best: str) -> str:
+    others = [one.behind_best for one in designs if one.behind_best is not None]
+    worse = sum(one.beyond_noise for one in others)
+    first = [one.name for one in designs if designs[0].accuracy.value - one.accuracy.value < SAME]
+    if len(first) > 1:
+        value, remaining = share(designs[0].accuracy.value), len(designs) - len(first)
+        if not remaining:
+            return f"{'Both' if len(first) == 2 else f'All {len(first)}'} designs have the same mean, {value}."
+        behind = f"{worse or 'none'} of the other {remaining} {'is' if worse < 2 else 'are'} worse beyond noise"
+        return f"{', '.join(first[:-1])} and {first[-1]} share the highest mean, {value}; {behind}."
+    lead = f"{best} has the highest mean, {share(designs[0].accuracy.value)}"
+    if worse == len(others):
+        return f"{lead}, and is better than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
+    if worse == 0:
+        rest = (
+            "it cannot be told from the other"
+            if len(others) == 1
+            else f"none of the other {len(others)} can be told from it"
+        )
+        return f"{lead}, but {rest} by these runs."
+    alike = len(others) - worse
+    are = "is" if worse == 1 else "are"
+    return f"{lead}; {worse} of the other {len(others)} {are} worse beyond noise, {alike} cannot be told from it."

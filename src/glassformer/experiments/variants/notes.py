@@ -1,0 +1,73 @@
+"""What to know when reading a comparison of designs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from glassformer.data.table import Table, counted
+from glassformer.experiments.variants.plan import Plan
+from glassformer.experiments.variants.variant_run import DesignRun
+
+FEW_SEEDS = 5
+
+
+def notes_on(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: bool) -> tuple[str, ...]:
+    """Which rows took part, and what the runs cannot show.
+
+    Args:
+        table: the rows that the runs' own were drawn from.
+        same_rows: whether all runs were measured on the same rows, which are not part of `table`.
+    """
+    notes = [f"{counted(len(one.rows), 'row')} left out: {one.reason}" for one in table.dropped]
+    notes += _notes_on_rows(plan, runs, table, same_rows=same_rows)
+    if (seeds := len(plan.seeds)) < FEW_SEEDS:
+        notes.append(
+            f"{seeds} seeds tell little apart: their intervals are wide for want of runs. {FEW_SEEDS} are usual."
+        )
+    if diverged := sum(run.diverged for run in runs):
+        each = "it" if diverged == 1 else "each"
+        notes.append(
+            f"{diverged} of {len(runs)} runs diverged; {each} counts as if it always gave the most frequent answer."
+        )
+    if len({(run.threads, *run.versions.values()) for run in runs}) > 1:
+        notes.append(
+            "The runs were made with different versions or numbers of threads; their times cannot be compared."
+        )
+    return tuple(notes)
+
+
+def _notes_on_rows(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: bool) -> list[str]:
+    """How many rows the runs learned from, which ones they did not, and why."""
+    config = {design.name: design.recipe.validation for design in plan.designs}
+    notes = [f"Each run learned from {_rows(run.training_rows for run in runs)}."]
+    if held_out := [run.validation_rows for run in runs if run.validation_rows]:
+        notes[0] = f"{notes[0][:-1]}; its epoch was chosen by {_rows(held_out, 'validation ')}."
+    left_out = [
+        table.frame.height
+        - run.training_rows
+        - (0 if same_rows else run.rows)
+        - (0 if config[run.design].file is not None else run.validation_rows)
+        for run in runs
+    ]
+    if any(left_out):
+        texts_are = "its text is" if max(left_out) == 1 else "their texts are"
+        notes.append(
+            f"{_rows(left_out)} of the table took no part in a run: {texts_are} also among the measured or the "
+            "validation rows."
+        )
+    if without := [run for run in runs if not run.validation_rows]:
+        where = "" if len(without) == len(runs) else f" in {len(without)} of {len(runs)} runs"
+        fewest = max(config[run.design].min_rows for run in without)
+        why = (
+            f"fewer than validation.min_rows = {fewest} rows were left to learn from"
+            if any(config[run.design].fraction for run in without)
+            else "validation.fraction is 0"
+        )
+        notes.append(f"Nothing was held out for validation{where}, as {why}; such a run keeps its last weights.")
+    return notes
+
+
+def _rows(numbers: Iterable[int], kind: str = "") -> str:
+    """ "1 row", "43 validation rows", "41 to 44 rows"."""
+    low, high = min(found := list(numbers)), max(found)
+    return counted(low, f"{kind}row", f"{kind}rows") if low == high else f"{low:,} to {high:,} {kind}rows"

@@ -1,0 +1,144 @@
+"""The page of a comparison of designs: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+from glassformer.data.files import written_aside
+from glassformer.data.table import counted
+from glassformer.evaluation.charts import Dot, interval_chart
+from glassformer.evaluation.html import Cells, page, table
+from glassformer.evaluation.report import seconds
+from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.verdict import p_value, share, signed
+from glassformer.experiments.variants.comparison_result import DesignComparison, DesignSummary
+from glassformer.experiments.variants.effects import KeyEffect
+
+
+def write_page(path: Path, found: DesignComparison) -> None:
+    """Write the page: self-contained, in the reader's light or dark scheme, written aside and renamed."""
+    with written_aside(path) as aside:
+        aside.write_text(render(found), encoding="utf-8")
+
+
+def render(found: DesignComparison) -> str:
+    """The page as a string of HTML; all that came from the user is escaped."""
+    sections = {
+        "keys": ("What each choice does", "".join(_key(one) for one in found.keys)),
+        "designs": ("The designs", _designs(found)),
+        "notes": (
+            "Notes",
+            f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in found.notes)}</ul>" if found.notes else "",
+        ),
+        "method": ("How this was measured", _method(found)),
+    }
+    return page(
+        f"{', '.join(found.varied)} on {found.data.source}",
+        "designs",
+        subtitle=f"{len(found.designs)} designs, {len(found.seeds)} seeds each, {escape(found.budget)} per run",
+        headline=f'<p class="verdict">{escape(found.verdict)}</p>',
+        sections=sections,
+        footer=f"glassformer · {found.created}",
+    )
+
+
+def _key(key: KeyEffect) -> str:
+    """A chart of the values' effects, the verdict in words, and every pair."""
+    dots = [Dot(name=one.value, estimate=one.effect, style="first") for one in key.values]
+    chart = interval_chart(f"Effect of {key.key}", "accuracy, less the mean of these values", dots, mark=0)
+    values = [
+        (escape(one.value), [_with_interval(one.accuracy, share), _with_interval(one.effect, signed)])
+        for one in key.values
+    ]
+    pairs = [
+        (
+            f"{escape(one.better)} over {escape(one.worse)}",
+            [
+                _with_interval(one.difference, signed),
+                p_value(one.p).removeprefix("p ").removeprefix("= "),
+                p_value(one.holm_p).removeprefix("p ").removeprefix("= "),
+                "yes" if one.beyond_noise else "no",
+            ],
+        )
+        for one in key.differences
+    ]
+    return (
+        f'<h3>{escape(key.key)}</h3><p>{escape(_sentence(key.verdict))}</p><div class="pair"><figure>{chart}</figure>'
+        f"{table('Mean over all designs with the value.', ('value', 'accuracy', 'effect'), values)}</div>"
+        f"{table('Every pair.', ('', 'difference', 'p', 'p, Holm', 'beyond noise'), pairs)}"
+    )
+
+
+def _designs(found: DesignComparison) -> str:
+    dots = [
+        Dot(name=one.name, estimate=one.accuracy, style="first" if one.name == found.best else "second")
+        for one in found.designs
+    ]
+    head = ("design", "accuracy", "behind the best", "spread", "parameters", "seconds", "tokens/s")
+    rows = [(escape(one.name), _design_cells(one)) for one in found.designs]
+    chart = interval_chart("Accuracy of each design", "mean accuracy with 95% interval", dots)
+    intervals = (
+        "Designs share seeds and rows, so their intervals may overlap where their difference is beyond noise: the "
+        "column “behind the best” is paired, and says which are."
+    )
+    return (
+        f'<p class="soft">Named by their values of {escape(", ".join(found.varied))}. {intervals}</p>'
+        f'<figure class="single">{chart}</figure>'
+        + table("The highest mean first; spread is the standard deviation over seeds.", head, rows)
+    )
+
+
+def _design_cells(one: DesignSummary) -> Cells:
+    behind = one.behind_best
+    return [
+        _with_interval(one.accuracy, share),
+        "–"
+        if behind is None
+        else f"{share(behind.difference.value)}<small>{p_value(behind.holm_p)}"
+        f"{', beyond noise' if behind.beyond_noise else ''}</small>",
+        share(one.spread),
+        f"{one.parameters:,}",
+        seconds(one.seconds),
+        f"{one.tokens_per_second:,.0f}" + (f"<small>{one.diverged} diverged</small>" if one.diverged else ""),
+    ]
+
+
+def _method(found: DesignComparison) -> str:
+    data, machine = found.data, found.machine
+    facts = {
+        "data": f"{data.source}, {counted(data.rows, 'row')}",
+        "fingerprint": data.sha256,
+        "measured on": f"{data.measured_on}: {counted(data.measured_rows, 'row')} per run",
+        "budget": f"{found.budget} per run, the learning rate's schedule stretched over it",
+        "seeds": ", ".join(map(str, found.seeds)),
+        "command": found.command,
+        "versions": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
+        "machine": f"{found.device}, {counted(found.threads, 'thread')}; "
+        f"{counted(machine.cores, 'core')}, {machine.architecture}, {machine.system}, Python {machine.python}",
+    }
+    coded = ("fingerprint", "command")
+    listed = "".join(
+        f"<dt>{name}</dt><dd>{f'<code>{escape(value)}</code>' if name in coded else escape(value)}</dd>"
+        for name, value in facts.items()
+        if value
+    )
+    return (
+        f'<dl class="facts">{listed}</dl><p class="soft">Every run trains for the whole budget and keeps the weights '
+        "of the epoch with the lowest validation loss; without validation rows, the last. The validation rows are part "
+        "of the rows to learn from, and the measured rows have no part in the choice.</p>"
+        f'<p class="soft">Intervals hold 95% each and cover {escape(found.covers)}. Differences are paired: all '
+        "designs of a seed learn from the same rows and answer the same rows. The p-values are of t-tests; Holm’s "
+        "correction spans the pairs of all varied keys, and by itself the pairs of all designs. A difference is beyond "
+        "noise where the corrected p is below .05. An effect is a mean over the other keys’ values: a value may do "
+        "well with some of them and badly with others, which the designs show and no test here does.</p>"
+    )
+
+
+def _with_interval(estimate: Estimate, show: Callable[[float], str]) -> str:
+    return f"{show(estimate.value)}<small>{show(estimate.low)} to {show(estimate.high)}</small>"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

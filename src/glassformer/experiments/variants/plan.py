@@ -1,0 +1,251 @@
+"""Which designs are compared, and on which rows: everything that is settled before any training."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
+from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
+from glassformer.data.table import Table, counted
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import UsageError
+from glassformer.models.build import parameter_count
+from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
+
+DEFAULT_STEPS = 1_000
+MEASURED = 0.2  # share of the rows that a seed measures on
+SAME_FOR_ALL = {
+    "training.seed": "--seeds says how many there are",
+    "training.max_steps": "every design gets the same budget, --steps",
+    "training.max_seconds": "every design gets the same budget, --seconds",
+    "training.epochs": "the budget decides how long every design trains",
+    "training.patience": "the budget decides how long every design trains",
+    "validation.file": "every design gets the same rows",
+    "validation.group": "every design gets the same rows",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """One combination of the varied values; `recipe` is that of the first seed."""
+
+    name: str
+    settings: dict[str, Any]
+    recipe: Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is compared: the varied keys with their values, every combination of them (the last key varying fastest),
+    and the seeds that each is trained with."""
+
+    keys: dict[str, list[Any]]
+    designs: tuple[Design, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def budget(self) -> str:
+        training = self.designs[0].recipe.training
+        if training.max_steps is None:
+            return f"{training.max_seconds:g} s"
+        return counted(training.max_steps, "step")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """The rows of one seed: `sources` to learn from, `measured` to measure on."""
+
+    sources: Sources
+    measured: Table
+
+    @cached_property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Of the rows to learn from, to validate on and to measure on."""
+        validation = self.sources.validation
+        return {
+            "train": fingerprint(self.sources.train),
+            "validation": None if validation is None else fingerprint(validation),
+            "measured": fingerprint(self.measured),
+        }
+
+
+def plan_designs(
+    vary: Sequence[str],
+    *,
+    recipe: str | None = None,
+    preset: str | None = None,
+    overrides: Mapping[str, Any],
+    seeds: int,
+    steps: int | None = None,
+    seconds: float | None = None,
+) -> Plan:
+    """Every combination of the varied values as a recipe.
+
+    Args:
+        vary: `key=value,value,…`; a key without a section is one of `[model]`.
+        seeds: how many, from the recipe's own on.
+        steps, seconds: the budget of every run; without either the recipe's own, else `DEFAULT_STEPS` steps.
+
+    Raises:
+        UsageError: a key or value is not known, or a combination does not make a recipe.
+    """
+    if seeds < 2:
+        raise UsageError(
+            f"--seeds {seeds}: noise shows between seeds only, so there must be at least two; five are usual"
+        )
+    if steps is not None and seconds is not None:
+        raise UsageError("--steps and --seconds are two budgets; give one of them")
+    given = dict(overrides)
+    if steps is not None or seconds is not None:
+        given |= {"training.max_steps": steps, "training.max_seconds": seconds}
+    base = load_recipe(recipe, preset=preset, overrides=given)
+    if base.training.max_steps is None and base.training.max_seconds is None:
+        given["training.max_steps"] = DEFAULT_STEPS
+    keys = _read_vary(vary)
+    if taken := [key for key in keys if key in overrides or (key == "model.preset" and preset is not None)]:
+        raise UsageError(f"{key_name(taken[0])} is both set and varied; leave one out")
+    combinations = [dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())]
+
+    def read(settings: Mapping[str, Any]) -> Recipe | str:
+        """The recipe with these settings, or why there is none."""
+        try:
+            return load_recipe(recipe, preset=preset, overrides={**given, **settings})
+        except UsageError as error:
+            return str(error).removeprefix("recipe: ")
+
+    designs, failures = [], []
+    for settings in combinations:
+        found = read(settings)
+        if isinstance(found, str):
+            failures.append((settings, found))
+        else:
+            designs.append(Design(name=_name(settings), settings=settings, recipe=found))
+    for key, value in ((key, value) for key, values in keys.items() for value in values):
+        hopeless = all(design.settings[key] != value for design in designs)
+        if hopeless and isinstance(why := read({key: value}), str):
+            raise UsageError(f"--vary {key_name(key)}={_plain(value)}: {why}")
+    if failures:
+        raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
+    first = base.training.seed
+    return Plan(keys=keys, designs=tuple(designs), seeds=tuple(range(first, first + seeds)))
+
+
+def key_name(key: str) -> str:
+    """A key as it is told to people: one of `[model]` without its section."""
+    return key.removeprefix("model.")
+
+
+def value_name(key: str, value: Any) -> str:
+    """A value as it is told from those of other keys: a word stands for itself, all else with its key."""
+    return value if isinstance(value, str) and value != "none" else f"{key_name(key)}={_plain(value)}"
+
+
+def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None) -> Cut:
+    """The rows that every design learns from and is measured on with one seed.
+
+    Without `test`, a fifth of the training rows is held out for measuring, drawn anew for each seed, the classes in
+    proportion and groups kept whole. One fixed fifth would be simpler, but all runs would then answer for the same
+    rows, and no interval over seeds could say what other rows would have shown.
+
+    Raises:
+        UsageError: a label would be left with too few rows to learn from, or `test` cannot be measured on.
+    """
+    if test is not None:
+        if test.frame.height < 2:
+            raise UsageError(f"--test {test.source} has a single row; two at least are needed to measure on")
+        LabelSet.from_table(sources.train).encode(test)
+        return Cut(
+            sources=Sources(train=sources.train, validation=sources.validation, test=test),
+            measured=test,
+        )
+    names = LabelSet.from_table(sources.train).names
+    config = ValidationConfig(fraction=MEASURED, group=group, min_rows=0)
+    splits = make_splits(sources.train, config, seed=seed)
+    assert splits.validation is not None
+    try:
+        missing = set(names) - set(LabelSet.from_table(splits.train).names)
+    except UsageError as error:
+        raise _too_rare(sources.train.source, str(error)) from error
+    if missing:
+        raise _too_rare(sources.train.source, f"{min(missing)!r} would only occur among the measured rows.")
+    return Cut(
+        sources=Sources(train=splits.train, validation=sources.validation, test=splits.validation),
+        measured=splits.validation,
+    )
+
+
+def check_buildable(designs: Sequence[Design], cut: Cut) -> None:
+    """Refuse a design whose model cannot be built for the vocabulary that its run will have.
+
+    Raises:
+        UsageError: which design, and why.
+    """
+    n_classes = len(LabelSet.from_table(cut.sources.train).names)
+    vocabularies: dict[str, int] = {}
+    failures: dict[str, str] = {}
+    for design in designs:
+        recipe = design.recipe
+        key = json.dumps([recipe.tokenizer.model_dump(mode="json"), recipe.validation.model_dump(mode="json")])
+        if key not in vocabularies:
+            splits = make_splits(
+                cut.sources.train,
+                recipe.validation,
+                seed=recipe.training.seed,
+                validation=cut.sources.validation,
+                test=cut.sources.test,
+            )
+            vocabularies[key] = TextTokenizer.train(splits.train.frame["text"], recipe.tokenizer).vocab_size
+        try:
+            parameter_count(recipe.model, vocabularies[key], n_classes)
+        except ValueError as error:
+            failures[design.name] = str(error)
+    if failures:
+        name, why = next(iter(failures.items()))
+        raise _cannot_be_built(name, why, len(failures), len(designs))
+
+
+def _read_vary(vary: Sequence[str]) -> dict[str, list[Any]]:
+    keys: dict[str, list[Any]] = {}
+    for text in vary:
+        bare, equals, listed = text.partition("=")
+        if not equals or not bare.strip():
+            raise UsageError(f"--vary {text}: write it as key=value,value, for example --vary positions=learned,rotary")
+        key = bare.strip() if "." in bare else f"model.{bare.strip()}"
+        if key in keys:
+            raise UsageError(f"--vary {key_name(key)} is given twice; name all its values in one")
+        if key in SAME_FOR_ALL:
+            raise UsageError(f"--vary {text}: {key} cannot be varied, {SAME_FOR_ALL[key]}")
+        words = [word.strip() for word in listed.split(",")]
+        values = [parse_overrides([f"{key}={word}"])[key] for word in words]
+        if "" in words or len(values) < 2:
+            raise UsageError(f"--vary {text}: a comparison needs at least two values, separated by commas")
+        if twice := [word for word, value in zip(words, values, strict=True) if values.count(value) > 1]:
+            raise UsageError(f"--vary {text}: {twice[0]} stands there twice")
+        keys[key] = values
+    return keys
+
+
+def _cannot_be_built(name: str, why: str, count: int, total: int) -> UsageError:
+    more = f" ({count} of {total} designs cannot)" if count > 1 else ""
+    return UsageError(f"the design {name} cannot be built: {why}{more}; vary values that go together")
+
+
+def _too_rare(source: str, why: str) -> UsageError:
+    return UsageError(
+        f"{source}: after a fifth of the rows is held out to measure on, too few are left of some label. {why} "
+        "Merge or remove rare labels, or measure on a table of its own with --test."
+    )
+
+
+def _name(settings: Mapping[str, Any]) -> str:
+    return " · ".join(value_name(key, value) for key, value in settings.items())
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

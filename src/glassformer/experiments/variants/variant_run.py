@@ -1,0 +1,225 @@
+"""One run of a comparison of designs: trained, measured, and kept as one small file."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import platform
+import statistics
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from pydantic import ValidationError
+
+import glassformer
+from glassformer.data.files import written_aside
+from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
+from glassformer.data.store import TokenStore
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
+from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.result import Record
+from glassformer.experiments.variants.plan import Cut, Design
+from glassformer.prediction.calibration import probabilities
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.scoring import score
+from glassformer.training.loop import NotANumberError, StepReport
+from glassformer.training.recipe import Recipe
+from glassformer.training.run import Prepared, train_classifier
+
+_TIMED_STEPS, _TIMED_ROWS = 6, 400
+_FIRST_TIMED = 2  # the first steps also pay for getting ready
+
+
+class DesignRun(Record):
+    """One design trained with one seed. `right` holds one bit per measured row, as hexadecimal."""
+
+    design: str
+    seed: int
+    accuracy: float
+    right: str
+    rows: int
+    training_rows: int
+    validation_rows: int
+    parameters: int
+    seconds: float
+    tokens_per_second: float
+    steps: int
+    best_epoch: int
+    diverged: bool
+    threads: int
+    versions: dict[str, str]
+    created: str
+
+    def right_rows(self) -> np.ndarray:
+        """Right (1) or wrong (0) of each measured row, int8 (rows,)."""
+        bits = np.frombuffer(bytes.fromhex(self.right), dtype=np.uint8)
+        return np.unpackbits(bits, count=self.rows).astype(np.int8)
+
+
+class Watcher(Protocol):
+    """Hears how a comparison goes."""
+
+    def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
+        """So many runs, so many of them kept from before; the rest takes about so many seconds, where that is known."""
+
+    def on_run(self, design: str, seed: int) -> None:
+        """A run begins."""
+
+    def on_share(self, share: float) -> None:
+        """How much of the run's training is done."""
+
+    def on_done(self, run: DesignRun) -> None:
+        """A run is done and kept."""
+
+    def on_message(self, text: str) -> None:
+        """Something that a run says."""
+
+
+class _Listener:
+    """Hears a run; tells the watcher, and remembers how fast it went."""
+
+    def __init__(self, watcher: Watcher | None) -> None:
+        self.watcher = watcher
+        self.began = time.perf_counter()
+        self.parameters = self.training_rows = self.validation_rows = 0
+        self.texts_per_second: list[float] = []
+        self.times: list[float] = []
+
+    def on_prepared(self, prepared: Prepared) -> None:
+        train, validation = prepared.splits.train, prepared.splits.validation
+        self.training_rows, self.parameters = train.frame.height, prepared.parameters
+        self.validation_rows = 0 if validation is None else validation.frame.height
+
+    def on_step(self, report: StepReport) -> None:
+        self.times.append(time.perf_counter())
+        self.texts_per_second.append(report.speed)
+        if self.watcher is not None:
+            gone = self.times[-1] - self.began
+            self.watcher.on_share(gone / (gone + report.seconds_left))
+
+    def on_epoch(self, row: dict[str, float]) -> None: ...
+
+    def on_message(self, text: str) -> None:
+        if self.watcher is not None:
+            self.watcher.on_message(text)
+
+
+def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
+    """Where a run is kept: named by a digest of all that decides it."""
+    identity = {
+        "recipe": recipe.model_dump(mode="json", exclude={"description"}),
+        "device": device,
+        **cut.fingerprints,
+    }
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return folder / f"{digest[:32]}.json"
+
+
+def read_run(file: Path, design: Design) -> DesignRun | None:
+    """A run that is kept, or None. Another comparison may have kept it, under another name of the same design.
+
+    Raises:
+        GlassformerError: the file is not a run.
+    """
+    if not file.is_file():
+        return None
+    try:
+        run = DesignRun.model_validate_json(file.read_text(encoding="utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise GlassformerError(f"{file} is damaged; remove it, and the same command trains that run anew") from error
+    return run.model_copy(update={"design": design.name})
+
+
+def run_design(
+    design: Design, recipe: Recipe, cut: Cut, file: Path, *, device: str, watcher: Watcher | None
+) -> DesignRun:
+    """Train and measure one design with one seed, and keep the run in `file`.
+
+    A run that diverges counts as if it always gave the most frequent answer: that is what its design is worth then.
+
+    Raises:
+        InterruptedTraining: on Ctrl-C; nothing of this run is kept.
+    """
+    listener = _Listener(watcher)
+    trained: TrainedModel | None = None
+    try:
+        trained = train_classifier(
+            cut.sources, recipe, device=device, observer=listener, on_prepared=listener.on_prepared
+        )
+        right, tokens_per_text = _measure(trained, cut)
+    except NotANumberError:
+        trained, right, tokens_per_text = None, _most_frequent(cut), 0.0
+    run = DesignRun(
+        design=design.name,
+        seed=recipe.training.seed,
+        accuracy=float(right.mean()),
+        right=np.packbits(right).tobytes().hex(),
+        rows=len(right),
+        training_rows=listener.training_rows,
+        validation_rows=listener.validation_rows,
+        parameters=listener.parameters,
+        seconds=trained.config.training_seconds if trained else round(time.perf_counter() - listener.began, 2),
+        tokens_per_second=statistics.median(listener.texts_per_second or [0.0]) * tokens_per_text,
+        steps=len(listener.times),
+        best_epoch=0 if trained is None else int(trained.metrics["best_epoch"]),
+        diverged=trained is None,
+        threads=torch.get_num_threads(),
+        versions={
+            "glassformer": glassformer.__version__,
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with written_aside(file) as aside:
+        aside.write_text(run.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    return run
+
+
+def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
+    """How long a step takes here, by a few steps on some of the rows; None where those rows do not make a run."""
+    train = cut.sources.train
+    some = dataclasses.replace(train, frame=train.frame.sample(min(_TIMED_ROWS, train.frame.height), seed=0))
+    training = recipe.training.model_copy(update={"max_steps": _TIMED_STEPS, "max_seconds": None})
+    validation = recipe.validation.model_copy(update={"fraction": None, "file": None, "group": None})
+    quick = recipe.model_copy(update={"training": training, "validation": validation})
+    listener = _Listener(None)
+    try:
+        train_classifier(Sources(train=some), quick, device=device, observer=listener)
+    except (UsageError, NotANumberError):  # a rare label, a design that diverges: both are met again, in full
+        return None
+    return (listener.times[-1] - listener.times[_FIRST_TIMED - 1]) / (_TIMED_STEPS - _FIRST_TIMED)
+
+
+def _measure(trained: TrainedModel, cut: Cut) -> tuple[np.ndarray, float]:
+    """Which measured rows are answered rightly, and the tokens that are read of a text in training, on average."""
+    config = trained.config
+    store = TokenStore.in_memory(trained.tokenizer.encode(cut.measured.frame["text"].to_list()))
+    window = config.model.max_seq_len
+    logits = score(trained.model, store, max_seq_len=window, n_classes=trained.n_classes)
+    if not np.isfinite(logits).all():
+        raise NotANumberError("the answers are not finite")
+    probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)
+    right = correct_rows(probs, trained.label_set.encode(cut.measured), multilabel=config.multilabel)
+    return right, float(np.minimum(store.lengths + 1, window).mean())
+
+
+def _most_frequent(cut: Cut) -> np.ndarray:
+    train = cut.sources.train
+    labels = LabelSet.from_table(train)
+    answers = run_baseline(
+        MajorityBaseline(len(labels.names)),
+        train_texts=train.frame["text"].to_list(),
+        train_labels=labels.encode(train),
+        texts=cut.measured.frame["text"].to_list(),
+    )
+    return correct_rows(answers.probs, labels.encode(cut.measured), multilabel=labels.multilabel)

@@ -1,0 +1,109 @@
+import json
+import re
+from pathlib import Path
+
+from glassformer.doctor.findings import Diagnosis, Finding, Histogram, LayerFigures, ModelFigures
+from glassformer.doctor.page import render, write_diagnosis
+from glassformer.doctor.rate_range import read_rate_range
+from tests.doctor.test_rate_range import RATES, valley
+
+NASTY = "<script>alert(1)</script>"
+
+
+def sample(**changes: object) -> Diagnosis:
+    layer = LayerFigures(name=f"blocks.0.{NASTY}", kind="layer", mean=0.1, std=0.4, zeros=0.0)
+    unit = LayerFigures(name="blocks.0 (relu)", kind="activation", mean=0.3, std=0.2, zeros=0.5, dead=0.25)
+    rows = LayerFigures(name="a (weights)", kind="attention", mean=0.1, std=0.1, zeros=0, saturated=0.125, uniform=0.0)
+    silent = LayerFigures(name="head", kind="layer", mean=0.0, std=0.0, zeros=1.0)
+    figures = ModelFigures(
+        steps=173,
+        at_start=(layer, unit, rows, silent),
+        after=(layer, unit, rows, silent),
+        gradients=(),
+        overfit=(0.7, 0.01),
+        rate_range=read_rate_range(RATES, valley()),
+    )
+    findings = (
+        Finding(check="first loss", level="problem", found=f"{NASTY} is 4.2", advice="do this"),
+        Finding(check="size", level="good", found="fits"),
+    )
+    values = {
+        "source": f"{NASTY}.csv", "rows": 1234, "parameters": 56_789, "model": "1 block", "window": 33,
+        "learning_rate": 3e-4, "findings": findings, "lengths": Histogram(edges=(0.0, 20.0, 40.0), counts=(7, 3)),
+        "figures": figures, "limits": ("a sample was read",), "seconds": 9.5, "version": "1", "created": "today",
+    }  # fmt: skip
+    return Diagnosis.model_validate(values | changes)
+
+
+def test_the_page_is_alone_and_escapes_what_came_from_outside() -> None:
+    page = render(sample())
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 4
+    assert not re.search(r'(src|href)="(?!#)', page)
+
+
+def test_one_of_anything_is_one() -> None:
+    figures = sample().figures.model_copy(update={"steps": 1, "overfit": (0.7,)})
+    page = render(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
+    for said in (
+        "before training: 1 row; ",
+        "small after 1 step;",
+        "and after 1 step, and how far",
+        "was trained on for 1 step.",
+    ):
+        assert said in page
+    assert "parameters; weights: &lt;script&gt;" in page
+
+
+def test_long_names_of_modules_may_be_broken() -> None:
+    assert '<th scope="row">blocks.<wbr>0 (relu)</th>' in render(sample())
+
+
+def test_the_worst_stands_first_and_is_counted() -> None:
+    page = render(sample())
+    assert "1 problem, 0 worth knowing, 1 good." in page
+    assert page.index("first loss") < page.index("<b>size</b>")
+    assert 'aria-label="problem"' in page
+    assert "a sample was read" in page
+
+
+def test_every_drawing_says_what_it_shows() -> None:
+    page = render(sample())
+    assert page.count('<svg viewBox="0 0 360') == page.count("<desc id=") == 2
+    assert "falls fastest at" in page
+    assert "The recipe’s rate is 0.0003." in page
+    assert "window 33" in page
+
+
+def test_the_window_is_not_drawn_where_no_text_reaches_it() -> None:
+    assert "window 512</text>" not in render(sample(window=512))
+
+
+def test_rates_that_end_in_nothing_are_drawn() -> None:
+    broken = read_rate_range(RATES[:3], valley()[:3] * [1, float("inf"), float("inf")])
+    figures = sample().figures.model_copy(update={"rate_range": broken})
+    assert "It does not fall noticeably." in render(sample(figures=figures))
+
+
+def test_both_files_are_written(tmp_path: Path) -> None:
+    write_diagnosis(tmp_path / "new" / "folder", sample())
+    written = tmp_path / "new" / "folder"
+    assert {path.name for path in written.iterdir()} == {"findings.json", "report.html"}
+    read = json.loads((written / "findings.json").read_text(encoding="utf-8"))
+    assert read["findings"][0]["level"] == "problem"
+    assert len(read["figures"]["rate_range"]["rates"]) == len(RATES)
+
+
+def test_what_is_no_number_is_null_in_the_file_and_leaves_no_curve(tmp_path: Path) -> None:
+    never = read_rate_range(RATES[:1], valley()[:1] * float("inf"))
+    figures = sample().figures.model_copy(update={"rate_range": never, "overfit": (float("nan"),)})
+    write_diagnosis(tmp_path, sample(figures=figures))
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    read = json.loads((tmp_path / "findings.json").read_text(encoding="utf-8"), parse_constant=refuse)
+    assert read["figures"]["rate_range"]["losses"] == read["figures"]["overfit"] == [None]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "There is no curve" in page
+    assert "Learning rate range" not in page

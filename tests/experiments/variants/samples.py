@@ -1,0 +1,63 @@
+"""Designs small enough to be trained in a test."""
+
+from pathlib import Path
+from typing import Any
+
+from glassformer.data.sources import Sources
+from glassformer.experiments.variants.comparison import compare_designs
+from glassformer.experiments.variants.comparison_result import DesignComparison
+from glassformer.experiments.variants.plan import Plan, plan_designs
+from glassformer.experiments.variants.variant_run import DesignRun
+from tests.training.samples import opinions
+
+SMALL = {
+    "model.d_model": 16,
+    "model.n_layers": 1,
+    "model.n_heads": 2,
+    "model.d_ff": 24,
+    "model.max_seq_len": 24,
+    "validation.min_rows": 0,
+    "training.batch_size": 10,
+    "training.precision": "float32",
+    "training.learning_rate": 0.01,
+}
+VARY = ("norm=rms,layer", "pooling=mean,max")
+
+
+class Notes:
+    """A watcher that remembers, and may stop the comparison after some runs."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.plans: list[tuple[int, int, float | None]] = []
+        self.begun: list[tuple[str, int]] = []
+        self.done: list[DesignRun] = []
+        self.shares: list[float] = []
+        self.messages: list[str] = []
+        self._stop_after = stop_after
+
+    def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
+        self.plans.append((runs, done, seconds))
+
+    def on_run(self, design: str, seed: int) -> None:
+        if self._stop_after == len(self.done):
+            raise KeyboardInterrupt
+        self.begun.append((design, seed))
+
+    def on_share(self, share: float) -> None:
+        self.shares.append(share)
+
+    def on_done(self, run: DesignRun) -> None:
+        self.done.append(run)
+
+    def on_message(self, text: str) -> None:
+        self.messages.append(text)
+
+
+def plan(*vary: str, seeds: int = 2, steps: int = 4, fraction: float = 0.1) -> Plan:
+    return plan_designs(vary or VARY, overrides=SMALL | {"validation.fraction": fraction}, seeds=seeds, steps=steps)
+
+
+def compared(
+    out: Path, *, of: Plan | None = None, watcher: Notes | None = None, rows: int = 60, **more: Any
+) -> DesignComparison:
+    return compare_designs(of or plan(), Sources(train=opinions(rows)), out, watcher=watcher, **more)

@@ -1,0 +1,162 @@
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from glassformer.data.sources import Sources
+from glassformer.data.splits import fingerprint
+from glassformer.data.table import Table, text_keys
+from glassformer.errors import UsageError
+from glassformer.experiments.variants.plan import Plan, check_buildable, cut_rows, plan_designs
+from tests.training.samples import opinions, table
+
+
+def plan(*vary: str, overrides: dict[str, Any] | None = None, seeds: int = 2, **more: Any) -> Plan:
+    return plan_designs(vary, overrides=overrides or {}, seeds=seeds, **more)
+
+
+def test_every_combination_the_last_key_fastest() -> None:
+    found = plan("positions=none,rotary", "training.optimizer=adamw,muon", "n_layers=1,3", overrides={"model.d_ff": 48})
+    assert [one.name for one in found.designs] == [
+        "positions=none · adamw · n_layers=1",
+        "positions=none · adamw · n_layers=3",
+        "positions=none · muon · n_layers=1",
+        "positions=none · muon · n_layers=3",
+        "rotary · adamw · n_layers=1",
+        "rotary · adamw · n_layers=3",
+        "rotary · muon · n_layers=1",
+        "rotary · muon · n_layers=3",
+    ]
+    last = found.designs[-1].recipe
+    assert last.model.model_dump()["positions"] == "rotary"
+    assert last.model.model_dump()["n_layers"] == 3
+    assert {one.recipe.model.model_dump()["d_ff"] for one in found.designs} == {48}
+    assert last.training.optimizer == "muon"
+    assert found.seeds == (0, 1)
+
+
+def test_seeds_go_on_from_the_recipe_s_own() -> None:
+    assert plan("norm=rms,layer", seeds=3, overrides={"training.seed": 7}).seeds == (7, 8, 9)
+
+
+@pytest.mark.parametrize(
+    ("given", "overrides", "budget"),
+    [
+        ({}, {}, "1,000 steps"),
+        ({"steps": 40}, {}, "40 steps"),
+        ({"steps": 1}, {}, "1 step"),
+        ({"seconds": 2.5}, {}, "2.5 s"),
+        ({}, {"training.max_steps": 77}, "77 steps"),
+        ({"seconds": 9.0}, {"training.max_steps": 77}, "9 s"),
+    ],
+)
+def test_every_design_has_the_same_budget(given: dict[str, Any], overrides: dict[str, Any], budget: str) -> None:
+    found = plan("norm=rms,layer", overrides=overrides, **given)
+    assert found.budget == budget
+    assert len({(one.recipe.training.max_steps, one.recipe.training.max_seconds) for one in found.designs}) == 1
+
+
+@pytest.mark.parametrize(
+    ("vary", "more", "message"),
+    [
+        (
+            ["positons=learned,rotary"],
+            {},
+            r"--vary positons=learned: unknown key model\.positons \(did you mean model\.po",
+        ),
+        (["optimizer=adamw,muon"], {}, r"unknown key model\.optimizer \(did you mean training\.optimizer\?\)"),
+        (["norm=rms,layer", "positions=learned,rotari"], {}, r"--vary positions=rotari: .*'learned', 'rotary'"),
+        (["positions=learned"], {}, "at least two values"),
+        (["positions=learned,"], {}, "at least two values"),
+        (["positions=learned,rotary,learned"], {}, "learned stands there twice"),
+        (["dropout=0.5,0.50"], {}, r"0\.5 stands there twice"),
+        (["positions"], {}, "key=value,value"),
+        (["norm=rms,layer", "model.norm=rms,none"], {}, "--vary norm is given twice"),
+        (["training.seed=1,2"], {}, "training.seed cannot be varied, --seeds"),
+        (["training.max_steps=1,2"], {}, "same budget, --steps"),
+        (["validation.group=author,film"], {}, "every design gets the same rows"),
+        (
+            ["d_model=48,64", "n_heads=3,4"],
+            {},
+            r"the design d_model=64 · n_heads=3 cannot be built: .*multiple of n_heads",
+        ),
+        (["norm=rms,layer"], {"seeds": 1}, "--seeds 1: .*at least two"),
+        (["norm=rms,layer"], {"steps": 5, "seconds": 2.0}, "give one of them"),
+        (["norm=rms,layer"], {"overrides": {"model.norm": "rms"}}, "norm is both set and varied"),
+        (["preset=tiny,small"], {"preset": "base"}, "preset is both set and varied"),
+        (["norm=rms,layer"], {"preset": "tall"}, "no preset 'tall'"),
+    ],
+)
+def test_mistakes_are_one_sentence(vary: list[str], more: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan(*vary, **more)
+
+
+def test_values_that_go_together_need_not_go_alone() -> None:
+    assert len(plan("d_model=96,192", "n_heads=3,6").designs) == 4
+
+
+def test_several_designs_that_cannot_be_built_are_counted() -> None:
+    with pytest.raises(UsageError, match=r"d_model=64 · n_heads=5 cannot be built: .*\(4 of 9 designs cannot\)"):
+        plan("d_model=60,64,70", "n_heads=2,5,10")
+
+
+def texts(of: Table) -> set[str]:
+    return set(text_keys(of.frame["text"]))
+
+
+def test_measured_rows_are_the_seed_s_own_and_never_learned_from() -> None:
+    train = opinions(61)
+    doubled = table([*train.frame["text"], train.frame["text"][0]], [*train.frame["label"], train.frame["label"][0]])
+    cuts = [cut_rows(Sources(train=doubled), seed, None, None) for seed in (0, 1, 0)]
+    for cut in cuts:
+        assert cut.measured.frame.height == 12
+        assert not texts(cut.measured) & texts(cut.sources.train)
+        assert sorted(cut.measured.frame["label"].value_counts()["count"]) == [6, 6]
+        assert cut.sources.test is cut.measured
+    prints = [fingerprint(cut.measured) for cut in cuts]
+    assert prints[0] == prints[2] != prints[1]
+
+
+def test_groups_are_measured_whole() -> None:
+    grouped = opinions(60)
+    groups = pl.Series("group", [f"author {number // 6}" for number in range(60)])
+    train = Table(frame=grouped.frame.with_columns(groups), source="r.csv", text_column="review", label_column="stars")
+    cut = cut_rows(Sources(train=train), 3, "group", None)
+    assert not set(cut.measured.frame["group"]) & set(cut.sources.train.frame["group"])
+
+
+def test_a_table_of_its_own_is_the_same_for_all_seeds() -> None:
+    test = opinions(14, source="test.csv", first=500)
+    cuts = [cut_rows(Sources(train=opinions()), seed, None, test) for seed in (0, 1)]
+    assert all(cut.measured is test and cut.sources.train.frame.height == 60 for cut in cuts)
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (table(["a film"], ["good"], source="one.csv"), r"one\.csv has a single row"),
+        (table(["a film", "b film"], ["good", "fair"], source="new.csv"), r"new\.csv.*'fair' .*not seen"),
+    ],
+)
+def test_a_table_that_cannot_be_measured_on(test: Table, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        cut_rows(Sources(train=opinions()), 0, None, test)
+
+
+def test_labels_too_rare_to_hold_rows_out() -> None:
+    rare = Sources(train=table([f"text {number}" for number in range(36)], list("abcdefghijkl" * 3)))
+    with pytest.raises(UsageError, match=r"too few are left of some label\. .*single row.*--test"):
+        [cut_rows(rare, seed, None, None) for seed in range(9)]
+
+
+def test_what_does_not_fit_the_vocabulary_is_refused_before_training(tmp_path: Path) -> None:
+    recipe = tmp_path / "small.toml"
+    recipe.write_text("[model]\npreset = 'tiny'\n[validation]\nmin_rows = 0\n")
+    designs = plan("positions=none,rotary", recipe=str(recipe)).designs
+    cut = cut_rows(Sources(train=opinions()), 0, None, None)
+    check_buildable(designs, cut)
+    one_hot = plan("embedding=learned,one-hot", recipe=str(recipe), overrides={"model.d_model": 2, "model.n_heads": 1})
+    with pytest.raises(UsageError, match=r"the design one-hot cannot be built"):
+        check_buildable(one_hot.designs, cut)
