@@ -1,0 +1,38 @@
+"""Counts attacks by family, a family being a file: `pytest tests/attacks --attack-figures FILE` writes the figures."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import no_data_folder, reviews, tags  # noqa: F401 (fixtures)
+
+_TRIED: Counter[str] = Counter()
+_WELL: Counter[str] = Counter()
+_LOST: Counter[str] = Counter()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--attack-figures", type=Path, help="where to write how many attacks were answered well")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    path = Path(report.nodeid.partition("::")[0])
+    if path.parent.name != "attacks" or report.skipped or (report.when != "call" and report.passed):
+        return
+    family = path.stem.removeprefix("test_")
+    _TRIED[family] += 1
+    _WELL[family] += report.passed
+    _LOST[family] += report.failed and "LostError" in str(report.longrepr)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    file = session.config.getoption("--attack-figures", default=None)
+    if file is None or hasattr(session.config, "workerinput"):
+        return
+    figures = {
+        family: {"tried": _TRIED[family], "answered_well": _WELL[family], "lost": _LOST[family]}
+        for family in sorted(_TRIED)
+    }
+    file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
