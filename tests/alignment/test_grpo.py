@@ -10,8 +10,9 @@ from glassformer.alignment.advantages import group_relative_advantages
 from glassformer.alignment.alignment_config import GRPOConfig
 from glassformer.alignment.divergence import kl_k1
 from glassformer.alignment.grpo import grpo
-from glassformer.alignment.judged import Reward
+from glassformer.alignment.judged import Judged, Reward
 from glassformer.alignment.rollouts import Rollouts
+from glassformer.alignment.steering import Steering
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig
@@ -63,3 +64,38 @@ def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monke
     assert min(map(len, prices.values())) > 5
     every = [*prices["a"], *prices["b"]]
     assert every == pytest.approx([every[0]] * len(every), rel=1e-3)
+
+
+def test_a_nat_away_from_the_reference_costs_beta(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What groups are compared by, from the log-probabilities of both models: reward − β · (log policy − log reference)."""
+    written: list[Judged] = []
+    compared: list[Tensor] = []
+    write = Steering.write
+
+    def remember_write(self: Steering, number: int, *, group_size: int = 1) -> Judged:
+        written.append(write(self, number, group_size=group_size))
+        return written[-1]
+
+    def remember_groups(groups: Tensor) -> Tensor:
+        compared.append(groups)
+        return group_relative_advantages(groups)
+
+    monkeypatch.setattr(Steering, "write", remember_write)
+    monkeypatch.setattr(module, "group_relative_advantages", remember_groups)
+
+    def holds_a(rollouts: Rollouts) -> Tensor:
+        return torch.tensor([A in ids for ids in rollouts.completion_ids]).float()
+
+    beta = 0.25
+    config = GRPOConfig(
+        updates=2, batch_size=2 * GROUP, minibatch_size=5, group_size=GROUP, max_tokens=4, learning_rate=0.05,
+        beta=beta, held_out_completions=3, evaluate_every=9,
+    )  # fmt: skip
+    shape = LanguageModelConfig(d_model=8, n_layers=1, n_heads=2, d_ff=12, max_seq_len=9)
+    policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()
+    grpo(policy, TOKENIZER, Reward(judge=holds_a, fingerprint=""), ["a", "b"], config, max_seq_len=9)
+
+    second = written[1]  # before the first update policy and reference are one
+    apart = ((second.logprobs - second.reference_logprobs) * second.rollouts.loss_mask).sum(dim=1)
+    assert apart.abs().max() > 0.1
+    torch.testing.assert_close(compared[1].flatten(), second.rewards - beta * apart)

@@ -8,10 +8,12 @@ import torch
 
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, ValidationConfig
+from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
+from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import load_model_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
@@ -130,6 +132,24 @@ def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
     assert "No rows were held out" in card
     assert "not calibrated" in card
     assert trained.config.temperature == 1.0
+
+
+def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> None:
+    """Where a fifth of their labels are wrong and those trained on are not, only they ask for less confidence."""
+    train, held_out = opinions(80), opinions(50, first=200, source="held_out.csv")
+    wrong = [("bad", "good")[(number + (number % 5 == 0)) % 2] for number in range(50)]
+    validation = table(held_out.frame["text"].to_list(), wrong, source="held_out.csv")
+    small = recipe(epochs=4, learning_rate=0.02)
+    trained = train_classifier(Sources(train=train, validation=validation), small, out=tmp_path)
+
+    def fitted(rows: Table) -> float:
+        texts, labels = rows.frame["text"].to_list(), trained.label_set.encode(rows)
+        return fit_temperature(Predictor(trained).logits(texts), labels, multilabel=False)
+
+    assert trained.config.temperature == pytest.approx(fitted(validation), rel=1e-4)
+    assert trained.config.temperature > 1.2
+    assert trained.config.temperature > 1.2 * fitted(train)
+    assert load_model_folder(tmp_path).config.temperature == trained.config.temperature
 
 
 def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
