@@ -67,7 +67,7 @@ def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monke
 
 
 def test_a_nat_away_from_the_reference_costs_beta(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What groups are compared by, from the log-probabilities of both models: reward − β · (log policy − log reference)."""
+    """Groups are compared by reward − β · (log policy − log reference), from the log-probabilities of both models."""
     written: list[Judged] = []
     compared: list[Tensor] = []
     write = Steering.write

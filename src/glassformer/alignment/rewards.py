@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
+import reprlib
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, redirect_stdout, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,11 @@ from glassformer.prediction.reward_folder import load_reward_model
 
 Judge = Callable[[list[str]], Sequence[float]]
 """Whole texts, prompts included, in; a number for each out; more is better."""
+
+
+_WANTED = "it must return a list of as many numbers as it gets texts"
+_LARGEST = torch.finfo(torch.float32).max
+_LONGEST_ERROR = 200
 
 
 class RewardError(GlassformerError):
@@ -78,29 +85,76 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
     def reward(rollouts: Rollouts) -> Tensor:
         texts = rollouts.texts
         try:
-            answer = judge(texts)
-        except (Exception, SystemExit) as error:  # whatever another's function raises
+            with redirect_stdout(sys.stderr):  # standard output is the command's own
+                answer = judge(list(texts))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever another's function raises, SystemExit too
             places = traceback.extract_tb(error.__traceback__)
             own = Path(_apart(name)[0]).resolve()  # rather than a module that it calls
             named = [place for place in places if Path(place.filename).resolve() == own]
             place = (named or places)[-1]
             where = f"{Path(place.filename).name}, line {place.lineno}"
-            raise RewardError(f"the reward {name} failed in {where}: {type(error).__name__}: {error}") from error
+            raise RewardError(f"the reward {name} failed in {where}: {_raised(error)}") from error
         try:
-            found = [float(one) for one in answer]
-        except (TypeError, ValueError) as error:
-            shown = textwrap.shorten(repr(answer), 80, placeholder=" …")
-            raise RewardError(
-                f"the reward {name} gave {shown}; it must return a list of as many numbers as it gets texts"
-            ) from error
-        if len(found) != len(texts):
-            raise RewardError(f"the reward {name} gave {len(found)} numbers for {len(texts)} texts")
-        for text, one in zip(texts, found, strict=True):
-            if not math.isfinite(one):
-                raise RewardError(f"the reward {name} gave {one} for the text {text[:200]!r}")
-        return torch.tensor(found)
+            values = _values(answer, at_most=len(texts) + 1)
+        except Exception as error:
+            raise RewardError(f"the reward {name} gave {_shown(answer)}; {_WANTED}") from error
+        found = torch.tensor([_number(value, text, name) for value, text in zip(values, texts, strict=False)])
+        if len(values) != len(texts):
+            count = f"{len(values):,}" if len(values) < len(texts) else f"more than {len(texts):,}"
+            raise RewardError(f"the reward {name} gave {count} numbers for {len(texts):,} texts")
+        return found
 
     return reward
+
+
+def _values(answer: Any, *, at_most: int) -> list[Any]:
+    """The first values of an answer, which may have no end.
+
+    Raises:
+        TypeError: it has no order, or is a text; besides whatever its iterator raises.
+    """
+    if isinstance(answer, (str, bytes, Mapping, Set)):
+        raise TypeError
+    return list(islice(iter(answer), at_most))
+
+
+def _number(value: Any, text: str, name: str) -> float:
+    """Raises `RewardError` where it is not one that training can use."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    except Exception as error:
+        raise RewardError(
+            f"the reward {name} gave {_shown(value)} where a number belongs, for the text {text[:200]!r}; {_WANTED}"
+        ) from error
+    if not abs(number) <= _LARGEST:
+        raise RewardError(
+            f"the reward {name} gave {_shown(value)} for the text {text[:200]!r}; a reward is a finite number of up to "
+            f"{_LARGEST:.1e}"
+        )
+    return number
+
+
+def _shown(value: Any) -> str:
+    """A value in few characters, whatever it is."""
+    try:
+        return textwrap.shorten(reprlib.repr(value), 80, placeholder=" …")
+    except Exception:
+        return f"a value of type {type(value).__name__}"  # 10**5000 cannot be written
+
+
+def _raised(error: BaseException) -> str:
+    """The type of an error and the beginning of what it says."""
+    try:
+        said = textwrap.shorten(str(error), _LONGEST_ERROR, placeholder=" …")
+    except Exception:
+        said = "an error that cannot be written"
+    return f"{type(error).__name__}: {said}"
 
 
 def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callable[[Rollouts], Tensor]:
@@ -154,19 +208,23 @@ def _function(file: Path, name: str) -> Judge:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses and the like look for what is around them
     try:
-        with _importable(folder):
+        with _importable(folder), redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever another's file raises
-        raise UsageError(f"--reward {file}: the file cannot be run: {type(error).__name__}: {error}") from error
-    found: Any = getattr(module, name, None)
+            found: Any = getattr(module, name, None)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever another's file raises, SystemExit too
+        raise UsageError(f"--reward {file}: the file cannot be run: {_raised(error)}") from error
     if not callable(found):
         raise UsageError(f"--reward {file}:{name}: the file has no function {name!r}")
 
     def judge(texts: list[str]) -> Sequence[float]:
         with _importable(folder):
             answer = found(texts)
-            answered: Sequence[float] = list(answer) if isinstance(answer, Iterator) else answer
-            return answered
+            if isinstance(answer, Iterator):  # which runs code of the file too, and may have no end
+                return list(islice(answer, len(texts) + 1))
+            checked_later: Sequence[float] = answer
+            return checked_later
 
     return judge
 
