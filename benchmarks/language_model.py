@@ -37,9 +37,8 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap
 from glassformer.evaluation.result import Estimate
 from glassformer.models.model_config import LANGUAGE_PRESETS
-from glassformer.prediction.folder import is_unfinished
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, is_unfinished, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining
@@ -72,7 +71,7 @@ def main() -> None:
     try:
         texts = read_texts(options.data, options.limit)
         results = {name: measured(name, recipe, texts, work) for name, recipe in recipes.items()}
-        tokenizer = load_language_model(work / OURS).tokenizer
+        tokenizer = load_model(work / OURS, LANGUAGE_MODEL).tokenizer
         results[NGRAMS] = counted(tokenizer, recipes[OURS], texts, work)
     except (InterruptedTraining, KeyboardInterrupt):
         sys.exit(f"stopped; what is done is kept in {work}")
@@ -221,7 +220,7 @@ def write(file: Path, document: Mapping[str, Any]) -> None:
 def trained_model(name: str, recipe: PretrainingRecipe, documents: Documents, folder: Path) -> TrainedLanguageModel:
     """The model in the folder; or a new one, which goes on from where it was begun."""
     if (folder / "config.json").is_file():
-        trained = load_language_model(folder)
+        trained = load_model(folder, LANGUAGE_MODEL)
         if trained.config.recipe == recipe.model_dump(mode="json"):
             return trained
     print(f"{name}: {recipe.model.in_words()}", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ import torch
 from glassformer.data.store import TokenStore
 from glassformer.models.build import build_language_model
 from glassformer.prediction.generation import begin_views, write_tokens
-from glassformer.prediction.language_folder import TrainedLanguageModel
+from glassformer.prediction.model_folder import TrainedLanguageModel
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import Silent, StepReport, Trainer

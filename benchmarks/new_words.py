@@ -39,7 +39,7 @@ from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap, bootstrap_mean
 from glassformer.evaluation.result import Estimate
-from glassformer.prediction.model_folder import TrainedModel, load_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.scoring import score
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
@@ -173,7 +173,7 @@ def _trained(train: Table, test: Table, recipe: Recipe, folder: Path) -> Trained
 
     tables = {"training": fingerprint(train), "test": fingerprint(test)}
     make_once(folder, {"recipe": recipe.model_dump(mode="json"), **tables}, make)
-    return load_model_folder(folder)
+    return load_model(folder, CLASSIFIER)
 
 
 def _synonym(space: WordSpace, word: str, wordnet: WordNet) -> Vectors:
@@ -237,7 +237,7 @@ def _logits(trained: TrainedModel, space: WordSpace, texts: list[str]) -> np.nda
     """What the model answers with other words than its own."""
     model = with_embeddings(trained.model, space.embeddings)
     store = TokenStore.in_memory(space.tokenizer.encode(texts))
-    return score(model, store, max_seq_len=trained.config.model.max_seq_len, n_classes=trained.n_classes)
+    return score(model, store, max_seq_len=trained.config.model.max_seq_len, n_classes=trained.config.n_classes)
 
 
 def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
 from glassformer.evaluation.result import Estimate
 from glassformer.models.language_model import LanguageModel
-from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.pretrain import pretrain
@@ -178,7 +178,7 @@ def _language_model(train: Table, epochs: int, folder: Path) -> TrainedLanguageM
             pretrain(documents, recipe, out=folder, overwrite=True, observer=view)
 
     make_once(folder, {"recipe": recipe.model_dump(mode="json"), "texts": documents.fingerprint}, make)
-    return load_language_model(folder)
+    return load_model(folder, LANGUAGE_MODEL)
 
 
 def prompts_of(table: Table, count: int) -> list[str]:
@@ -207,7 +207,7 @@ def policy(
         "settings": config.model_dump(mode="json"),
     }
     make_once(folder, made_of, make)
-    return load_language_model(folder)
+    return load_model(folder, LANGUAGE_MODEL)
 
 
 def _described(algorithm: str, seed: int, steered: TrainedLanguageModel) -> dict[str, Any]:

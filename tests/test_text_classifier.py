@@ -69,7 +69,7 @@ def test_a_table_of_whole_floats_has_the_same_labels(tmp_path: Path) -> None:
     trained = small().fit(TEXTS, [1.0, 0.0] * 12).predictor_.trained
     path = tmp_path / "a.csv"
     pl.DataFrame({"text": TEXTS, "label": [1.0, 0.0] * 12}).write_csv(path)
-    assert trained.label_set.encode(read_table(path)).tolist() == [1, 0] * 12
+    assert trained.config.label_set.encode(read_table(path)).tolist() == [1, 0] * 12
 
 
 def test_predictions_are_the_likeliest_classes(fitted: TextClassifier) -> None:

@@ -18,7 +18,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import UsageError
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.model_folder import load_model_folder, save_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
@@ -137,7 +137,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         check_is_fitted(self, "predictor_")
         trained = self.predictor_.trained
-        save_model_folder(Path(folder), trained, card=model_card(trained))
+        save_model(Path(folder), trained, card=model_card(trained))
         return Path(folder)
 
     @classmethod
@@ -145,10 +145,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """A classifier from a model folder, ready to answer.
 
         Raises:
-            UsageError, GlassformerError: what `load_model_folder` raises.
+            UsageError, GlassformerError: what `load_model` raises.
         """
         classifier = cls(device=device)
-        classifier._take(Predictor(load_model_folder(Path(folder)), device=choose_device(device)))
+        classifier._take(Predictor(load_model(Path(folder), CLASSIFIER), device=choose_device(device)))
         return classifier
 
     def __sklearn_tags__(self) -> Any:

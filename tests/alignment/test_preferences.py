@@ -25,9 +25,7 @@ from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.language_folder import load_language_model
-from glassformer.prediction.model_folder import load_model_folder
-from glassformer.prediction.reward_folder import load_reward_model
+from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL, load_model
 from glassformer.training.loop import InterruptedTraining, Trainer
 from tests.alignment.samples import WINDOW, figures, interrupted_after, preferences, run, settings, start
 from tests.prediction.language import SMALL, byte_tokenizer
@@ -188,7 +186,7 @@ def test_it_learns_a_preference_and_leaves_a_folder(tmp_path: Path) -> None:
     assert (heard[0].train, heard[0].held_out, heard[0].too_long) == (data["train"], data["held_out"], 1)
     assert "accuracy 1.0000, mean margin" in (tmp_path / "README.md").read_text()
 
-    loaded = load_reward_model(tmp_path)
+    loaded = load_model(tmp_path, REWARD_MODEL)
     assert loaded.config == trained.config
     assert loaded.metrics == trained.metrics
     texts = read_together(loaded.tokenizer, ["", ""], [" all good", " all bad"])
@@ -212,9 +210,9 @@ def test_it_starts_from_the_trunk_of_the_language_model(tmp_path: Path) -> None:
 def test_a_reward_model_is_no_other_model(tmp_path: Path) -> None:
     train_reward_model(run(tmp_path, epochs=1), preferences(), source="here")
     with pytest.raises(UsageError, match="holds a reward model; a language model is needed here"):
-        load_language_model(tmp_path)
+        load_model(tmp_path, LANGUAGE_MODEL)
     with pytest.raises(UsageError, match="holds a reward model; a classifier is needed here"):
-        load_model_folder(tmp_path)
+        load_model(tmp_path, CLASSIFIER)
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path: Path) -> None:

@@ -15,10 +15,8 @@ from glassformer.alignment.rollouts import Rollouts, roll_out
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.language_folder import save_language_model
-from glassformer.prediction.model_folder import save_model_folder
+from glassformer.prediction.model_folder import RewardFolderConfig, TrainedRewardModel, save_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.reward_folder import RewardFolderConfig, TrainedRewardModel, save_reward_model
 from glassformer.prediction.sampling import SamplingConfig
 from tests.prediction.language import BYTES, SMALL, TEXT, byte_tokenizer, random_model, trained_language_model
 from tests.prediction.samples import small_trained_model
@@ -46,7 +44,7 @@ def saved_reward_model(
     fields = language.config.model_dump(exclude={"format", "model"}) | {"tokenizer": language.config.tokenizer}
     model = randomise(RewardModel(shape, language.config.vocab_size), std=std).eval()
     config = RewardFolderConfig(model=shape, **fields)
-    save_reward_model(
+    save_model(
         folder, TrainedRewardModel(config=config, model=model, tokenizer=language.tokenizer, metrics={}), card="x"
     )
     return model
@@ -97,7 +95,7 @@ def test_a_reward_model_with_a_smaller_window(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_another_kind(tmp_path: Path) -> None:
-    save_language_model(tmp_path / "lm", trained_language_model(), card="x")
+    save_model(tmp_path / "lm", trained_language_model(), card="x")
     (tmp_path / "begun" / "checkpoint").mkdir(parents=True)
     (tmp_path / "begun" / "checkpoint" / "run.json").write_text("{}")
     for name, words in (
@@ -135,7 +133,7 @@ def test_its_weights_are_its_fingerprint(tmp_path: Path) -> None:
 def test_a_labels_reward_is_its_probability(tmp_path: Path) -> None:
     """The label holds a colon, and so may a folder's name."""
     trained = small_trained_model(labels=("bad", "quite: good", "fine"), temperature=1.7)
-    save_model_folder(tmp_path / "a:b", trained, card="x")
+    save_model(tmp_path / "a:b", trained, card="x")
     tokenizer = TextTokenizer.train(["the plot is thin but i loved it"], TokenizerConfig(min_frequency=1))
     written = rollouts(tokenizer)
     found = open_reward(f"{tmp_path / 'a:b'}:quite: good", tokenizer, device="cpu")(written)
@@ -148,7 +146,7 @@ def test_a_labels_reward_is_its_probability(tmp_path: Path) -> None:
 
 
 def test_an_unknown_label_lists_the_labels(tmp_path: Path) -> None:
-    save_model_folder(tmp_path / "m", small_trained_model(labels=(1, 2, 3)), card="x")
+    save_model(tmp_path / "m", small_trained_model(labels=(1, 2, 3)), card="x")
     with pytest.raises(UsageError, match=r"--reward .*m:4: no such label; the classifier has 1, 2, 3"):
         open_reward(f"{tmp_path / 'm'}:4", TOKENIZER, device="cpu")
     for name in (tmp_path / "m", f"{tmp_path / 'm'}:"):

@@ -15,8 +15,7 @@ from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.stage_run import Start
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.folder import is_unfinished
-from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, is_unfinished, load_model
 from glassformer.training.initial_weights import weights_fingerprint
 from tests.alignment.samples import start
 from tests.prediction.language import SMALL
@@ -57,7 +56,7 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     begins, calls = start(), count()
     before = weights_fingerprint(begins.trained.model.state_dict())
     made = steered(tmp_path, lambda rollouts: low_bytes(rollouts) + 100 * next(calls), begins=begins, grpo=grpo)
-    loaded = load_language_model(tmp_path)
+    loaded = load_model(tmp_path, LANGUAGE_MODEL)
     assert {path.name for path in tmp_path.iterdir()} == {
         "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"
     }  # fmt: skip
@@ -112,7 +111,7 @@ def test_a_collapse_leaves_the_best_policy_in_a_folder(tmp_path: Path) -> None:
     made = steered(tmp_path, least_entropy=99.0)
     assert "stopped in round 1" in made.metrics["collapsed"]
     assert json.loads((tmp_path / "metrics.json").read_text()) == made.metrics
-    assert load_language_model(tmp_path).config == made.config
+    assert load_model(tmp_path, LANGUAGE_MODEL).config == made.config
     assert not (tmp_path / "checkpoint").exists()
     assert "best of" not in (tmp_path / "README.md").read_text(), "there was one look only"
 
@@ -170,7 +169,7 @@ def test_a_run_that_learned_nothing_leaves_nothing(tmp_path: Path) -> None:
     steered(out, updates=1)
     with pytest.raises(RewardError, match="Nothing was learned yet"):
         steered(out, fails, flags={"overwrite": True})
-    assert load_language_model(out).config.recipe["training"]["updates"] == 1, "the model that was there is left"
+    assert load_model(out, LANGUAGE_MODEL).config.recipe["training"]["updates"] == 1, "the model that was there is left"
     assert not is_unfinished(out)
 
 
@@ -189,7 +188,7 @@ def test_a_reward_that_was_mended_is_said_and_written_down(tmp_path: Path) -> No
     assert any("the reward changed since this run was saved after round 1" in text for text in hears.messages)
     assert made.metrics["best_update"] > 0
     assert made.metrics["best"]["held_out_reward"] < 0
-    assert load_language_model(tmp_path).config.recipe["reward_fingerprint"] == "2e"
+    assert load_model(tmp_path, LANGUAGE_MODEL).config.recipe["reward_fingerprint"] == "2e"
     assert "Up to round 1 the reward was another one of that name." in (tmp_path / "README.md").read_text()
 
 

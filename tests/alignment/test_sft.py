@@ -20,7 +20,7 @@ from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.language_folder import load_language_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.language_modelling import IGNORED
@@ -174,7 +174,7 @@ def test_it_learns_to_answer_and_leaves_a_model_folder(tmp_path: Path) -> None:
     trained = fine_tune(
         run(tmp_path, start=began, epochs=40, patience=40, learning_rate=1e-2), pairs(), source="pairs.jsonl"
     )
-    loaded = load_language_model(tmp_path)
+    loaded = load_model(tmp_path, LANGUAGE_MODEL)
     writer = TextGenerator(loaded.model, loaded.tokenizer, max_seq_len=WINDOW)
     written = writer.complete(["ask 1:", "ask 3:"], SamplingConfig(max_tokens=9, temperature=0))
     assert [(one.text, one.ended) for one in written] == [(" bbb", "end"), (" ddd", "end")]
@@ -233,14 +233,14 @@ def test_what_diverges_leaves_the_best_so_far(call: int, tmp_path: Path, monkeyp
     if call == 5:
         with pytest.raises(NotANumberError, match=r"after step 4: .* The model of epoch 2, the best so far, is in"):
             fine_tune(run(tmp_path, epochs=3, batch_size=4), records, source="here")
-        loaded = load_language_model(tmp_path)
+        loaded = load_model(tmp_path, LANGUAGE_MODEL)
         assert (loaded.metrics["best_epoch"], len(loaded.metrics["history"])) == (2, 2)
         assert not (tmp_path / "checkpoint").exists()
     else:
         with pytest.raises(NotANumberError, match="after step 1: "):
             fine_tune(run(tmp_path, epochs=3, batch_size=4), records, source="here")
         with pytest.raises(UsageError, match="unfinished run"):
-            load_language_model(tmp_path)
+            load_model(tmp_path, LANGUAGE_MODEL)
 
 
 def test_a_model_that_fills_in_is_refused(tmp_path: Path) -> None:

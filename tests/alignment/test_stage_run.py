@@ -11,8 +11,13 @@ from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.sft import fine_tune
 from glassformer.alignment.stage_run import Start
-from glassformer.prediction.language_folder import TrainedLanguageModel, load_language_model, save_language_model
-from glassformer.prediction.reward_folder import load_reward_model
+from glassformer.prediction.model_folder import (
+    LANGUAGE_MODEL,
+    REWARD_MODEL,
+    TrainedLanguageModel,
+    load_model,
+    save_model,
+)
 from glassformer.words.new_words import Entry, learn_words
 from tests.alignment.samples import run
 from tests.words.samples import KNOWN, language_model_of_known
@@ -24,12 +29,12 @@ WORDS = ["gran", "hahi"]
 def taught(tmp_path: Path) -> Start:
     """A language model that has learned two words."""
     entries = [Entry(word=word, definition="aao bbo") for word in WORDS]
-    save_language_model(tmp_path / "lm", learn_words(language_model_of_known(), entries).trained, card="")
-    return Start(trained=load_language_model(tmp_path / "lm"), folder=tmp_path / "lm")
+    save_model(tmp_path / "lm", learn_words(language_model_of_known(), entries).trained, card="")
+    return Start(trained=load_model(tmp_path / "lm", LANGUAGE_MODEL), folder=tmp_path / "lm")
 
 
 def assert_knows_the_words(made: TrainedLanguageModel, folder: Path, begins: Start) -> None:
-    loaded = load_language_model(folder)
+    loaded = load_model(folder, LANGUAGE_MODEL)
     assert [new.word for new in loaded.config.new_words] == WORDS
     assert loaded.config.new_words == made.config.new_words == begins.trained.config.new_words
     size = begins.trained.config.vocab_size
@@ -58,4 +63,4 @@ def test_reinforcement_learning_keeps_it(taught: Start, tmp_path: Path) -> None:
 def test_a_reward_model_keeps_it(taught: Start, tmp_path: Path) -> None:
     records = [Preference(prompt=word, chosen=" gran aao", rejected=" hahi bbo") for word in KNOWN[:9]]
     train_reward_model(run(tmp_path / "judge", start=taught, epochs=1), records, source="preferences.csv")
-    assert load_reward_model(tmp_path / "judge").config.new_words == taught.trained.config.new_words
+    assert load_model(tmp_path / "judge", REWARD_MODEL).config.new_words == taught.trained.config.new_words

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.prediction.language_folder import save_language_model
+from glassformer.prediction.model_folder import save_model
 from tests.attacks.answer import answered, harmless, nothing_lost
 from tests.cli.terminal import Outcome, glassformer
 from tests.prediction.language import trained_language_model
@@ -17,7 +17,7 @@ ROUNDS = ("--device", "cpu", *(word for name, value in FEW.items() for word in (
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("policy") / "lm"
-    save_language_model(folder, trained_language_model(), card="x")
+    save_model(folder, trained_language_model(), card="x")
     (folder.parent / "prompts.txt").write_text("the plot\nit\n")
     return folder
 

@@ -7,7 +7,7 @@ from language_model import document_bits, per_byte
 
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
-from glassformer.prediction.language_folder import TrainedLanguageModel
+from glassformer.prediction.model_folder import TrainedLanguageModel
 from tests.prediction.language import SMALL, trained_language_model
 
 

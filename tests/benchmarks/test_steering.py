@@ -11,7 +11,7 @@ from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.stage_run import Start
 from glassformer.data.table import Table
-from glassformer.prediction.language_folder import TrainedLanguageModel, save_language_model
+from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from tests.prediction.language import trained_language_model
 
 
@@ -89,7 +89,7 @@ def test_a_policy_is_another_when_anything_that_it_is_made_of_is(
 
     def steer(start: Start, *_: Any, out: Path, **__: Any) -> TrainedLanguageModel:
         made.append(out)
-        save_language_model(out, start.trained, card="# It is steered\n")
+        save_model(out, start.trained, card="# It is steered\n")
         return start.trained
 
     def again(*, seed: int = 1, reward: str = "abc", prompts: str = "ab", config: PPOConfig | GRPOConfig) -> bool:

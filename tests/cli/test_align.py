@@ -9,7 +9,7 @@ import pytest
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents, read_documents
 from glassformer.models.model_config import LANGUAGE_PRESETS
-from glassformer.prediction.language_folder import save_language_model
+from glassformer.prediction.model_folder import save_model
 from glassformer.training.loop import StepReport
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig
@@ -226,7 +226,7 @@ def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], ba
 
 def test_a_policy_that_fills_in_is_the_fault_whatever_the_reward(tmp_path: Path) -> None:
     both_ways = trained_language_model(model=SMALL.model_copy(update={"attention": "full"}))
-    save_language_model(tmp_path / "masked", both_ways, card="")
+    save_model(tmp_path / "masked", both_ways, card="")
     command = ("align", "rl", tmp_path / "masked", "--reward", "none", "--out", tmp_path / "out")
     misused(glassformer(*command), "masked: a causal model of our own design is needed")
 

@@ -11,8 +11,7 @@ import pytest
 from glassformer.cli import generate
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.prediction.generation import Continuation, TextGenerator
-from glassformer.prediction.language_folder import save_language_model
-from glassformer.prediction.model_folder import save_model_folder
+from glassformer.prediction.model_folder import save_model
 from glassformer.prediction.sampling import SamplingConfig
 from tests.cli.terminal import failed, glassformer, misused
 from tests.prediction.language import SMALL, TEXT, Recites, byte_tokenizer, trained_language_model
@@ -23,7 +22,7 @@ from tests.prediction.samples import small_trained_model
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """It knows thirteen words, and has a window of 24 tokens."""
     folder = tmp_path_factory.mktemp("language") / "model"
-    save_language_model(folder, trained_language_model(tokenizer=TokenizerConfig(min_frequency=1)), card="")
+    save_model(folder, trained_language_model(tokenizer=TokenizerConfig(min_frequency=1)), card="")
     return folder
 
 
@@ -83,7 +82,7 @@ def test_a_file_of_prompts_that_cannot_be_read(model: Path, tmp_path: Path) -> N
 
 
 def test_what_is_written_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    save_language_model(tmp_path, trained_language_model(), card="")
+    save_model(tmp_path, trained_language_model(), card="")
     for prompts in (["\x1b[2J"], ["\x1b[2J", "\r"]):
         out = glassformer("generate", tmp_path, *prompts, "--max-tokens", 300, "--temperature", 3).out
         assert [one for one in out if unicodedata.category(one) == "Cc" and one not in "\n\t"] == []
@@ -169,16 +168,16 @@ def test_values_that_are_no_numbers(model: Path) -> None:
 def test_other_folders_are_refused_in_a_sentence(model: Path, tmp_path: Path) -> None:
     misused(glassformer("generate", tmp_path / "nosuch", "the"), "no such model folder")
     misused(glassformer("generate", tmp_path, "the"), "not a model folder", "glassformer pretrain")
-    save_model_folder(tmp_path / "classifier", small_trained_model(), card="")
+    save_model(tmp_path / "classifier", small_trained_model(), card="")
     misused(glassformer("generate", tmp_path / "classifier", "the"), "holds a classifier", "language model is needed")
     misused(glassformer("predict", model, "the"), "holds a language model", "classifier is needed")
     masked = trained_language_model(model=SMALL.model_copy(update={"attention": "full"}))
-    save_language_model(tmp_path / "masked", masked, card="")
+    save_model(tmp_path / "masked", masked, card="")
     misused(glassformer("generate", tmp_path / "masked", "the"), "fills in hidden tokens", "--objective causal")
 
 
 def test_damaged_weights_are_said(tmp_path: Path) -> None:
     damaged = trained_language_model()
     damaged.model.get_parameter("norm.weight").data[0] = float("nan")
-    save_language_model(tmp_path, damaged, card="")
+    save_model(tmp_path, damaged, card="")
     failed(glassformer("generate", tmp_path, TEXT[:9], "--json"), "not-a-number")

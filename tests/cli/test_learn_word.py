@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.prediction.language_folder import load_language_model, save_language_model
-from glassformer.prediction.model_folder import load_model_folder, save_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, load_model, save_model
 from tests.cli.terminal import glassformer, misused
 from tests.prediction.language import trained_language_model
 from tests.words.samples import (
@@ -18,7 +17,7 @@ from tests.words.samples import (
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    save_model_folder(tmp_path / "model", trained_on_known(), card="the old one")
+    save_model(tmp_path / "model", trained_on_known(), card="the old one")
     return tmp_path / "model"
 
 
@@ -74,7 +73,7 @@ def test_a_word_from_a_dictionary(model: Path, table: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("kind", ["word", "bpe"])
 def test_a_language_model_learns_a_word_and_writes_on(kind: str, table: Path, tmp_path: Path) -> None:
-    save_language_model(tmp_path / "lm", language_model_of_known(kind), card="# It writes\n")
+    save_model(tmp_path / "lm", language_model_of_known(kind), card="# It writes\n")
     made = tmp_path / "lm-words"
     outcome = glassformer("learn-word", tmp_path / "lm", "gran", "--definition", "aao bbo", "--dictionary", table)
     assert outcome.code == 0, outcome.err
@@ -96,7 +95,7 @@ def test_a_language_model_learns_a_word_and_writes_on(kind: str, table: Path, tm
 
 
 def test_a_model_that_fills_in_learns_many_words(table: Path, tmp_path: Path) -> None:
-    save_language_model(tmp_path / "lm", language_model_of_known(model=MASKED), card="")
+    save_model(tmp_path / "lm", language_model_of_known(model=MASKED), card="")
     file = tmp_path / "words.csv"
     file.write_text("word,definition\ngran,\ngleam,aao bbo\n")
     outcome = glassformer("learn-word", tmp_path / "lm", "--file", file, "--dictionary", table, "--json")
@@ -106,12 +105,12 @@ def test_a_model_that_fills_in_learns_many_words(table: Path, tmp_path: Path) ->
         "next:"
         not in glassformer("learn-word", tmp_path / "lm", "x", "--definition", "aao", "--out", tmp_path / "b").err
     )
-    words = load_language_model(tmp_path / "lm-words").config.new_words
+    words = load_model(tmp_path / "lm-words", LANGUAGE_MODEL).config.new_words
     assert [(new.word, new.source) for new in words] == [("gran", str(table)), ("gleam", "given")]
 
 
 def test_a_language_model_of_bytes_is_refused(tmp_path: Path) -> None:
-    save_language_model(tmp_path / "lm", trained_language_model(), card="")
+    save_model(tmp_path / "lm", trained_language_model(), card="")
     misused(glassformer("learn-word", tmp_path / "lm", "gran", "--definition", "x"), "'byte' has no words to add to")
 
 
@@ -124,7 +123,7 @@ def test_many_words_from_a_file(model: Path, table: Path, tmp_path: Path) -> Non
     assert outcome.code == 0, outcome.err
     assert "left out: 'aao', in the vocabulary already\n" in outcome.err
     assert f"left out: 'zz', it has no definition in {table}\n" in outcome.err
-    config = load_model_folder(model.with_name("model-words")).config
+    config = load_model(model.with_name("model-words"), CLASSIFIER).config
     assert [(new.word, new.source) for new in config.new_words] == [("gleam", "given"), ("gran", str(table))]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from glassformer.cli.live import LiveView
-from glassformer.prediction.language_folder import load_language_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from tests.cli.conftest import review_rows, write_csv
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 
@@ -93,7 +93,7 @@ def test_a_table_and_a_known_data_set(tmp_path: Path) -> None:
     misused(pretrain(table, tmp_path / "n", "--text", "reviews"), "'reviews'", "review")
     said = pretrain("polarity", tmp_path / "p", "--set", "training.max_steps=3")
     assert said.code == 0, said.err
-    assert load_language_model(tmp_path / "p").config.data["texts"] == 3800
+    assert load_model(tmp_path / "p", LANGUAGE_MODEL).config.data["texts"] == 3800
 
 
 def test_settings_come_from_recipe_preset_and_flags(book: Path, tmp_path: Path) -> None:

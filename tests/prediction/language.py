@@ -11,7 +11,7 @@ from glassformer.layers.positions import Positions
 from glassformer.models.build import AnyLanguageModelConfig, build_language_model
 from glassformer.models.language_model import LanguageModel, TokenPredictor
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel
+from glassformer.prediction.model_folder import LanguageFolderConfig, TrainedLanguageModel
 from tests.support import double_precision, randomise
 
 TEXT = "the cat sat on the mat, and the dog slept by the door"

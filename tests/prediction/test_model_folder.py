@@ -8,15 +8,21 @@ import torch
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction import folder as folder_module
-from glassformer.prediction.folder import FORMAT_VERSION, is_model_folder, write_aside
-from glassformer.prediction.model_folder import load_model_folder, save_model_folder
+from glassformer.prediction import model_folder as folder_module
+from glassformer.prediction.model_folder import (
+    CLASSIFIER,
+    FORMAT_VERSION,
+    is_model_folder,
+    load_model,
+    save_model,
+    write_aside,
+)
 from tests.prediction.samples import SMALL, small_trained_model
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    save_model_folder(tmp_path / "model", small_trained_model(), card="# A model\n")
+    save_model(tmp_path / "model", small_trained_model(), card="# A model\n")
     return tmp_path / "model"
 
 
@@ -33,15 +39,15 @@ def edited(**values: Any) -> Callable[[Path], None]:
 
 
 def test_what_is_saved_is_loaded(folder: Path) -> None:
-    saved, loaded = small_trained_model(), load_model_folder(folder)
+    saved, loaded = small_trained_model(), load_model(folder, CLASSIFIER)
     assert loaded.config == saved.config
     assert loaded.metrics == {"best_epoch": 3}
     assert loaded.tokenizer.vocabulary() == saved.tokenizer.vocabulary()
     assert not loaded.model.training
     for name, tensor in saved.model.state_dict().items():
         assert torch.equal(loaded.model.state_dict()[name], tensor)
-    assert loaded.label_set.names == ("bad", "fine", "good")
-    assert loaded.n_classes == 3
+    assert loaded.config.label_set.names == ("bad", "fine", "good")
+    assert loaded.config.n_classes == 3
 
 
 def test_a_folder_holds_what_it_should_and_nothing_executable(folder: Path) -> None:
@@ -52,7 +58,7 @@ def test_a_folder_holds_what_it_should_and_nothing_executable(folder: Path) -> N
 
 def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
     (folder / "report.html").write_text("mine")
-    save_model_folder(folder, small_trained_model(seed=2), card="")
+    save_model(folder, small_trained_model(seed=2), card="")
     assert (folder / "report.html").read_text() == "mine"
 
 
@@ -61,12 +67,12 @@ def test_the_evaluation_of_a_replaced_model_goes_with_it(tmp_path: Path) -> None
     evaluation.mkdir()
     for name in ("report.html", "metrics.json", "mine.txt"):
         (evaluation / name).write_text("of another model")
-    save_model_folder(tmp_path, small_trained_model(), card="")
+    save_model(tmp_path, small_trained_model(), card="")
     assert len(contents(evaluation)) == 3  # there was no model here that they could have measured
-    save_model_folder(tmp_path, small_trained_model(seed=2), card="")
+    save_model(tmp_path, small_trained_model(seed=2), card="")
     assert set(contents(evaluation)) == {"mine.txt"}
     (evaluation / "mine.txt").unlink()
-    save_model_folder(tmp_path, small_trained_model(seed=3), card="")
+    save_model(tmp_path, small_trained_model(seed=3), card="")
     assert not evaluation.exists()
 
 
@@ -90,7 +96,7 @@ def test_an_unfinished_run_says_that_it_is_one(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "run.json").write_text("{}")
     with pytest.raises(UsageError, match="holds an unfinished run; the command that began it goes on with --resume"):
-        load_model_folder(tmp_path)
+        load_model(tmp_path, CLASSIFIER)
 
 
 def cut(folder: Path) -> None:
@@ -108,7 +114,7 @@ def other_tokenizer(folder: Path) -> None:
 
 def other_weights(folder: Path) -> None:
     other = small_trained_model(model=SMALL.model_copy(update={"n_layers": 2}))
-    save_model_folder(folder / "other", other, card="")
+    save_model(folder / "other", other, card="")
     (folder / "other" / "model.safetensors").replace(folder / "model.safetensors")
 
 
@@ -154,7 +160,7 @@ def test_a_damaged_folder_is_one_sentence(
 ) -> None:
     damage(folder)
     with pytest.raises(GlassformerError, match=words) as caught:
-        load_model_folder(folder)
+        load_model(folder, CLASSIFIER)
     assert type(caught.value) is kind
     assert str(folder) in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -162,14 +168,14 @@ def test_a_damaged_folder_is_one_sentence(
 
 def test_no_folder_and_another_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such model folder"):
-        load_model_folder(tmp_path / "absent")
+        load_model(tmp_path / "absent", CLASSIFIER)
     with pytest.raises(UsageError, match=r"is not a model folder: it holds no config\.json"):
-        load_model_folder(tmp_path)
+        load_model(tmp_path, CLASSIFIER)
 
 
 def test_metrics_may_be_absent(folder: Path) -> None:
     (folder / "metrics.json").unlink()
-    assert load_model_folder(folder).metrics == {}
+    assert load_model(folder, CLASSIFIER).metrics == {}
 
 
 def test_a_failure_in_writing_leaves_the_old_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +186,7 @@ def test_a_failure_in_writing_leaves_the_old_model(folder: Path, monkeypatch: py
 
     monkeypatch.setattr(folder_module, "save_file", disk_full)
     with pytest.raises(OSError, match="No space left"):
-        save_model_folder(folder, small_trained_model(seed=2), card="other")
+        save_model(folder, small_trained_model(seed=2), card="other")
     assert contents(folder) == before
 
 
@@ -196,18 +202,18 @@ def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypat
 
     monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        save_model_folder(folder, small_trained_model(seed=2), card="other")
+        save_model(folder, small_trained_model(seed=2), card="other")
     with pytest.raises(GlassformerError, match=r"config\.json is missing"):
-        load_model_folder(folder)
+        load_model(folder, CLASSIFIER)
 
 
 def test_a_report_written_beside_a_model_leaves_the_model(folder: Path) -> None:
     write_aside(folder, written("report.html", "<html>"))
     assert (folder / "report.html").read_text() == "<html>"
-    assert load_model_folder(folder).n_classes == 3
+    assert load_model(folder, CLASSIFIER).config.n_classes == 3
     assert not list(folder.glob(".*"))
 
 
 def test_every_file_is_as_readable_as_the_others(tmp_path: Path) -> None:
-    save_model_folder(tmp_path / "model", small_trained_model(), card="")
+    save_model(tmp_path / "model", small_trained_model(), card="")
     assert len({path.stat().st_mode for path in (tmp_path / "model").iterdir()}) == 1

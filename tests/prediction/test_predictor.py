@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, softmax
 
 from glassformer.errors import UsageError
-from glassformer.prediction.model_folder import save_model_folder
+from glassformer.prediction.model_folder import save_model
 from glassformer.prediction.predictor import Answers, Predictor, answer_frames
 from tests.prediction.samples import WORDS, small_trained_model
 
@@ -66,7 +66,7 @@ def test_unknown_words_are_counted_and_answered() -> None:
 
 def test_a_loaded_model_answers_as_the_saved_one(tmp_path: Path) -> None:
     trained = small_trained_model(labels=(1, 2.5, True), temperature=1.7)
-    save_model_folder(tmp_path / "model", trained, card="")
+    save_model(tmp_path / "model", trained, card="")
     loaded = Predictor.load(tmp_path / "model").answer(TEXTS)
     before = Predictor(trained).answer(TEXTS)
     np.testing.assert_array_equal(loaded.probs, before.probs)

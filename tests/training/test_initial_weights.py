@@ -17,9 +17,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
-from glassformer.prediction.folder import NewWord
-from glassformer.prediction.language_folder import load_language_model
-from glassformer.prediction.model_folder import load_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, NewWord, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from glassformer.training.loop import InterruptedTraining
@@ -63,8 +61,8 @@ def test_a_folder_of_ours_with_the_same_labels_answers_as_before(ours: Path, tmp
     texts = ["the plot of film 3 was lovely", "the cast was awful, simply awful"]
     torch.testing.assert_close(torch.tensor(after.logits(texts)), torch.tensor(before.logits(texts)))
     assert abs(before.logits(texts)).max() > 1e-3
-    config = load_model_folder(tmp_path / "m").config
-    assert config.model == load_model_folder(ours).config.model
+    config = load_model(tmp_path / "m", CLASSIFIER).config
+    assert config.model == load_model(ours, CLASSIFIER).config.model
     assert config.init is not None
     assert config.init["from"] == str(ours)
     assert "Fine-tuned from" in (tmp_path / "m" / "README.md").read_text()
@@ -159,7 +157,7 @@ def test_the_recipe_is_that_of_the_weights(checkpoint: Path, ours: Path) -> None
     )  # fmt: skip
     own = load_recipe(init=read_initial_weights(str(ours)))
     assert own.training == load_recipe().training
-    assert own.model == load_model_folder(ours).config.model
+    assert own.model == load_model(ours, CLASSIFIER).config.model
 
 
 @pytest.mark.parametrize(
@@ -310,7 +308,7 @@ def test_a_language_model_gives_its_trunk(attention: str, tmp_path: Path) -> Non
         load_pretraining_recipe(overrides=settings | quick),
         out=tmp_path / "lm",
     )
-    language_model = load_language_model(tmp_path / "lm")
+    language_model = load_model(tmp_path / "lm", LANGUAGE_MODEL)
     init, listener = read_initial_weights(str(tmp_path / "lm")), Memory()
     chosen = begun(str(tmp_path / "lm"), **{"model.pooling": "attention"})
     assert isinstance(chosen.model, ModelConfig)

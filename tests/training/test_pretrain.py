@@ -21,7 +21,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model
 from glassformer.models.published.notes_decoder import NotesLanguageModel
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.language_folder import load_language_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training import pretrain as pretrain_module
 from glassformer.training.loop import InterruptedTraining, NotANumberError
@@ -102,7 +102,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
         "model.safetensors",
         "tokenizer.json",
     }
-    loaded = load_language_model(out)
+    loaded = load_model(out, LANGUAGE_MODEL)
     assert loaded.config == trained.config
     assert loaded.config.recipe == chosen.model_dump(mode="json")
     assert equal(dict(trained.model.state_dict()), weights(out))
@@ -144,7 +144,7 @@ def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="already holds a model"):
         pretrain(sentences(30), recipe(epochs=1), out=tmp_path)
     pretrain(sentences(30), recipe(epochs=1), out=tmp_path, overwrite=True)
-    assert load_language_model(tmp_path).config.data["texts"] == 24
+    assert load_model(tmp_path, LANGUAGE_MODEL).config.data["texts"] == 24
 
 
 def test_the_caller_hears_of_texts_and_sizes(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_interrupted_and_resumed_is_uninterrupted(attention: str, step: int, tmp
     with pytest.raises(InterruptedTraining):
         pretrain(counting(), chosen, out=out, observer=interrupt_after(step))
     with pytest.raises(UsageError, match="unfinished run"):
-        load_language_model(out)
+        load_model(out, LANGUAGE_MODEL)
     memory = Memory()
     resumed = pretrain(counting(), chosen, out=out, resume=True, observer=memory)
     assert memory.messages[0].startswith(f"resumed at step {step + 1} ")
@@ -349,7 +349,7 @@ def compiled(folder: Path, **environment: str) -> subprocess.CompletedProcess[st
 def test_compiled_losses_are_the_same(tmp_path: Path) -> None:
     done = compiled(tmp_path)
     assert done.returncode == 0, done.stderr
-    found = load_language_model(tmp_path / "out")
+    found = load_model(tmp_path / "out", LANGUAGE_MODEL)
     assert found.config.recipe["training"]["compile"]
     plain = pretrain(counting(), recipe(model=small(dropout=0.0)), out=tmp_path / "plain")
     for one, other in zip(found.metrics["history"], plain.metrics["history"], strict=True):
@@ -423,7 +423,7 @@ def test_not_a_number_leaves_the_best_model_so_far(tmp_path: Path, monkeypatch: 
     observer = diverging(monkeypatch, 23)  # in the second epoch of eighteen steps
     with pytest.raises(NotANumberError, match=f"norm.weight .* The model of epoch 1, .* is in {tmp_path}"):
         pretrain(counting(), recipe(epochs=4), out=tmp_path, observer=observer)
-    loaded = load_language_model(tmp_path)
+    loaded = load_model(tmp_path, LANGUAGE_MODEL)
     assert loaded.metrics["best_epoch"] == 1
     assert all(tensor.isfinite().all() for tensor in loaded.model.state_dict().values())
     assert not (tmp_path / "checkpoint").exists()
@@ -433,7 +433,7 @@ def test_not_a_number_before_any_epoch_leaves_no_model(tmp_path: Path, monkeypat
     with pytest.raises(NotANumberError, match="after step 2"):
         pretrain(counting(), recipe(), out=tmp_path, observer=diverging(monkeypatch, 2))
     with pytest.raises(GlassformerError):
-        load_language_model(tmp_path)
+        load_model(tmp_path, LANGUAGE_MODEL)
 
 
 def test_a_sample_that_fails_is_no_end_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

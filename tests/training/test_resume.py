@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.model_folder import load_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
@@ -169,7 +169,7 @@ def test_killed_and_resumed_from_the_command_line_is_uninterrupted(tmp_path: Pat
     train_classifier(read_sources(source, uninterrupted.validation, None), uninterrupted, source=source, out=whole)
     for name in ("model.safetensors", "tokenizer.json"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
-    one, other = load_model_folder(killed), load_model_folder(whole)
+    one, other = load_model(killed, CLASSIFIER), load_model(whole, CLASSIFIER)
     assert figures(one.metrics["history"]) == figures(other.metrics["history"])
     assert one.config.temperature == other.config.temperature
 
@@ -188,7 +188,7 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
     ends = [load_file(tmp_path / out / "model.safetensors") for out in ("whole", "out")]
     assert all(torch.equal(tensor, ends[1][name]) for name, tensor in ends[0].items())
-    assert load_model_folder(tmp_path / "out").config.temperature == whole.config.temperature
+    assert load_model(tmp_path / "out", CLASSIFIER).config.temperature == whole.config.temperature
     assert not (tmp_path / "out" / "checkpoint").exists()
 
 

@@ -14,7 +14,7 @@ from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.model_folder import load_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import run as run_module
 from glassformer.training.card import model_card
@@ -89,7 +89,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
         "model.safetensors",
         "tokenizer.json",
     }
-    loaded = load_model_folder(folder)
+    loaded = load_model(folder, CLASSIFIER)
     assert loaded.config == trained.config
     assert loaded.config.labels == ("bad", "good")
     assert loaded.config.recipe == small.model_dump(mode="json")
@@ -143,13 +143,13 @@ def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> Non
     trained = train_classifier(Sources(train=train, validation=validation), small, out=tmp_path)
 
     def fitted(rows: Table) -> float:
-        texts, labels = rows.frame["text"].to_list(), trained.label_set.encode(rows)
+        texts, labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
         return fit_temperature(Predictor(trained).logits(texts), labels, multilabel=False)
 
     assert trained.config.temperature == pytest.approx(fitted(validation), rel=1e-4)
     assert trained.config.temperature > 1.2
     assert trained.config.temperature > 1.2 * fitted(train)
-    assert load_model_folder(tmp_path).config.temperature == trained.config.temperature
+    assert load_model(tmp_path, CLASSIFIER).config.temperature == trained.config.temperature
 
 
 def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="already holds a model"):
         train_classifier(Sources(train=opinions(70)), recipe(), out=tmp_path)
     train_classifier(Sources(train=opinions(70)), recipe(), out=tmp_path, overwrite=True)
-    assert load_model_folder(tmp_path).config.data["rows"] == 56
+    assert load_model(tmp_path, CLASSIFIER).config.data["rows"] == 56
 
 
 def test_texts_of_the_test_table_are_never_trained_on() -> None:
@@ -253,7 +253,7 @@ def test_not_a_number_leaves_the_best_model_so_far(tmp_path: Path, monkeypatch: 
     observer = diverging(monkeypatch, 8)  # in the second epoch of five steps
     with pytest.raises(NotANumberError, match=f"weights head.bias .* The model of epoch 1, .* is in {tmp_path}"):
         train_classifier(Sources(train=opinions()), recipe(epochs=4), out=tmp_path, observer=observer)
-    loaded = load_model_folder(tmp_path)
+    loaded = load_model(tmp_path, CLASSIFIER)
     assert loaded.metrics["best_epoch"] == 1
     assert all(tensor.isfinite().all() for tensor in loaded.model.state_dict().values())
     assert not (tmp_path / "checkpoint").exists()
@@ -263,7 +263,7 @@ def test_not_a_number_before_any_epoch_leaves_no_model(tmp_path: Path, monkeypat
     with pytest.raises(NotANumberError, match="after step 2"):
         train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, observer=diverging(monkeypatch, 2))
     with pytest.raises(GlassformerError):
-        load_model_folder(tmp_path)
+        load_model(tmp_path, CLASSIFIER)
 
 
 def test_data_that_cannot_be_learned_leaves_no_folder(tmp_path: Path) -> None:

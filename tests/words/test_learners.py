@@ -12,10 +12,15 @@ from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.published.notes_decoder import NotesLanguageModelConfig
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.folder import NewWord
-from glassformer.prediction.language_folder import TrainedLanguageModel, save_language_model
-from glassformer.prediction.model_folder import TrainedModel, save_model_folder
-from glassformer.prediction.reward_folder import RewardFolderConfig, TrainedRewardModel, save_reward_model
+from glassformer.prediction.model_folder import (
+    FolderConfig,
+    LanguageFolderConfig,
+    NewWord,
+    RewardFolderConfig,
+    TrainedLanguageModel,
+    TrainedRewardModel,
+    save_model,
+)
 from glassformer.words.learners import enlarged, load_learner, read_card, trunk_of
 from tests.prediction.language import trained_language_model
 from tests.words.samples import CAUSAL, KNOWN, MASKED, language_model_of_known, trained_on_known
@@ -85,11 +90,11 @@ def test_the_rest_is_copied_and_the_old_one_stays() -> None:
 
 
 def test_a_folder_of_either_kind_is_read(tmp_path: Path) -> None:
-    save_model_folder(tmp_path / "classifier", trained_on_known(), card="# It answers\n")
-    save_language_model(tmp_path / "writer", PAIRS[0][1], card="# It writes\n")
-    assert isinstance(load_learner(tmp_path / "classifier"), TrainedModel)
+    save_model(tmp_path / "classifier", trained_on_known(), card="# It answers\n")
+    save_model(tmp_path / "writer", PAIRS[0][1], card="# It writes\n")
+    assert isinstance(load_learner(tmp_path / "classifier").config, FolderConfig)
     writer = load_learner(tmp_path / "writer")
-    assert isinstance(writer, TrainedLanguageModel)
+    assert isinstance(writer.config, LanguageFolderConfig)
     assert writer.config.new_words == tuple(ADDED)
     assert read_card(tmp_path / "writer") == "# It writes\n"
     (tmp_path / "writer" / "README.md").unlink()
@@ -102,7 +107,7 @@ def test_folders_of_no_learner(tmp_path: Path) -> None:
     judge = TrainedRewardModel(
         config=config, model=RewardModel(CAUSAL, config.vocab_size), tokenizer=base.tokenizer, metrics={}
     )
-    save_reward_model(tmp_path / "judge", judge, card="")
+    save_model(tmp_path / "judge", judge, card="")
     with pytest.raises(UsageError, match="holds a reward model; words are learned by classifiers and language models"):
         load_learner(tmp_path / "judge")
     with pytest.raises(UsageError, match="no such model folder"):

@@ -16,10 +16,15 @@ from glassformer.errors import UsageError
 from glassformer.models.build import build_model
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
-from glassformer.prediction.folder import NewWord
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.language_folder import load_language_model, save_language_model
-from glassformer.prediction.model_folder import TrainedModel, load_model_folder, save_model_folder
+from glassformer.prediction.model_folder import (
+    CLASSIFIER,
+    LANGUAGE_MODEL,
+    NewWord,
+    TrainedModel,
+    load_model,
+    save_model,
+)
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.pretrain import pretrain
@@ -146,10 +151,10 @@ def test_words_are_learned_after_words() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_lesson_is_a_model_folder_of_its_own(kind: str, tmp_path: Path) -> None:
     trained, found = LESSONS[kind]
-    save_model_folder(tmp_path / "old", trained, card="the old one")
+    save_model(tmp_path / "old", trained, card="the old one")
     before = {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()}
     save_lesson(found, tmp_path / "new", card="the old one\n")
-    loaded = load_model_folder(tmp_path / "new")
+    loaded = load_model(tmp_path / "new", CLASSIFIER)
     assert loaded.config == found.trained.config
     texts = ["aao gagaga", "Hahi, bbo"]
     np.testing.assert_array_equal(Predictor(loaded).logits(texts), Predictor(found.trained).logits(texts))
@@ -177,12 +182,12 @@ def test_a_card_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", [CAUSAL, MASKED])
 def test_a_language_model_learns_words_too(kind: str, model: LanguageModelConfig, tmp_path: Path) -> None:
     trained = language_model_of_known(kind, model=model)
-    save_language_model(tmp_path / "old", trained, card="# It writes\n")
+    save_model(tmp_path / "old", trained, card="# It writes\n")
     before = {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()}
     found = learn_words(trained, ENTRIES, definitions_of_known())
     save_lesson(found, tmp_path / "new", card="# It writes\n")
     assert {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()} == before
-    loaded = load_language_model(tmp_path / "new")
+    loaded = load_model(tmp_path / "new", LANGUAGE_MODEL)
     assert loaded.config == found.trained.config
     assert loaded.config.model == model
     assert loaded.config.vocab_size == trained.config.vocab_size + 2

@@ -24,7 +24,7 @@ from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.reward_folder import RewardFolderConfig, TrainedRewardModel, save_reward_model
+from glassformer.prediction.model_folder import RewardFolderConfig, TrainedRewardModel, save_model
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import even_parts, several_passes
 
@@ -67,7 +67,7 @@ def train_reward_model(run: Run, preferences: Sequence[Preference], *, source: s
             "preferred. It knows what its records prefer, their prejudices included."
         )
         figures = figures_in_words(facts.metrics["best"]) if records.held_out else ""
-        save_reward_model(run.out, trained, card=card("A glassformer reward model", does, facts, figures))
+        save_model(run.out, trained, card=card("A glassformer reward model", does, facts, figures))
         return trained
 
     return run.learn(model, Preferences(train, run.config, held_out=held_out), records, save)

@@ -22,10 +22,8 @@ from glassformer.alignment.judged import Reward
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.folder import format_of
-from glassformer.prediction.model_folder import FolderConfig
+from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, format_of, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.reward_folder import load_reward_model
 
 Judge = Callable[[list[str]], Sequence[float]]
 """Whole texts, prompts included, in; a number for each out; more is better."""
@@ -50,7 +48,7 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
         UsageError: there is no such thing, or a reward model has another vocabulary than the policy.
         GlassformerError: a folder is damaged.
     """
-    if Path(name).is_dir() and format_of(Path(name)) != FolderConfig.kind:
+    if Path(name).is_dir() and format_of(Path(name)) != CLASSIFIER.format:
         return Reward(judge=_reward_model(Path(name), tokenizer, device), fingerprint=_fingerprint(Path(name)))
     place, what = _apart(name)
     if not what:
@@ -158,7 +156,7 @@ def _raised(error: BaseException) -> str:
 
 
 def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callable[[Rollouts], Tensor]:
-    trained = load_reward_model(folder)
+    trained = load_model(folder, REWARD_MODEL)
     if trained.tokenizer.vocabulary() != tokenizer.vocabulary():
         raise UsageError(
             f"--reward {folder}: this reward model has another vocabulary than the policy; train it from the same "

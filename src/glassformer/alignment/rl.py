@@ -18,8 +18,13 @@ from glassformer.alignment.stage_run import Facts, Records, Start, card, describ
 from glassformer.alignment.steering import Steered, SteeringObserver, check_room
 from glassformer.errors import GlassformerError
 from glassformer.models.language_model import LanguageModel
-from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
-from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
+from glassformer.prediction.model_folder import (
+    CHECKPOINT_FOLDER,
+    STATE_FILE,
+    LanguageFolderConfig,
+    TrainedLanguageModel,
+    save_model,
+)
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.unfinished import abandon, open_work, prepare_out
 
@@ -88,7 +93,7 @@ def steer(
     facts = _facts(start, records, recipe | {"reward_fingerprint": reward.fingerprint}, steered)
     made = LanguageFolderConfig(model=shape, **facts.config)
     trained = TrainedLanguageModel(config=made, model=policy.cpu().eval(), tokenizer=tokenizer, metrics=facts.metrics)
-    save_language_model(out, trained, card=_card(facts))
+    save_model(out, trained, card=_card(facts))
     shutil.rmtree(work)
     return trained
 

@@ -24,7 +24,7 @@ from glassformer.alignment.stage_run import Facts, Run, card
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
+from glassformer.prediction.model_folder import LanguageFolderConfig, TrainedLanguageModel, save_model
 from glassformer.training.language_modelling import IGNORED, answer_cost, count_answers, measure_answers
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import even_parts, several_passes
@@ -54,7 +54,7 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
         does = "It answers prompts as its records do, their mistakes and prejudices included. Fluent is not true."
         loss = facts.metrics["best"].get("validation_loss", math.nan)
         figures = f"loss {loss:.4f} nats per token of a completion"
-        save_language_model(run.out, trained, card=card("A fine-tuned language model", does, facts, figures))
+        save_model(run.out, trained, card=card("A fine-tuned language model", does, facts, figures))
         return trained
 
     return run.learn(copy.deepcopy(run.start.trained.model), task, records, save)

@@ -17,8 +17,7 @@ from glassformer.alignment.pairs import Pair, Preference, hold_out
 from glassformer.data.table import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
-from glassformer.prediction.language_folder import TrainedLanguageModel
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.loop import Model, Observer, Silent, Task, Trainer
 from glassformer.training.memory import keep_large_buffers

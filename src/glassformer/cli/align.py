@@ -19,7 +19,7 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.alignment.stage_run import Records, Start
-    from glassformer.prediction.language_folder import TrainedLanguageModel
+    from glassformer.prediction.model_folder import TrainedLanguageModel
 
 app = typer.Typer(help="Teach a language model to answer, and steer it by a reward.", no_args_is_help=True)
 
@@ -242,9 +242,9 @@ def _overrides(set_: list[str] | None, seed: int | None) -> dict[str, Any]:
 
 def _start(folder: Path) -> Start:
     from glassformer.alignment.stage_run import Start
-    from glassformer.prediction.language_folder import load_language_model
+    from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 
-    start = Start(trained=load_language_model(folder), folder=folder)
+    start = Start(trained=load_model(folder, LANGUAGE_MODEL), folder=folder)
     _ = start.shape  # what is not causal is refused before anything else is opened
     return start
 

@@ -73,11 +73,12 @@ def learn_word(
 
 def _next(lesson: Lesson[Learner]) -> str | None:
     """The command that shows the new model at work; none where there is none."""
-    from glassformer.prediction.model_folder import TrainedModel
+    from glassformer.prediction.model_folder import FolderConfig
 
-    if isinstance(lesson.trained, TrainedModel):
+    config = lesson.trained.config
+    if isinstance(config, FolderConfig):
         return "predict"
-    return "generate" if lesson.trained.config.model.causal else None
+    return "generate" if config.model.causal else None
 
 
 def _beside(model: Path) -> Path:

@@ -14,7 +14,7 @@ from glassformer.cli.output import command_line, say
 @contextmanager
 def resumable(out: Path) -> Iterator[None]:
     """Say on Ctrl-C with which command the run in `out` goes on, and end with 1."""
-    from glassformer.prediction.folder import is_unfinished
+    from glassformer.prediction.model_folder import is_unfinished
     from glassformer.training.loop import InterruptedTraining
 
     try:

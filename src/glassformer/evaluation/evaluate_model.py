@@ -22,8 +22,7 @@ from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, 
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.models.build import parameter_count
-from glassformer.prediction.folder import FILES
-from glassformer.prediction.model_folder import FolderConfig, TrainedModel
+from glassformer.prediction.model_folder import FILES, FolderConfig, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import score
 
@@ -100,14 +99,14 @@ def measure_model(
     """
     trained = predictor.trained
     config = trained.config
-    labels = trained.label_set.encode(table)
+    labels = trained.config.label_set.encode(table)
     texts = table.frame["text"].to_list()
     notes = list(table.notes)
     if conflicts := conflicting_rows(table):
         occur = counted(len(conflicts), "text occurs", "texts occur")
         notes.append(f"{occur} with different labels, so no model can get every row right")
     if not config.multilabel and len(set(labels.tolist())) == 1:
-        only = trained.label_set.names[int(labels[0])]
+        only = trained.config.label_set.names[int(labels[0])]
         notes.append(f"{only!r} is the only class that occurs here: this accuracy is its recall, and knows no other")
     say(f"answering {counted(len(texts), 'text')} of {table.source}")
     began = time.perf_counter()
@@ -116,7 +115,7 @@ def measure_model(
         trained.model,
         store,
         max_seq_len=config.model.max_seq_len,
-        n_classes=trained.n_classes,
+        n_classes=trained.config.n_classes,
         on_progress=on_progress,
     )
     predict_seconds = time.perf_counter() - began
@@ -132,7 +131,7 @@ def measure_model(
         labels=labels,
         texts=texts,
         rows=table.frame["row"].to_list(),
-        class_names=trained.label_set.names,
+        class_names=trained.config.label_set.names,
         multilabel=config.multilabel,
         temperature=config.temperature,
         data=DataSummary(
@@ -214,8 +213,8 @@ def _overlap(train: Table, table: Table) -> list[str]:
 
 
 def _run_baselines(train: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:
-    multilabel, n_classes = trained.config.multilabel, trained.n_classes
-    train_texts, train_labels = train.frame["text"].to_list(), trained.label_set.encode(train)
+    multilabel, n_classes = trained.config.multilabel, trained.config.n_classes
+    train_texts, train_labels = train.frame["text"].to_list(), trained.config.label_set.encode(train)
     say(f"training the baselines on the same {len(train_texts):,} rows")
     return [
         run_baseline(baseline, train_texts=train_texts, train_labels=train_labels, texts=texts)
@@ -228,7 +227,7 @@ def _model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
     shape: dict[str, Any] = config.model.model_dump(mode="json")
     return {
         "name": folder.resolve().name,
-        "parameters": parameter_count(config.model, config.vocab_size, trained.n_classes),
+        "parameters": parameter_count(config.model, config.vocab_size, trained.config.n_classes),
         "vocabulary": config.vocab_size,
         "tokenizer": config.tokenizer.kind,
         "shape": shape,

@@ -72,7 +72,7 @@ def compare_models(
     if folder_a.resolve() == folder_b.resolve():
         raise UsageError(f"{folder_a} and {folder_b} are the same model; name two")
     predictors = [Predictor.load(folder, device=device) for folder in (folder_a, folder_b)]
-    label_set, other = (predictor.trained.label_set for predictor in predictors)
+    label_set, other = (predictor.trained.config.label_set for predictor in predictors)
     if (set(label_set.names), label_set.multilabel) != (set(other.names), other.multilabel):
         raise UsageError(
             f"{folder_a} answers with {', '.join(label_set.names)} and {folder_b} with {', '.join(other.names)}; "
@@ -85,7 +85,7 @@ def compare_models(
     right, answers = [], []
     for predictor in predictors:
         answered = predictor.answer(texts)
-        truth = predictor.trained.label_set.encode(table)
+        truth = predictor.trained.config.label_set.encode(table)
         right.append(correct_rows(answered.probs, truth, multilabel=answered.multilabel))
         answers.append([_shown(one) for one in answered.predictions()])
     accuracy_a, accuracy_b = (share_right(one, seed=seed) for one in right)

@@ -17,7 +17,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.language_folder import load_language_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs, without_banned
 from glassformer.prediction.spelling import Speller, spellers
 
@@ -56,7 +56,7 @@ class TextGenerator:
             UsageError: it is no folder of a language model, or of one that fills in hidden tokens.
             GlassformerError: it is damaged.
         """
-        trained = load_language_model(folder)
+        trained = load_model(folder, LANGUAGE_MODEL)
         if not trained.config.model.causal:
             raise UsageError(
                 f"{folder}: this model fills in hidden tokens and cannot go on with a text; pretrain one with "

@@ -14,7 +14,7 @@ import polars as pl
 from glassformer.data.store import TokenStore
 from glassformer.errors import UsageError
 from glassformer.prediction.calibration import THRESHOLD, probabilities
-from glassformer.prediction.model_folder import TrainedModel, load_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.scoring import FloatArray, score
 
 
@@ -61,8 +61,8 @@ class Predictor:
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu") -> Predictor:
-        """Read a model folder (raises what `load_model_folder` raises)."""
-        return cls(load_model_folder(folder), device=device)
+        """Read a model folder (raises what `load_model` raises)."""
+        return cls(load_model(folder, CLASSIFIER), device=device)
 
     def logits(self, texts: Sequence[str]) -> FloatArray:
         """Raw scores (texts, n_classes), before the temperature."""
@@ -71,7 +71,7 @@ class Predictor:
             self.trained.model,
             store,
             max_seq_len=self.trained.config.model.max_seq_len,
-            n_classes=self.trained.n_classes,
+            n_classes=self.trained.config.n_classes,
         )
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:

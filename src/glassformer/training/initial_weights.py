@@ -23,9 +23,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_config, read_family, read_weights
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
-from glassformer.prediction.folder import NewWord, format_of
-from glassformer.prediction.language_folder import LanguageFolderConfig, load_language_model
-from glassformer.prediction.model_folder import load_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, NewWord, format_of, load_model
 
 HUB = "hf:"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -83,16 +81,16 @@ def read_initial_weights(name: str) -> InitialWeights:
     folder = Path(name)
     if not folder.is_dir():
         raise UsageError(f"--init {name}: no such model folder (a checkpoint of another library is named {HUB}{name})")
-    if format_of(folder) == LanguageFolderConfig.kind:
+    if format_of(folder) == LANGUAGE_MODEL.format:
         return _language_model(folder, name)
-    trained = load_model_folder(folder)
+    trained = load_model(folder, CLASSIFIER)
     return InitialWeights(
         name=name,
         model=trained.config.model,
         tokenizer_config=trained.config.tokenizer,
         tokenizer=trained.tokenizer,
         weights=trained.model.state_dict(),
-        labels=trained.label_set.names,
+        labels=trained.config.label_set.names,
         multilabel=trained.config.multilabel,
         new_words=trained.config.new_words,
     )
@@ -100,7 +98,7 @@ def read_initial_weights(name: str) -> InitialWeights:
 
 def _language_model(folder: Path, name: str) -> InitialWeights:
     """The trunk of a language model, for a classifier of the same shape."""
-    trained = load_language_model(folder)
+    trained = load_model(folder, LANGUAGE_MODEL)
     if not isinstance(trained.config.model, LanguageModelConfig):
         raise UsageError(
             f"--init {name}: {trained.config.model.in_words()} has no trunk that a classifier could start from"

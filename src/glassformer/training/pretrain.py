@@ -18,9 +18,14 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConf
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.language_folder import LanguageFolderConfig, TrainedLanguageModel, save_language_model
+from glassformer.prediction.model_folder import (
+    CHECKPOINT_FOLDER,
+    STATE_FILE,
+    LanguageFolderConfig,
+    TrainedLanguageModel,
+    save_model,
+)
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import Observer, Silent, Trainer
@@ -115,7 +120,7 @@ def pretrain(
 
     def save() -> TrainedLanguageModel:
         trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
-        save_language_model(out, trained, card=_card(trained))
+        save_model(out, trained, card=_card(trained))
         return trained
 
     return run_to_end(trainer, out, resume=resume, save=save)

@@ -21,8 +21,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder import CHECKPOINT_FOLDER, STATE_FILE
-from glassformer.prediction.model_folder import FolderConfig, TrainedModel, save_model_folder
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, FolderConfig, TrainedModel, save_model
 from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification, TrainingData
@@ -122,7 +121,7 @@ def train_classifier(
     def save() -> TrainedModel:
         trained = _finished(trainer, data, tokenizer, labels, splits, recipe, source, init)
         if out is not None:
-            save_model_folder(out, trained, card=model_card(trained))
+            save_model(out, trained, card=model_card(trained))
         return trained
 
     return run_to_end(trainer, out, resume=resume, save=save)

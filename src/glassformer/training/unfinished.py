@@ -19,7 +19,7 @@ from glassformer.data.files import written_aside
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.folder import CHECKPOINT_FOLDER, RUN_FILE, is_model_folder, is_unfinished
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, RUN_FILE, is_model_folder, is_unfinished
 from glassformer.training.loop import NotANumberError, Trainer
 
 Made = TypeVar("Made")

@@ -1,4 +1,4 @@
-"""The models that can learn words, classifiers and language models: how they are read, enlarged and written."""
+"""The models that can learn words, classifiers and language models: how they are read and enlarged."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
-from glassformer.models.build import build_language_model, build_model
 from glassformer.models.classifier import Classifier
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.trunk import Trunk
-from glassformer.prediction.folder import KINDS, NewWord, format_of
-from glassformer.prediction.language_folder import (
-    LanguageFolderConfig,
+from glassformer.prediction.model_folder import (
+    CLASSIFIER,
+    KINDS,
+    LANGUAGE_MODEL,
+    NewWord,
     TrainedLanguageModel,
-    load_language_model,
-    save_language_model,
+    TrainedModel,
+    format_of,
+    load_model,
 )
-from glassformer.prediction.model_folder import FolderConfig, TrainedModel, load_model_folder, save_model_folder
 
 Learner = TypeVar("Learner", bound=TrainedModel | TrainedLanguageModel)
 
@@ -38,14 +39,12 @@ def load_learner(folder: Path) -> TrainedModel | TrainedLanguageModel:
         UsageError: there is no such folder, or it is of a model that learns no words.
         GlassformerError: it is damaged.
     """
-    found = format_of(folder)
-    if found == LanguageFolderConfig.kind:
-        return load_language_model(folder)
-    if found in KINDS and found != FolderConfig.kind:
-        raise UsageError(
-            f"{folder} holds a {KINDS[found][0]}; words are learned by classifiers and language models alone"
-        )
-    return load_model_folder(folder)
+    found = KINDS.get(format_of(folder) or "")
+    if found is LANGUAGE_MODEL:
+        return load_model(folder, LANGUAGE_MODEL)
+    if found not in (None, CLASSIFIER):
+        raise UsageError(f"{folder} holds a {found.noun}; words are learned by classifiers and language models alone")
+    return load_model(folder, CLASSIFIER)
 
 
 def read_card(folder: Path) -> str:
@@ -82,19 +81,7 @@ def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, add
     """
     words = (*trained.config.new_words, *added)
     config = trained.config.model_copy(update={"vocab_size": tokenizer.vocab_size, "new_words": words})
-    model: nn.Module
-    if isinstance(trained, TrainedModel):
-        model = build_model(trained.config.model, tokenizer.vocab_size, trained.n_classes)
-    else:
-        model = build_language_model(trained.config.model, tokenizer.vocab_size, n_learned=len(words))
+    model = KINDS[config.format].build(config)
     model.load_state_dict(trained.model.state_dict() | {EMBEDDINGS: embeddings})
     changes: dict[str, Any] = {"config": config, "tokenizer": tokenizer, "model": model.eval()}
     return dataclasses.replace(trained, **changes)
-
-
-def save_learner(folder: Path, trained: TrainedModel | TrainedLanguageModel, *, card: str) -> None:
-    """Write a model folder of its kind."""
-    if isinstance(trained, TrainedModel):
-        save_model_folder(folder, trained, card=card)
-    else:
-        save_language_model(folder, trained, card=card)

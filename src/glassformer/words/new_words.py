@@ -12,14 +12,12 @@ from torch import Tensor
 from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
-from glassformer.prediction.folder import NewWord
-from glassformer.prediction.language_folder import TrainedLanguageModel
-from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.model_folder import NewWord, TrainedLanguageModel, TrainedModel, save_model
 from glassformer.words.context import Vectors, context_vectors
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest
 from glassformer.words.embedding_map import MapReport
-from glassformer.words.learners import EMBEDDINGS, Learner, enlarged, save_learner, trunk_of
+from glassformer.words.learners import EMBEDDINGS, Learner, enlarged, trunk_of
 
 GIVEN = "given"
 DEPTH = 2
@@ -155,7 +153,7 @@ def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
     check_new(out)
     lines = [f"- {one.new.word} ({one.new.source}, {one.new.method}): {one.new.definition}\n" for one in lesson.words]
     title = "" if _TITLE in card else f"\n{_TITLE}\n\n{_ADDED}\n\n"
-    save_learner(out, lesson.trained, card=card + title + "".join(lines))
+    save_model(out, lesson.trained, card=card + title + "".join(lines))
 
 
 def _wanted(

@@ -23,8 +23,7 @@ from glassformer.evaluation.metrics import measure
 from glassformer.evaluation.result import Estimate, Record
 from glassformer.models.build import parameter_count
 from glassformer.prediction.calibration import probabilities
-from glassformer.prediction.folder import is_unfinished
-from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.model_folder import TrainedModel, is_unfinished
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
@@ -154,7 +153,7 @@ def _measured(trained: TrainedModel, recipe_name: str, rows: Rows, recipe: Recip
     logits = predictor.logits(test.frame["text"].to_list())
     seconds = time.perf_counter() - began
     probs = probabilities(logits, temperature=config.temperature, multilabel=False)
-    found = measure(probs, trained.label_set.encode(test), trained.label_set.names, multilabel=False)
+    found = measure(probs, trained.config.label_set.encode(test), trained.config.label_set.names, multilabel=False)
     return SystemRun(
         recipe_name=recipe_name,
         data=rows.source.train,
@@ -163,7 +162,7 @@ def _measured(trained: TrainedModel, recipe_name: str, rows: Rows, recipe: Recip
         macro_f1=found.macro_f1.value,
         weighted_f1=found.weighted.f1,
         training_accuracy=_accuracy(predictor, train) if train.frame.height <= _SMALL else None,
-        parameters=parameter_count(config.model, config.vocab_size, trained.n_classes),
+        parameters=parameter_count(config.model, config.vocab_size, trained.config.n_classes),
         training_rows=config.data["rows"],
         validation_rows=config.data["validation_rows"],
         test_rows=test.frame.height,
@@ -184,4 +183,4 @@ def _measured(trained: TrainedModel, recipe_name: str, rows: Rows, recipe: Recip
 
 def _accuracy(predictor: Predictor, table: Table) -> float:
     answers = predictor.logits(table.frame["text"].to_list()).argmax(axis=1)
-    return float((answers == predictor.trained.label_set.encode(table)).mean())
+    return float((answers == predictor.trained.config.label_set.encode(table)).mean())

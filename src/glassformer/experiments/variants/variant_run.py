@@ -205,11 +205,11 @@ def _measure(trained: TrainedModel, cut: Cut) -> tuple[np.ndarray, float]:
     config = trained.config
     store = TokenStore.in_memory(trained.tokenizer.encode(cut.measured.frame["text"].to_list()))
     window = config.model.max_seq_len
-    logits = score(trained.model, store, max_seq_len=window, n_classes=trained.n_classes)
+    logits = score(trained.model, store, max_seq_len=window, n_classes=trained.config.n_classes)
     if not np.isfinite(logits).all():
         raise NotANumberError("the answers are not finite")
     probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)
-    right = correct_rows(probs, trained.label_set.encode(cut.measured), multilabel=config.multilabel)
+    right = correct_rows(probs, trained.config.label_set.encode(cut.measured), multilabel=config.multilabel)
     return right, float(np.minimum(store.lengths + 1, window).mean())
 
 
