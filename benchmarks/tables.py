@@ -10,10 +10,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from tables_designs import design_pages
 from tables_language import language_pages
 from tables_new_words import new_words_pages
 from tables_reproduce import reproduce_pages
+from tables_variants import variant_pages
 
 from glassformer.data.files import written_aside
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 def stale_pages() -> dict[Path, str]:
     """The pages that are not what they should be, and what that is."""
-    pages = reproduce_pages() | design_pages() | language_pages() | new_words_pages()
+    pages = reproduce_pages() | variant_pages() | language_pages() | new_words_pages()
     return {
         page: text for page, text in pages.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
     }

@@ -14,7 +14,7 @@ from tables_common import seeds_in_words
 
 from glassformer.cli.output import duration
 from glassformer.experiments.published.system_run import SystemRun
-from glassformer.experiments.published.systems import ENTRIES, VARIANTS, Entry
+from glassformer.experiments.published.systems import ENTRIES, VARIANTS, TableEntry
 from glassformer.experiments.published.table import Cell, Line, Reproduction, markdown, rows, short
 
 ROOT = Path(__file__).parent.parent
@@ -47,7 +47,7 @@ def read_results(folder: Path) -> dict[str, Reproduction]:
     return found
 
 
-def name_of(line: Entry | Line) -> str:
+def name_of(line: TableEntry | Line) -> str:
     """A line's name, which is that of its file too."""
     return f"{line.system} {line.data}".replace(" ", "-")
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tables_designs import design_pages
 from tables_language import language_pages
 from tables_new_words import new_words_pages
 from tables_reproduce import NOT_YET, PAGES, RESULTS, fill, name_of, read_results, reproduce_pages
+from tables_variants import variant_pages
 
 from glassformer.evaluation.result import Estimate, Machine
 from glassformer.experiments.published.system_run import SystemRun
@@ -75,7 +75,7 @@ MLP = a_result(
 
 
 def test_pages_are_what_the_script_writes() -> None:
-    pages = reproduce_pages() | design_pages() | language_pages() | new_words_pages()
+    pages = reproduce_pages() | variant_pages() | language_pages() | new_words_pages()
     stale = [page.name for page, text in pages.items() if text != page.read_text(encoding="utf-8")]
     assert not stale, "run python benchmarks/tables.py"
 

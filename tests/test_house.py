@@ -106,7 +106,7 @@ def test_readme_shows_every_command_and_only_flags_that_exist() -> None:
         "train",
         "evaluate",
         "compare",
-        "compare-designs",
+        "compare-variants",
         "predict",
         "learn-word",
         "pretrain",

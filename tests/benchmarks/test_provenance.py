@@ -9,7 +9,7 @@ import pytest
 from provenance import RESULTS, ROOT, commit, processor, provenance
 
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py")}
-OF_OTHERS = {"designs", "reproduce"}  # what the library's own commands write
+OF_OTHERS = {"variants", "reproduce"}  # what the library's own commands write
 FILES = [file for file in sorted(RESULTS.rglob("*.json")) if file.relative_to(RESULTS).parts[0] not in OF_OTHERS]
 RECORD = ("command", "machine", "versions", "commit", "created")
 

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from glassformer.cli.compare_designs import _LiveRuns
+from glassformer.cli.compare_variants import _LiveRuns
 from glassformer.cli.live import Live, LiveView
 from glassformer.cli.reproduce import LiveTable
 from tests.cli.terminal import plain

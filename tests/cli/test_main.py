@@ -20,7 +20,7 @@ def test_every_command_is_there() -> None:
         "train",
         "evaluate",
         "compare",
-        "compare-designs",
+        "compare-variants",
         "reproduce",
         "predict",
         "pretrain",

@@ -8,24 +8,24 @@ import pytest
 from glassformer.data.sources import Sources
 from glassformer.experiments.published import system_run as runs
 from glassformer.experiments.published import systems
-from glassformer.experiments.published.systems import Entry, Variant
+from glassformer.experiments.published.systems import SystemVariant, TableEntry
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import train_classifier
 from tests.cli.terminal import glassformer, misused
 
 STEPS = {"training.max_steps": 2}
-POLARITY = Entry(
+POLARITY = TableEntry(
     system="vinh-mlp",
     data="polarity",
     reported=".99, one run",
     variants={
-        "literal": Variant(recipe="vinh-mlp", seeds=2, overrides=STEPS),
-        "default": Variant(recipe="quick", seeds=1, overrides=STEPS),
+        "literal": SystemVariant(recipe="vinh-mlp", seeds=2, overrides=STEPS),
+        "default": SystemVariant(recipe="quick", seeds=1, overrides=STEPS),
     },
 )
 WHOLE = replace(POLARITY, system="notes-decoder", quick_in_full=True)
-ZHOU = Entry(system="bui-dang-rows", data="zhou", reported="", variants=dict(POLARITY.variants))
+ZHOU = TableEntry(system="bui-dang-rows", data="zhou", reported="", variants=dict(POLARITY.variants))
 
 
 def short(sources: Sources, recipe: Recipe, **more: Any) -> TrainedModel:
@@ -72,7 +72,7 @@ def test_a_first_look_says_that_it_proves_little(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_look_says_what_it_cuts(
-    entries: tuple[Entry, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    entries: tuple[TableEntry, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = [replace(one, variants={"default": replace(one.variants["default"], overrides={})}) for one in entries]
     monkeypatch.setattr(systems, "ENTRIES", ours)

@@ -17,7 +17,7 @@ import typer
 from glassformer.cli import (
     align,
     compare,
-    compare_designs,
+    compare_variants,
     data,
     doctor,
     evaluate,
@@ -46,7 +46,7 @@ app.command("doctor")(doctor.doctor)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
-app.command("compare-designs")(compare_designs.compare_designs)
+app.command("compare-variants")(compare_variants.compare_variants)
 app.command("predict")(predict.predict)
 app.command("pretrain")(pretrain.pretrain)
 app.command("generate")(generate.generate)

@@ -9,7 +9,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.experiments.published import systems
 from glassformer.experiments.published.reproduce import choose, reproduce
 from glassformer.experiments.published.system_run import SystemRun
-from glassformer.experiments.published.systems import ENTRIES, Entry, Variant, VariantName, quick
+from glassformer.experiments.published.systems import ENTRIES, SystemVariant, TableEntry, VariantName, quick
 from glassformer.experiments.published.table import Reproduction, markdown, rows
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import InterruptedTraining, StepReport
@@ -20,13 +20,13 @@ FAST = {
     "model.max_seq_len": 20,
     "tokenizer.max_tokens": 19,
 }
-TOY = Entry(
+TOY = TableEntry(
     system="notes-decoder",
     data="polarity",
     reported="nothing",
     variants={
-        "literal": Variant(recipe="notes-decoder", seeds=2, overrides=FAST),
-        "default": Variant(recipe="quick", seeds=1, overrides={"training.max_steps": 3}),
+        "literal": SystemVariant(recipe="notes-decoder", seeds=2, overrides=FAST),
+        "default": SystemVariant(recipe="quick", seeds=1, overrides={"training.max_steps": 3}),
     },
 )
 
@@ -62,12 +62,12 @@ class Watching:
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
+def toy(monkeypatch: pytest.MonkeyPatch) -> list[TableEntry]:
     monkeypatch.setattr(systems, "ENTRIES", (TOY,))
     return [TOY]
 
 
-def test_the_table_grows_and_what_is_done_is_not_run_again(tmp_path: Path, toy: list[Entry]) -> None:
+def test_the_table_grows_and_what_is_done_is_not_run_again(tmp_path: Path, toy: list[TableEntry]) -> None:
     first = Watching()
     found = reproduce(toy, tmp_path, first_look=False, watcher=first)
     assert first.lines == ["notes-decoder · polarity: 3"]
@@ -87,7 +87,7 @@ def test_the_table_grows_and_what_is_done_is_not_run_again(tmp_path: Path, toy: 
     assert (tmp_path / "table.md").read_text() == markdown(rows(second.lines)) + "\n"
 
 
-def test_a_stopped_table_goes_on_where_it_was(tmp_path: Path, toy: list[Entry]) -> None:
+def test_a_stopped_table_goes_on_where_it_was(tmp_path: Path, toy: list[TableEntry]) -> None:
     with pytest.raises(InterruptedTraining):
         reproduce(toy, tmp_path, first_look=False, watcher=Watching(stop_at=5))
     rest = Watching()
@@ -96,7 +96,7 @@ def test_a_stopped_table_goes_on_where_it_was(tmp_path: Path, toy: list[Entry]) 
     assert rest.steps == 6  # the first run is kept; the second was stopped before it was saved, and begins anew
 
 
-def test_each_run_leaves_a_model_folder_that_answers(tmp_path: Path, toy: list[Entry]) -> None:
+def test_each_run_leaves_a_model_folder_that_answers(tmp_path: Path, toy: list[TableEntry]) -> None:
     reproduce(toy, tmp_path, first_look=False, watcher=Watching())
     folders = sorted((tmp_path / "runs").iterdir())
     assert len(folders) == 3
@@ -105,17 +105,17 @@ def test_each_run_leaves_a_model_folder_that_answers(tmp_path: Path, toy: list[E
         assert (folder / "model.safetensors").is_file()
 
 
-def test_another_recipe_is_another_run(tmp_path: Path, toy: list[Entry], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_recipe_is_another_run(tmp_path: Path, toy: list[TableEntry], monkeypatch: pytest.MonkeyPatch) -> None:
     reproduce(toy, tmp_path, first_look=False, watcher=Watching())
-    literal = Variant(recipe="notes-decoder", seeds=2, overrides={**FAST, "training.learning_rate": 2e-3})
-    changed = Entry(system="notes-decoder", data="polarity", reported="nothing", variants={"literal": literal})
+    literal = SystemVariant(recipe="notes-decoder", seeds=2, overrides={**FAST, "training.learning_rate": 2e-3})
+    changed = TableEntry(system="notes-decoder", data="polarity", reported="nothing", variants={"literal": literal})
     monkeypatch.setattr(systems, "ENTRIES", (changed,))
     second = Watching()
     reproduce([changed], tmp_path, first_look=False, watcher=second)
     assert second.steps == 6
 
 
-def test_a_damaged_run_is_named(tmp_path: Path, toy: list[Entry]) -> None:
+def test_a_damaged_run_is_named(tmp_path: Path, toy: list[TableEntry]) -> None:
     reproduce(toy, tmp_path, first_look=False, watcher=Watching())
     file = next((tmp_path / "runs").glob("*/run.json"))
     file.write_text("{")
@@ -132,12 +132,14 @@ def test_without_data_nothing_is_run(tmp_path: Path) -> None:
 def test_what_starts_from_weights_is_left_out_without_any_and_runs_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    transfer = Entry(
+    transfer = TableEntry(
         system="vinh-transfer",
         data="polarity",
         reported="nothing",
         variants={
-            "literal": Variant(recipe="fine-tune", seeds=1, overrides={"training.max_steps": 2}, from_weights=True)
+            "literal": SystemVariant(
+                recipe="fine-tune", seeds=1, overrides={"training.max_steps": 2}, from_weights=True
+            )
         },
     )
     both = (TOY, transfer)
@@ -175,7 +177,7 @@ def test_choosing() -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.system}-{entry.data}".replace(" ", "-"))
-def test_every_recipe_of_the_table_loads(entry: Entry) -> None:
+def test_every_recipe_of_the_table_loads(entry: TableEntry) -> None:
     assert entry.data in KNOWN
     for one in (entry, quick(entry)):
         for variant in one.variants.values():

@@ -1,13 +1,13 @@
-"""Designs small enough to be trained in a test."""
+"""Variants small enough to be trained in a test."""
 
 from pathlib import Path
 from typing import Any
 
 from glassformer.data.sources import Sources
-from glassformer.experiments.variants.comparison import compare_designs
-from glassformer.experiments.variants.comparison_result import DesignComparison
-from glassformer.experiments.variants.plan import Plan, plan_designs
-from glassformer.experiments.variants.variant_run import DesignRun
+from glassformer.experiments.variants.comparison import compare_variants
+from glassformer.experiments.variants.comparison_result import VariantComparison
+from glassformer.experiments.variants.plan import Plan, plan_variants
+from glassformer.experiments.variants.variant_run import VariantRun
 from tests.training.samples import opinions
 
 SMALL = {
@@ -30,7 +30,7 @@ class Notes:
     def __init__(self, stop_after: int | None = None) -> None:
         self.plans: list[tuple[int, int, float | None]] = []
         self.begun: list[tuple[str, int]] = []
-        self.done: list[DesignRun] = []
+        self.done: list[VariantRun] = []
         self.shares: list[float] = []
         self.messages: list[str] = []
         self._stop_after = stop_after
@@ -38,15 +38,15 @@ class Notes:
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
         self.plans.append((runs, done, seconds))
 
-    def on_run(self, design: str, seed: int) -> None:
+    def on_run(self, variant: str, seed: int) -> None:
         if self._stop_after == len(self.done):
             raise KeyboardInterrupt
-        self.begun.append((design, seed))
+        self.begun.append((variant, seed))
 
     def on_share(self, share: float) -> None:
         self.shares.append(share)
 
-    def on_done(self, run: DesignRun) -> None:
+    def on_done(self, run: VariantRun) -> None:
         self.done.append(run)
 
     def on_message(self, text: str) -> None:
@@ -54,10 +54,10 @@ class Notes:
 
 
 def plan(*vary: str, seeds: int = 2, steps: int = 4, fraction: float = 0.1) -> Plan:
-    return plan_designs(vary or VARY, overrides=SMALL | {"validation.fraction": fraction}, seeds=seeds, steps=steps)
+    return plan_variants(vary or VARY, overrides=SMALL | {"validation.fraction": fraction}, seeds=seeds, steps=steps)
 
 
 def compared(
     out: Path, *, of: Plan | None = None, watcher: Notes | None = None, rows: int = 60, **more: Any
-) -> DesignComparison:
-    return compare_designs(of or plan(), Sources(train=opinions(rows)), out, watcher=watcher, **more)
+) -> VariantComparison:
+    return compare_variants(of or plan(), Sources(train=opinions(rows)), out, watcher=watcher, **more)

@@ -1,10 +1,12 @@
 import json
+import math
 import statistics
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
@@ -12,10 +14,10 @@ from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.result import Estimate
 from glassformer.experiments.variants import comparison as module
-from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER, compare_designs, prepare_folder
-from glassformer.experiments.variants.comparison_result import DesignComparison
+from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER, compare_variants, prepare_folder
+from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.notes import notes_on
-from glassformer.experiments.variants.plan import cut_rows, plan_designs
+from glassformer.experiments.variants.plan import cut_rows, plan_variants
 from glassformer.experiments.variants.variant_run import run_file, seconds_per_step
 from glassformer.training.run import train_classifier
 from tests.experiments.variants.samples import SMALL, Notes, compared, plan
@@ -23,17 +25,17 @@ from tests.training.samples import opinions, table
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[DesignComparison, Path, Notes]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[VariantComparison, Path, Notes]:
     """Two keys of two values, two seeds."""
-    out, notes = tmp_path_factory.mktemp("found") / "designs", Notes()
+    out, notes = tmp_path_factory.mktemp("found") / "variants", Notes()
     return compared(out, watcher=notes), out, notes
 
 
-def test_every_design_with_every_seed(found: tuple[DesignComparison, Path, Notes]) -> None:
+def test_every_variant_with_every_seed(found: tuple[VariantComparison, Path, Notes]) -> None:
     comparison, out, notes = found
     names = ["rms · mean", "rms · max", "layer · mean", "layer · max"]
     assert notes.begun == [(name, seed) for seed in (0, 1) for name in names]
-    assert [(run.design, run.seed, run.steps) for run in comparison.runs] == [(*one, 4) for one in notes.begun]
+    assert [(run.variant, run.seed, run.steps) for run in comparison.runs] == [(*one, 4) for one in notes.begun]
     assert len(list((out / RUNS_FOLDER).iterdir())) == 8
     runs, done, seconds = notes.plans[0]
     assert (runs, done) == (8, 0)
@@ -42,23 +44,23 @@ def test_every_design_with_every_seed(found: tuple[DesignComparison, Path, Notes
     assert max(notes.shares) == 1
 
 
-def test_the_table_is_that_of_the_runs(found: tuple[DesignComparison, Path, Notes]) -> None:
+def test_the_table_is_that_of_the_runs(found: tuple[VariantComparison, Path, Notes]) -> None:
     comparison, _, notes = found
-    for design in comparison.designs:
-        runs = [run for run in notes.done if run.design == design.name]
+    for variant in comparison.variants:
+        runs = [run for run in notes.done if run.variant == variant.name]
         accuracies = [run.accuracy for run in runs]
-        assert design.accuracy.value == pytest.approx(statistics.mean(accuracies))
-        assert design.spread == pytest.approx(statistics.stdev(accuracies))
-        assert design.seconds == pytest.approx(statistics.mean(run.seconds for run in runs))
-        assert design.parameters == runs[0].parameters
+        assert variant.accuracy.value == pytest.approx(statistics.mean(accuracies))
+        assert variant.spread == pytest.approx(statistics.stdev(accuracies))
+        assert variant.seconds == pytest.approx(statistics.mean(run.seconds for run in runs))
+        assert variant.parameters == runs[0].parameters
         assert all(run.rows == 12 and run.validation_rows == 5 and run.training_rows == 43 for run in runs)
         assert all(run.tokens_per_second > 100 for run in runs)
         assert all(run.right_rows().mean() == pytest.approx(run.accuracy) for run in runs)
-    means = [design.accuracy.value for design in comparison.designs]
+    means = [variant.accuracy.value for variant in comparison.variants]
     assert means == sorted(means, reverse=True)
-    assert [design.behind_best is None for design in comparison.designs] == [True, False, False, False]
-    assert comparison.best == comparison.designs[0].name
-    by_name = {design.name: design.accuracy.value for design in comparison.designs}
+    assert [variant.behind_best is None for variant in comparison.variants] == [True, False, False, False]
+    assert comparison.best == comparison.variants[0].name
+    by_name = {variant.name: variant.accuracy.value for variant in comparison.variants}
     norm, pooling = comparison.keys
     assert [one.accuracy.value for one in norm.values] == pytest.approx(
         [(by_name[f"{norm} · mean"] + by_name[f"{norm} · max"]) / 2 for norm in ("rms", "layer")]
@@ -66,9 +68,28 @@ def test_the_table_is_that_of_the_runs(found: tuple[DesignComparison, Path, Note
     assert pooling.values[0].effect.value == pytest.approx(-pooling.values[1].effect.value)
 
 
-def test_what_is_written_reads_back(found: tuple[DesignComparison, Path, Notes]) -> None:
+def test_the_variance_is_widened_by_rows_measured_over_rows_trained_on(
+    found: tuple[VariantComparison, Path, Notes],
+) -> None:
+    """Nadeau & Bengio 2003: s²(1/n + n2/n1). Validation rows choose the epoch, so n1 is 43 of the 48 other rows."""
+    _, _, notes = found
+    cuts = [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+    right = ("111111111100", "111111000000", "111111111111", "111111110000")  # rms, layer; the second seed's below
+    runs = [
+        run.model_copy(update={"right": np.packbits([int(bit) for bit in bits]).tobytes().hex()})
+        for run, bits in zip(notes.done[:2] + notes.done[4:6], right, strict=True)
+    ]
+    one_key = plan("norm=rms,layer")
+    named = [run.model_copy(update={"variant": one_key.variants[i % 2].name}) for i, run in enumerate(runs)]
+    (key,) = module.comparison_of(one_key, named, opinions(), cuts, same_rows=False, device="cpu").keys
+    mean = 4 / 12  # 10 less 6, 12 less 8
+    error = 1 / 12 * math.sqrt(1 / 2 + 12 / 43)  # both seeds agree, which is taken for no closer than a row's worth
+    assert key.differences[0].p == pytest.approx(2 * stats.t.sf(mean / error, df=1))
+
+
+def test_what_is_written_reads_back(found: tuple[VariantComparison, Path, Notes]) -> None:
     comparison, out, _ = found
-    assert DesignComparison.model_validate_json((out / RESULTS_FILE).read_text()) == comparison
+    assert VariantComparison.model_validate_json((out / RESULTS_FILE).read_text()) == comparison
     assert comparison.data.sha256 == fingerprint(opinions())
     assert comparison.varied == {"norm": ["rms", "layer"], "pooling": ["mean", "max"]}
     assert comparison.seeds == (0, 1)
@@ -78,20 +99,20 @@ def test_what_is_written_reads_back(found: tuple[DesignComparison, Path, Notes])
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "results.json", "runs"]
 
 
-def test_a_run_is_the_training_of_its_recipe_on_the_other_rows(found: tuple[DesignComparison, Path, Notes]) -> None:
+def test_a_run_is_the_training_of_its_recipe_on_the_other_rows(found: tuple[VariantComparison, Path, Notes]) -> None:
     _, out, notes = found
-    design = plan().designs[2]
+    variant = plan().variants[2]
     cut = cut_rows(Sources(train=opinions()), 1, None, None)
-    seeded = design.recipe.model_copy(update={"training": design.recipe.training.model_copy(update={"seed": 1})})
+    seeded = variant.recipe.model_copy(update={"training": variant.recipe.training.model_copy(update={"seed": 1})})
     trained = train_classifier(cut.sources, seeded)
     kept = json.loads(run_file(out / RUNS_FOLDER, seeded, cut, "cpu").read_text())
-    assert kept["design"] == "layer · mean"
+    assert kept["variant"] == "layer · mean"
     assert kept["best_epoch"] == trained.metrics["best_epoch"]
     assert kept["accuracy"] == notes.done[6].accuracy
 
 
 def test_stopped_and_gone_on_is_uninterrupted(
-    found: tuple[DesignComparison, Path, Notes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    found: tuple[VariantComparison, Path, Notes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         compared(tmp_path, watcher=Notes(stop_after=3))
@@ -103,7 +124,7 @@ def test_stopped_and_gone_on_is_uninterrupted(
     assert [run.accuracy for run in again.runs] == [run.accuracy for run in found[0].runs]
     assert again.keys == found[0].keys
 
-    monkeypatch.setattr(module, "run_design", lambda *_, **__: pytest.fail("trained again"))
+    monkeypatch.setattr(module, "run_variant", lambda *_, **__: pytest.fail("trained again"))
     nothing = Notes()
     assert compared(tmp_path, watcher=nothing).keys == again.keys
     assert nothing.plans == [(8, 8, 0.0)]
@@ -114,7 +135,7 @@ def test_more_values_and_seeds_reuse_what_is_there(tmp_path: Path) -> None:
     notes = Notes()
     found = compared(tmp_path, of=plan("norm=rms,none", "positions=rotary,none", seeds=3), watcher=notes)
     assert notes.plans[0][:2] == (12, 2)
-    assert {run.design for run in found.runs if run.design.startswith("rms")} == {
+    assert {run.variant for run in found.runs if run.variant.startswith("rms")} == {
         "rms · rotary",
         "rms · positions=none",
     }
@@ -133,16 +154,16 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
     rows = opinions(60)
     lopsided = table(rows.frame["text"].to_list(), ["good"] * 40 + rows.frame["label"].to_list()[40:])
     settings = {key: value for key, value in SMALL.items() if key != "training.learning_rate"}
-    designs = plan_designs(["training.learning_rate=0.01,1e30"], overrides=settings, seeds=2, steps=4)
-    found = compare_designs(designs, Sources(train=lopsided), tmp_path)
+    variants = plan_variants(["training.learning_rate=0.01,1e30"], overrides=settings, seeds=2, steps=4)
+    found = compare_variants(variants, Sources(train=lopsided), tmp_path)
     diverged = [run for run in found.runs if run.diverged]
-    assert {run.design for run in diverged} == {"training.learning_rate=1e+30"}
+    assert {run.variant for run in diverged} == {"training.learning_rate=1e+30"}
     assert len(diverged) == 2
     assert all(run.accuracy == 10 / 12 for run in diverged)
-    assert next(one.diverged for one in found.designs if one.name == "training.learning_rate=1e+30") == 2
+    assert next(one.diverged for one in found.variants if one.name == "training.learning_rate=1e+30") == 2
     assert any(note.startswith("2 of 4 runs diverged; each counts as") for note in found.notes)
     assert any(note.startswith("1 of 3 runs diverged; it counts as") for note in notes_on(
-        designs, [run for run in found.runs if run is not diverged[0]], lopsided, same_rows=False
+        variants, [run for run in found.runs if run is not diverged[0]], lopsided, same_rows=False
     ))  # fmt: skip
 
 
@@ -152,8 +173,8 @@ def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
         found.notes
     )
     assert "Each run learned from 48 rows." in found.notes
-    designs = plan_designs(["norm=rms,layer"], overrides=SMALL | {"validation.min_rows": 49}, seeds=2, steps=2)
-    found = compare_designs(designs, Sources(train=opinions(60)), tmp_path)
+    variants = plan_variants(["norm=rms,layer"], overrides=SMALL | {"validation.min_rows": 49}, seeds=2, steps=2)
+    found = compare_variants(variants, Sources(train=opinions(60)), tmp_path)
     few = "Nothing was held out for validation, as fewer than validation.min_rows = 49 rows were left to learn from;"
     assert any(note.startswith(few) for note in found.notes)
 
@@ -162,7 +183,7 @@ def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
 def test_rows_that_a_run_did_not_learn_from_are_said(test: Table | None, tmp_path: Path) -> None:
     rows = opinions(60).frame
     twice = table([*rows["text"], *rows["text"][:20]], [*rows["label"], *rows["label"][:20]])
-    found = compare_designs(plan("norm=rms,layer"), Sources(train=twice), tmp_path, test=test)
+    found = compare_variants(plan("norm=rms,layer"), Sources(train=twice), tmp_path, test=test)
     learned, left_out = found.notes[:2]
     trained = sorted({run.training_rows for run in found.runs})
     first, last = trained[0], trained[-1]
@@ -179,7 +200,7 @@ def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
     rows = opinions(60)
     with_gap = replace(rows, dropped=(Dropped(reason="empty text", rows=[61]),))
     of = plan("norm=rms,layer")
-    found = compare_designs(of, Sources(train=with_gap), tmp_path)
+    found = compare_variants(of, Sources(train=with_gap), tmp_path)
     assert found.notes[0] == "1 row left out: empty text"
     runs = [run.model_copy(update={"rows": 12, "training_rows": 46, "validation_rows": 1}) for run in found.runs]
     assert notes_on(of, runs, rows, same_rows=False)[:2] == (
@@ -188,29 +209,29 @@ def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
     )
 
 
-def test_designs_with_the_same_mean_share_it(found: tuple[DesignComparison, Path, Notes]) -> None:
+def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Path, Notes]) -> None:
     runs, cuts = list(found[0].runs), [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
 
     def verdict(*right: str) -> str:
-        """Of designs that answer the first seed's rows and the second's as each string says."""
+        """Of variants that answer the first seed's rows and the second's as each string says."""
         bits = [np.packbits([int(bit) for bit in one]).tobytes().hex() for one in right]
         counts = [one.count("1") / 12 for one in right]
         changed = [
             run.model_copy(update={"right": bits[i % 4], "accuracy": counts[i % 4]}) for i, run in enumerate(runs)
         ]
-        return module.assemble(plan(), changed, opinions(), cuts, same_rows=False, device="cpu").verdict
+        return module.comparison_of(plan(), changed, opinions(), cuts, same_rows=False, device="cpu").verdict
 
     six, five = "110110110000", "000000111110"
-    assert verdict(six, six, six, six) == "All 4 designs have the same mean, .500."
+    assert verdict(six, six, six, six) == "All 4 variants have the same mean, .500."
     assert verdict(five, six, five, six) == (
         "rms · max and layer · max share the highest mean, .500; none of the other 2 is worse beyond noise."
     )
     assert verdict(five, six, five, five).startswith("rms · max has the highest mean, .500, but none")
-    worst = found[0].designs[-1].behind_best
+    worst = found[0].variants[-1].behind_best
     assert worst is not None
-    last = found[0].designs[-1].model_copy(update={"behind_best": worst.model_copy(update={"beyond_noise": True})})
+    last = found[0].variants[-1].model_copy(update={"behind_best": worst.model_copy(update={"beyond_noise": True})})
     apart = [one.model_copy(update={"accuracy": Estimate(value=value, low=0, high=1)}) for one, value in zip(
-        (*found[0].designs[:-1], last), (0.7, 0.5, 0.4, 0.3), strict=True
+        (*found[0].variants[:-1], last), (0.7, 0.5, 0.4, 0.3), strict=True
     )]  # fmt: skip
     for one in apart[1:-1]:
         assert one.behind_best is not None
@@ -221,7 +242,7 @@ def test_designs_with_the_same_mean_share_it(found: tuple[DesignComparison, Path
 
 
 def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:
-    one, other = plan().designs[:2]
+    one, other = plan().variants[:2]
     cuts = [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
     named = run_file(tmp_path, one.recipe, cuts[0], "cpu")
     described = one.recipe.model_copy(update={"description": "something else"})
@@ -243,8 +264,8 @@ def test_the_rows_of_a_seed_are_read_once_for_all_its_runs(tmp_path: Path, monke
 
     monkeypatch.setattr("glassformer.experiments.variants.plan.fingerprint", reading)
     cut = cut_rows(Sources(train=opinions()), 0, None, None)
-    for design in plan().designs:
-        run_file(tmp_path, design.recipe, cut, "cpu")
+    for variant in plan().variants:
+        run_file(tmp_path, variant.recipe, cut, "cpu")
     assert read == [cut.sources.train, cut.measured]
 
 
@@ -258,9 +279,9 @@ def test_a_damaged_run_is_one_sentence(tmp_path: Path) -> None:
 
 def test_too_many_runs_are_counted_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_RUNS", 7)
-    for work in ("check_buildable", "seconds_per_step", "run_design"):
+    for work in ("check_buildable", "seconds_per_step", "run_variant"):
         monkeypatch.setattr(module, work, lambda *_, **__: pytest.fail("work on models"))
-    with pytest.raises(UsageError, match=r"4 designs with 2 seeds leave 8 runs to train, more than the 7"):
+    with pytest.raises(UsageError, match=r"4 variants with 2 seeds leave 8 runs to train, more than the 7"):
         compared(tmp_path)
 
 
@@ -273,10 +294,10 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_the_time_of_a_step_is_not_known_where_some_rows_make_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    design = plan().designs[0]
+    variant = plan().variants[0]
     cut = cut_rows(Sources(train=opinions()), 0, None, None)
-    step = seconds_per_step(design.recipe, cut, "cpu")
+    step = seconds_per_step(variant.recipe, cut, "cpu")
     assert step is not None
     assert 0 < step < 5
     monkeypatch.setattr("glassformer.experiments.variants.variant_run._TIMED_ROWS", 1)
-    assert seconds_per_step(design.recipe, cut, "cpu") is None
+    assert seconds_per_step(variant.recipe, cut, "cpu") is None

@@ -12,7 +12,7 @@ def outcomes(*of_seeds: object, same_rows: bool = False, overlap: float = 0.0) -
 
 
 def shares(accuracies: list[float], rows: int) -> list[list[int]]:
-    """Answers of designs that get these shares of the rows right."""
+    """Answers of variants that get these shares of the rows right."""
     return [[1] * round(one * rows) + [0] * (rows - round(one * rows)) for one in accuracies]
 
 
@@ -40,7 +40,7 @@ def test_overlap_widens() -> None:
 
 
 @pytest.mark.parametrize("same_rows", [False, True])
-def test_designs_that_answer_alike_do_not_differ(same_rows: bool) -> None:
+def test_variants_that_answer_alike_do_not_differ(same_rows: bool) -> None:
     found = differences(
         outcomes(same_rows=same_rows), [np.array([[0, 1, 1, 0]] * 2, dtype=np.int8)] * 3, ["one", "other"]
     )[0]

@@ -4,19 +4,19 @@ from pathlib import Path
 import pytest
 
 from glassformer.evaluation.verdict import share
-from glassformer.experiments.variants.comparison_result import DesignComparison
-from glassformer.experiments.variants.page import render
+from glassformer.experiments.variants.comparison_result import VariantComparison
+from glassformer.experiments.variants.page import render_comparison
 from tests.evaluation.test_report import Balanced
 from tests.experiments.variants.samples import compared
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> DesignComparison:
+def found(tmp_path_factory: pytest.TempPathFactory) -> VariantComparison:
     return compared(tmp_path_factory.mktemp("page"))
 
 
-def test_well_formed_and_whole(found: DesignComparison) -> None:
-    page, html = Balanced(), render(found)
+def test_well_formed_and_whole(found: VariantComparison) -> None:
+    page, html = Balanced(), render_comparison(found)
     page.feed(html)
     assert page.open == []
     assert page.seen.count("svg") == 3
@@ -24,34 +24,34 @@ def test_well_formed_and_whole(found: DesignComparison) -> None:
     words = unescape(html)
     for said in (found.verdict, found.covers, found.data.sha256, "2 seeds each", *found.notes):
         assert said in words
-    for design in found.designs:
-        assert design.name in words
-        assert f"{design.parameters:,}" in words
-        assert f"{share(design.accuracy.low)} to {share(design.accuracy.high)}" in words
+    for variant in found.variants:
+        assert variant.name in words
+        assert f"{variant.parameters:,}" in words
+        assert f"{share(variant.accuracy.low)} to {share(variant.accuracy.high)}" in words
     for key in found.keys:
         assert key.verdict[1:] in words
 
 
-def test_one_of_anything_is_one(found: DesignComparison) -> None:
+def test_one_of_anything_is_one(found: VariantComparison) -> None:
     changes = {
         "data": found.data.model_copy(update={"rows": 1, "measured_rows": 1}),
         "threads": 1,
         "machine": found.machine.model_copy(update={"cores": 1}),
     }
-    html = unescape(render(found.model_copy(update=changes)))
+    html = unescape(render_comparison(found.model_copy(update=changes)))
     for said in (f"{found.data.source}, 1 row<", ": 1 row per run", ", 1 thread; 1 core, "):
         assert said in html
 
 
-def test_every_dot_has_its_interval_around_it(found: DesignComparison) -> None:
-    html = render(found)
+def test_every_dot_has_its_interval_around_it(found: VariantComparison) -> None:
+    html = render_comparison(found)
     assert html.count("<circle") == html.count('whisker" x1') == 4 + 2 + 2
     assert html.count('class="mark"') == 2  # a line at zero for each key
 
 
-def test_escapes_everything_of_the_user(found: DesignComparison) -> None:
+def test_escapes_everything_of_the_user(found: VariantComparison) -> None:
     evil = "<script>alert('x')</script>"
-    designs = tuple(one.model_copy(update={"name": evil}) for one in found.designs)
+    variants = tuple(one.model_copy(update={"name": evil}) for one in found.variants)
     keys = tuple(
         key.model_copy(
             update={
@@ -64,16 +64,16 @@ def test_escapes_everything_of_the_user(found: DesignComparison) -> None:
         for key in found.keys
     )
     changed = {
-        "designs": designs, "keys": keys, "best": evil, "verdict": evil, "notes": (evil,), "command": evil,
+        "variants": variants, "keys": keys, "best": evil, "verdict": evil, "notes": (evil,), "command": evil,
         "varied": {evil: [1, 2]}, "data": found.data.model_copy(update={"source": evil, "measured_on": evil}),
     }  # fmt: skip
-    html = render(found.model_copy(update=changed))
+    html = render_comparison(found.model_copy(update=changed))
     assert "<script" not in html
     assert html.count("&lt;script&gt;") > 15
 
 
-def test_needs_nothing_else(found: DesignComparison, tmp_path: Path) -> None:
-    html = render(found)
+def test_needs_nothing_else(found: VariantComparison, tmp_path: Path) -> None:
+    html = render_comparison(found)
     for reference in ("http://", "https://", "src=", "url(", "@import", "<link"):
         assert reference not in html
     assert str(tmp_path) not in html

@@ -8,17 +8,17 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.errors import UsageError
-from glassformer.experiments.variants.plan import Plan, check_buildable, cut_rows, plan_designs
+from glassformer.experiments.variants.plan import Plan, check_buildable, cut_rows, plan_variants
 from tests.training.samples import opinions, table
 
 
 def plan(*vary: str, overrides: dict[str, Any] | None = None, seeds: int = 2, **more: Any) -> Plan:
-    return plan_designs(vary, overrides=overrides or {}, seeds=seeds, **more)
+    return plan_variants(vary, overrides=overrides or {}, seeds=seeds, **more)
 
 
 def test_every_combination_the_last_key_fastest() -> None:
     found = plan("positions=none,rotary", "training.optimizer=adamw,muon", "n_layers=1,3", overrides={"model.d_ff": 48})
-    assert [one.name for one in found.designs] == [
+    assert [one.name for one in found.variants] == [
         "positions=none · adamw · n_layers=1",
         "positions=none · adamw · n_layers=3",
         "positions=none · muon · n_layers=1",
@@ -28,10 +28,10 @@ def test_every_combination_the_last_key_fastest() -> None:
         "rotary · muon · n_layers=1",
         "rotary · muon · n_layers=3",
     ]
-    last = found.designs[-1].recipe
+    last = found.variants[-1].recipe
     assert last.model.model_dump()["positions"] == "rotary"
     assert last.model.model_dump()["n_layers"] == 3
-    assert {one.recipe.model.model_dump()["d_ff"] for one in found.designs} == {48}
+    assert {one.recipe.model.model_dump()["d_ff"] for one in found.variants} == {48}
     assert last.training.optimizer == "muon"
     assert found.seeds == (0, 1)
 
@@ -51,10 +51,10 @@ def test_seeds_go_on_from_the_recipe_s_own() -> None:
         ({"seconds": 9.0}, {"training.max_steps": 77}, "9 s"),
     ],
 )
-def test_every_design_has_the_same_budget(given: dict[str, Any], overrides: dict[str, Any], budget: str) -> None:
+def test_every_variant_has_the_same_budget(given: dict[str, Any], overrides: dict[str, Any], budget: str) -> None:
     found = plan("norm=rms,layer", overrides=overrides, **given)
     assert found.budget == budget
-    assert len({(one.recipe.training.max_steps, one.recipe.training.max_seconds) for one in found.designs}) == 1
+    assert len({(one.recipe.training.max_steps, one.recipe.training.max_seconds) for one in found.variants}) == 1
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_every_design_has_the_same_budget(given: dict[str, Any], overrides: dict
         (["norm=rms,layer", "model.norm=rms,none"], {}, "--vary norm is given twice"),
         (["training.seed=1,2"], {}, "training.seed cannot be varied, --seeds"),
         (["training.max_steps=1,2"], {}, "same budget, --steps"),
-        (["validation.group=author,film"], {}, "every design gets the same rows"),
+        (["validation.group=author,film"], {}, "every variant gets the same rows"),
         (
             ["d_model=48,64", "n_heads=3,4"],
             {},
-            r"the design d_model=64 · n_heads=3 cannot be built: .*multiple of n_heads",
+            r"the variant d_model=64 · n_heads=3 cannot be built: .*multiple of n_heads",
         ),
         (["norm=rms,layer"], {"seeds": 1}, "--seeds 1: .*at least two"),
         (["norm=rms,layer"], {"steps": 5, "seconds": 2.0}, "give one of them"),
@@ -94,11 +94,11 @@ def test_mistakes_are_one_sentence(vary: list[str], more: dict[str, Any], messag
 
 
 def test_values_that_go_together_need_not_go_alone() -> None:
-    assert len(plan("d_model=96,192", "n_heads=3,6").designs) == 4
+    assert len(plan("d_model=96,192", "n_heads=3,6").variants) == 4
 
 
-def test_several_designs_that_cannot_be_built_are_counted() -> None:
-    with pytest.raises(UsageError, match=r"d_model=64 · n_heads=5 cannot be built: .*\(4 of 9 designs cannot\)"):
+def test_several_variants_that_cannot_be_built_are_counted() -> None:
+    with pytest.raises(UsageError, match=r"d_model=64 · n_heads=5 cannot be built: .*\(4 of 9 variants cannot\)"):
         plan("d_model=60,64,70", "n_heads=2,5,10")
 
 
@@ -154,9 +154,9 @@ def test_labels_too_rare_to_hold_rows_out() -> None:
 def test_what_does_not_fit_the_vocabulary_is_refused_before_training(tmp_path: Path) -> None:
     recipe = tmp_path / "small.toml"
     recipe.write_text("[model]\npreset = 'tiny'\n[validation]\nmin_rows = 0\n")
-    designs = plan("positions=none,rotary", recipe=str(recipe)).designs
+    variants = plan("positions=none,rotary", recipe=str(recipe)).variants
     cut = cut_rows(Sources(train=opinions()), 0, None, None)
-    check_buildable(designs, cut)
+    check_buildable(variants, cut)
     one_hot = plan("embedding=learned,one-hot", recipe=str(recipe), overrides={"model.d_model": 2, "model.n_heads": 1})
-    with pytest.raises(UsageError, match=r"the design one-hot cannot be built"):
-        check_buildable(one_hot.designs, cut)
+    with pytest.raises(UsageError, match=r"the variant one-hot cannot be built"):
+        check_buildable(one_hot.variants, cut)

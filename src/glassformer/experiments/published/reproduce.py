@@ -16,7 +16,7 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.result import Machine
 from glassformer.experiments.published import systems
 from glassformer.experiments.published.system_run import Rows, SystemRun, kept_run, run_folder, run_system
-from glassformer.experiments.published.systems import Entry, Variant, VariantName, quick
+from glassformer.experiments.published.systems import SystemVariant, TableEntry, VariantName, quick
 from glassformer.experiments.published.table import Cell, Line, Reproduction, markdown, rows
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
@@ -25,7 +25,7 @@ from glassformer.training.recipe import load_recipe
 RESULTS_FILE, TABLE_FILE = "results.json", "table.md"
 
 
-class Watcher(Protocol):
+class TableWatcher(Protocol):
     """Hears how the table grows."""
 
     def on_line(self, name: str, runs: int) -> None:
@@ -38,7 +38,7 @@ class Watcher(Protocol):
         """A run is there, now or from before."""
 
 
-def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[Entry]:
+def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[TableEntry]:
     """The lines of the table that are asked for; all of them without names. A first look leaves out `imdb`.
 
     Raises:
@@ -49,32 +49,32 @@ def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[
             near = difflib.get_close_matches(name, systems.SYSTEMS, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise UsageError(f"no system {name!r}{hint}; there are {', '.join(systems.SYSTEMS)}")
-    if data is not None and data not in (known := dict.fromkeys(one.data for one in systems.ENTRIES)):
+    if data is not None and data not in (known := dict.fromkeys(entry.data for entry in systems.ENTRIES)):
         raise UsageError(f"--data {data}: no system runs on it; there are {', '.join(known)}")
-    chosen = [one for one in systems.ENTRIES if not names or one.system.split()[0] in names]
+    chosen = [entry for entry in systems.ENTRIES if not names or entry.system.split()[0] in names]
     if data is not None:
-        chosen = [one for one in chosen if one.data == data]
+        chosen = [entry for entry in chosen if entry.data == data]
     elif first_look:
-        chosen = [one for one in chosen if one.data != "imdb"]
+        chosen = [entry for entry in chosen if entry.data != "imdb"]
     if not chosen:
         raise UsageError(f"--data {data}: {', '.join(names)} does not run on it")
-    return [quick(one) for one in chosen] if first_look else chosen
+    return [quick(entry) for entry in chosen] if first_look else chosen
 
 
-def check_init(entries: Sequence[Entry]) -> None:
+def check_init(entries: Sequence[TableEntry]) -> None:
     """Raises `UsageError` where weights to start from are of no use: none of these systems starts from any."""
     if not any(variant.from_weights for entry in entries for variant in entry.variants.values()):
         named = ", ".join(dict.fromkeys(entry.system.split()[0] for entry in entries))
-        users = {one.system for one in systems.ENTRIES for v in one.variants.values() if v.from_weights}
+        users = {entry.system for entry in systems.ENTRIES for v in entry.variants.values() if v.from_weights}
         raise UsageError(f"--init: of {named} none starts from weights; {', '.join(sorted(users)) or 'no system'} does")
 
 
 def reproduce(
-    entries: Sequence[Entry],
+    entries: Sequence[TableEntry],
     out: Path,
     *,
     first_look: bool,
-    watcher: Watcher,
+    watcher: TableWatcher,
     init: InitialWeights | None = None,
     data_dir: Path | None = None,
     device: str = "cpu",
@@ -117,7 +117,7 @@ def reproduce(
     return found
 
 
-def _reason_to_leave_out(entry: Entry, init: InitialWeights | None, data_dir: Path | None) -> str | None:
+def _reason_to_leave_out(entry: TableEntry, init: InitialWeights | None, data_dir: Path | None) -> str | None:
     if KNOWN[entry.data].files and find(entry.data, "train", data_dir) is None:
         return f"{entry.data} is not on this machine: glassformer data get {entry.data}"
     if init is None and any(variant.from_weights for variant in entry.variants.values()):
@@ -133,10 +133,10 @@ class _Runner:
     device: str
     init: InitialWeights | None
     stamp: Mapping[str, str]
-    watcher: Watcher
+    watcher: TableWatcher
     read: Callable[[str], Rows]
 
-    def seeds_of(self, name: VariantName, variant: Variant, data: str) -> Iterator[SystemRun]:
+    def seeds_of(self, name: VariantName, variant: SystemVariant, data: str) -> Iterator[SystemRun]:
         recipe_name, rows = variant.recipe or "default", self.read(data)
         init = self.init if variant.from_weights else None
         for seed in range(variant.seeds):

@@ -17,7 +17,7 @@ _QUICK_STEPS = 400
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
+class SystemVariant:
     """One way to run a system: a recipe (None: the default one), what is changed in it, and how many seeds."""
 
     recipe: str | None
@@ -28,19 +28,19 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class TableEntry:
     """One line of the table: a system on a data set."""
 
     system: str
     data: str
     reported: str
     """In the document's words and numbers, or why there are none."""
-    variants: Mapping[VariantName, Variant]
+    variants: Mapping[VariantName, SystemVariant]
     quick_in_full: bool = False
     """Whether its runs are short enough for `--quick` as they are, with fewer seeds."""
 
 
-def quick(entry: Entry) -> Entry:
+def quick(entry: TableEntry) -> TableEntry:
     """The same entry for a first look: one seed of a few hundred steps, or three whole runs where those are short."""
     seeds, changes = (3, {}) if entry.quick_in_full else (1, {"training.max_steps": _QUICK_STEPS})
     variants = {
@@ -50,7 +50,7 @@ def quick(entry: Entry) -> Entry:
     return replace(entry, variants=variants)
 
 
-def quick_in_words(entries: Sequence[Entry]) -> str:
+def quick_in_words(entries: Sequence[TableEntry]) -> str:
     """What a first look at these is."""
     whole = list(dict.fromkeys(entry.system for entry in entries if entry.quick_in_full))
     if all(entry.quick_in_full for entry in entries):
@@ -59,18 +59,18 @@ def quick_in_words(entries: Sequence[Entry]) -> str:
     return f"few seeds, {_QUICK_STEPS} steps each{but}"
 
 
-def _default(seeds: int) -> Variant:
-    return Variant(recipe=None, seeds=seeds)
+def _default(seeds: int) -> SystemVariant:
+    return SystemVariant(recipe=None, seeds=seeds)
 
 
-def _bui_dang(system: str, reported: str) -> Entry:
-    return Entry(
+def _bui_dang(system: str, reported: str) -> TableEntry:
+    return TableEntry(
         system=system,
         data="zhou",
         reported=reported,
         variants={
-            "literal": Variant(recipe=system, seeds=25),
-            "corrected": Variant(recipe="bui-dang-corrected", seeds=10),
+            "literal": SystemVariant(recipe=system, seeds=25),
+            "corrected": SystemVariant(recipe="bui-dang-corrected", seeds=10),
             "default": _default(10),
         },
         quick_in_full=True,
@@ -87,23 +87,23 @@ def _vinh(
     *,
     reported: str = "none",
     changes: Mapping[str, Any] | None = None,
-    corrected: Variant | None = None,
+    corrected: SystemVariant | None = None,
     recipe: str | None = None,
     imdb_seeds: int = 3,
-) -> Entry:
+) -> TableEntry:
     seeds = 5 if data == "disaster-tweets" else imdb_seeds
     sizes = _TWEETS if data == "disaster-tweets" else {}
-    literal = Variant(recipe=recipe or system, seeds=seeds, overrides={**sizes, **(changes or {})})
-    variants: dict[VariantName, Variant] = {"literal": literal}
+    literal = SystemVariant(recipe=recipe or system, seeds=seeds, overrides={**sizes, **(changes or {})})
+    variants: dict[VariantName, SystemVariant] = {"literal": literal}
     if corrected is not None:
         variants["corrected"] = replace(corrected, seeds=seeds, overrides={**sizes, **corrected.overrides})
     variants["default"] = _default(5 if data == "disaster-tweets" else 1)
-    return Entry(system=system, data=data, reported=reported, variants=variants)
+    return TableEntry(system=system, data=data, reported=reported, variants=variants)
 
 
-def _vinh_family(data: str) -> list[Entry]:
-    meant = Variant(recipe="vinh-attention", seeds=0, overrides={"model.flattens": "attention"})
-    done_right = Variant(recipe="vinh-transformer-corrected", seeds=0)
+def _vinh_family(data: str) -> list[TableEntry]:
+    meant = SystemVariant(recipe="vinh-attention", seeds=0, overrides={"model.flattens": "attention"})
+    done_right = SystemVariant(recipe="vinh-transformer-corrected", seeds=0)
     bar = {"disaster-tweets": ".8200 (.8305 at best)", "imdb": ".9292 (.9308 at best)"}
     recurrent = [
         _vinh(
@@ -126,36 +126,36 @@ def _vinh_family(data: str) -> list[Entry]:
     ]
 
 
-def _vinh_transfer(data: str, reported: str) -> Entry:
-    return Entry(
+def _vinh_transfer(data: str, reported: str) -> TableEntry:
+    return TableEntry(
         system="vinh-transfer",
         data=data,
         reported=reported,
-        variants={"literal": Variant(recipe="fine-tune", seeds=3, from_weights=True)},
+        variants={"literal": SystemVariant(recipe="fine-tune", seeds=3, from_weights=True)},
     )
 
 
-ENTRIES: tuple[Entry, ...] = (
+ENTRIES: tuple[TableEntry, ...] = (
     _bui_dang("bui-dang-rows", "test .90, training .931, one run"),
     _bui_dang("bui-dang-columns", "test .95, training .862, one run"),
     *_vinh_family("disaster-tweets"),
-    Entry(
+    TableEntry(
         system="notes-decoder",
         data="disaster-tweets",
         reported="none",
         variants={
-            "literal": Variant(recipe="notes-decoder", seeds=5),
-            "corrected": Variant(recipe="notes-decoder-corrected", seeds=5),
+            "literal": SystemVariant(recipe="notes-decoder", seeds=5),
+            "corrected": SystemVariant(recipe="notes-decoder-corrected", seeds=5),
             "default": _default(5),
         },
     ),
-    Entry(
+    TableEntry(
         system="sentiment140",
         data="sentiment140",
         reported=".8048, F1 .8047, on a random fifth of the noisy labels that also chose the epoch",
         variants={
-            "literal": Variant(recipe="sentiment140", seeds=1),
-            "corrected": Variant(recipe="sentiment140-corrected", seeds=3),
+            "literal": SystemVariant(recipe="sentiment140", seeds=1),
+            "corrected": SystemVariant(recipe="sentiment140-corrected", seeds=3),
             "default": _default(3),
         },
     ),

@@ -25,8 +25,8 @@ class Cell(Record):
         """Mean ± sample deviation over seeds; of a single run its value and 95% bootstrap interval over test rows."""
         values = self.accuracies()
         if len(values) == 1:
-            one = self.runs[0].accuracy
-            return f"{short(one.value)} [{short(one.low)}, {short(one.high)}]"
+            only = self.runs[0].accuracy
+            return f"{short(only.value)} [{short(only.low)}, {short(only.high)}]"
         return f"{short(statistics.mean(values))} ± {short(statistics.stdev(values))} ({len(values)} seeds)"
 
 

@@ -1,1 +1,1 @@
-"""The parts of a comparison of designs. Start at `compare.py`."""
+"""The parts of a comparison of variants. Start at `comparison.py`."""

@@ -1,8 +1,8 @@
-"""Designs side by side: same data, same budget, several seeds; which differences are more than noise?
+"""Variants side by side: same data, same budget, several seeds; which differences are more than noise?
 
 Every run trains for the whole budget of steps or seconds, the schedule stretched over it, and then keeps the weights of
 the epoch with the lowest validation loss, as `train` does; the validation rows are part of the rows to learn from. The
-last weights instead would rate a design by how far it overfits in the rest of a budget that is too long for it, which
+last weights instead would rate a variant by how far it overfits in the rest of a budget that is too long for it, which
 no one who trains a model has to live with; who wants them says validation.fraction=0. The measured rows have no part in
 the choice (see `plan.cut_rows`).
 """
@@ -25,7 +25,7 @@ from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Machine
 from glassformer.evaluation.verdict import share
-from glassformer.experiments.variants.comparison_result import DesignComparison, DesignData, DesignSummary
+from glassformer.experiments.variants.comparison_result import ComparedData, VariantComparison, VariantSummary
 from glassformer.experiments.variants.effects import (
     SAME,
     Difference,
@@ -38,11 +38,11 @@ from glassformer.experiments.variants.notes import notes_on
 from glassformer.experiments.variants.page import write_page
 from glassformer.experiments.variants.plan import Cut, Plan, check_buildable, cut_rows, key_name, value_name
 from glassformer.experiments.variants.variant_run import (
-    DesignRun,
-    Watcher,
+    ComparisonWatcher,
+    VariantRun,
     read_run,
-    run_design,
     run_file,
+    run_variant,
     seconds_per_step,
 )
 from glassformer.training.recipe import Recipe
@@ -61,7 +61,7 @@ _COVERS = {
 }
 
 
-def compare_designs(
+def compare_variants(
     plan: Plan,
     sources: Sources,
     out: Path,
@@ -69,50 +69,50 @@ def compare_designs(
     test: Table | None = None,
     device: str = "cpu",
     command: str = "",
-    watcher: Watcher | None = None,
-) -> DesignComparison:
-    """Train every design with every seed, keep each run in `out`, and say what they show.
+    watcher: ComparisonWatcher | None = None,
+) -> VariantComparison:
+    """Train every variant with every seed, keep each run in `out`, and say what they show.
 
-    Runs that `out` holds already are not trained again. All designs take their turn with one seed before the next, so
+    Runs that `out` holds already are not trained again. All variants take their turn with one seed before the next, so
     that what is there of a stopped comparison is balanced.
 
     Args:
         test: measure on these rows instead of a fifth of the training rows.
 
     Raises:
-        UsageError: `out` is taken, the rows are too few, a design cannot be built, or there are too many runs.
+        UsageError: `out` is taken, the rows are too few, a variant cannot be built, or there are too many runs.
         InterruptedTraining: on Ctrl-C; what is done is kept.
     """
     prepare_folder(out)
-    group = plan.designs[0].recipe.validation.group
+    group = plan.variants[0].recipe.validation.group
     cuts = {seed: cut_rows(sources, seed, group, test) for seed in plan.seeds}
     todo = [
-        (design, recipe, cuts[seed], run_file(out / RUNS_FOLDER, recipe, cuts[seed], device))
+        (variant, recipe, cuts[seed], run_file(out / RUNS_FOLDER, recipe, cuts[seed], device))
         for seed in plan.seeds
-        for design in plan.designs
-        for recipe in [_with_seed(design.recipe, seed)]
+        for variant in plan.variants
+        for recipe in [_with_seed(variant.recipe, seed)]
     ]
-    kept = [read_run(file, design) for design, _, _, file in todo]
+    kept = [read_run(file, variant) for variant, _, _, file in todo]
     if (left := kept.count(None)) > MOST_RUNS:
         raise UsageError(
-            f"{len(plan.designs):,} designs with {len(plan.seeds)} seeds leave {left:,} runs to train, more than the "
+            f"{len(plan.variants):,} variants with {len(plan.seeds)} seeds leave {left:,} runs to train, more than the "
             f"{MOST_RUNS:,} that one comparison may have; vary fewer keys, or fewer values of each"
         )
-    check_buildable(plan.designs, cuts[plan.seeds[0]])
+    check_buildable(plan.variants, cuts[plan.seeds[0]])
     seconds = _estimate(plan, cuts[plan.seeds[0]], left, device) if left else 0.0
     if watcher is not None:
         watcher.on_plan(len(todo), len(todo) - left, seconds)
     runs = []
-    for (design, recipe, cut, file), before in zip(todo, kept, strict=True):
+    for (variant, recipe, cut, file), before in zip(todo, kept, strict=True):
         run = before
         if run is None:
             if watcher is not None:
-                watcher.on_run(design.name, recipe.training.seed)
-            run = run_design(design, recipe, cut, file, device=device, watcher=watcher)
+                watcher.on_run(variant.name, recipe.training.seed)
+            run = run_variant(variant, recipe, cut, file, device=device, watcher=watcher)
             if watcher is not None:
                 watcher.on_done(run)
         runs.append(run)
-    found = assemble(plan, runs, sources.train, list(cuts.values()), same_rows=test is not None, device=device)
+    found = comparison_of(plan, runs, sources.train, list(cuts.values()), same_rows=test is not None, device=device)
     found = found.model_copy(update={"command": command})
     with written_aside(out / RESULTS_FILE) as aside:
         aside.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -133,34 +133,34 @@ def prepare_folder(out: Path) -> None:
     (out / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
 
 
-def assemble(
-    plan: Plan, runs: list[DesignRun], table: Table, cuts: list[Cut], *, same_rows: bool, device: str
-) -> DesignComparison:
-    """Everything that the runs show; they come seed by seed, the designs of each in the order of the plan."""
-    grid = [runs[number :: len(plan.designs)] for number in range(len(plan.designs))]
+def comparison_of(
+    plan: Plan, runs: list[VariantRun], table: Table, cuts: list[Cut], *, same_rows: bool, device: str
+) -> VariantComparison:
+    """Everything that the runs show; they come seed by seed, the variants of each in the order of the plan."""
+    grid = [runs[number :: len(plan.variants)] for number in range(len(plan.variants))]
     rows = min(run.rows for run in runs)
-    learned = min(cut.sources.train.frame.height for cut in cuts)
+    learned = min(run.training_rows for run in runs)  # validation rows are not learned from
     outcomes = Outcomes(
         answers=tuple(np.stack([run.right_rows() for run in of_seed]) for of_seed in zip(*grid, strict=True)),
         same_rows=same_rows,
         overlap=rows / learned,
     )
     keys = key_effects(
-        outcomes, [(key_name(key), [value_name(key, one) for one in values]) for key, values in plan.keys.items()]
+        outcomes, [(key_name(key), [value_name(key, value) for value in values]) for key, values in plan.keys.items()]
     )
-    names = [design.name for design in plan.designs]
+    names = [variant.name for variant in plan.variants]
     pairs = (
         keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.answers, names))
     )
-    best = max(zip(names, grid, strict=True), key=lambda one: statistics.mean(run.accuracy for run in one[1]))[0]
-    designs = _summaries(plan, grid, outcomes, best, {frozenset((one.better, one.worse)): one for one in pairs})
+    best = max(zip(names, grid, strict=True), key=lambda line: statistics.mean(run.accuracy for run in line[1]))[0]
+    variants = _summaries(plan, grid, outcomes, best, {frozenset((pair.better, pair.worse)): pair for pair in pairs})
     measured_on = (
         f"{cuts[0].measured.source}, the same rows for all"
         if same_rows
         else "a fifth of the rows, drawn anew for each seed"
     )
-    return DesignComparison(
-        data=DesignData(
+    return VariantComparison(
+        data=ComparedData(
             source=table.source,
             rows=table.frame.height,
             sha256=fingerprint(table),
@@ -169,13 +169,13 @@ def assemble(
             measured_sha256=fingerprint(cuts[0].measured) if same_rows else None,
         ),
         varied={key_name(key): list(values) for key, values in plan.keys.items()},
-        recipe=plan.designs[0].recipe.model_dump(mode="json"),
+        recipe=plan.variants[0].recipe.model_dump(mode="json"),
         seeds=plan.seeds,
         budget=plan.budget,
-        designs=designs,
+        variants=variants,
         keys=keys,
         best=best,
-        verdict=_verdict(designs, best),
+        verdict=_verdict(variants, best),
         covers=_COVERS[same_rows],
         notes=notes_on(plan, runs, table, same_rows=same_rows),
         runs=tuple(run.model_copy(update={"right": ""}) for run in runs),
@@ -193,54 +193,54 @@ def _with_seed(recipe: Recipe, seed: int) -> Recipe:
 
 
 def _estimate(plan: Plan, cut: Cut, left: int, device: str) -> float | None:
-    """Seconds that the runs will take: by the budget, or by the steps of the smallest and the largest design."""
-    training = plan.designs[0].recipe.training
+    """Seconds that the runs will take: by the budget, or by the steps of the smallest and the largest variant."""
+    training = plan.variants[0].recipe.training
     if training.max_seconds is not None:
         return left * training.max_seconds
     assert training.max_steps is not None
-    timed = [seconds_per_step(design.recipe, cut, device) for design in (plan.designs[0], plan.designs[-1])]
-    known = [one for one in timed if one is not None]
+    timed = [seconds_per_step(variant.recipe, cut, device) for variant in (plan.variants[0], plan.variants[-1])]
+    known = [seconds for seconds in timed if seconds is not None]
     return left * training.max_steps * statistics.mean(known) if known else None
 
 
 def _summaries(
     plan: Plan,
-    grid: list[list[DesignRun]],
+    grid: list[list[VariantRun]],
     outcomes: Outcomes,
     best: str,
     pairs: dict[frozenset[str], Difference],
-) -> tuple[DesignSummary, ...]:
-    """The designs, the one with the highest mean first."""
+) -> tuple[VariantSummary, ...]:
+    """The variants, the one with the highest mean first."""
     summaries = []
-    for number, (design, line) in enumerate(zip(plan.designs, grid, strict=True)):
-        settings: dict[str, JsonValue] = {key_name(key): value for key, value in design.settings.items()}
+    for number, (variant, line) in enumerate(zip(plan.variants, grid, strict=True)):
+        settings: dict[str, JsonValue] = {key_name(key): value for key, value in variant.settings.items()}
         summaries.append(
-            DesignSummary(
-                name=design.name,
+            VariantSummary(
+                name=variant.name,
                 settings=settings,
-                accuracy=outcomes.judge([one[number] for one in outcomes.answers]).interval(low=0, high=1),
+                accuracy=outcomes.judge([answers[number] for answers in outcomes.answers]).interval(low=0, high=1),
                 spread=statistics.stdev(run.accuracy for run in line),
                 parameters=line[0].parameters,
                 seconds=statistics.mean(run.seconds for run in line),
                 tokens_per_second=statistics.mean(run.tokens_per_second for run in line),
                 diverged=sum(run.diverged for run in line),
-                behind_best=None if design.name == best else pairs[frozenset((design.name, best))],
+                behind_best=None if variant.name == best else pairs[frozenset((variant.name, best))],
             )
         )
-    return tuple(sorted(summaries, key=lambda one: -one.accuracy.value))
+    return tuple(sorted(summaries, key=lambda summary: -summary.accuracy.value))
 
 
-def _verdict(designs: tuple[DesignSummary, ...], best: str) -> str:
-    others = [one.behind_best for one in designs if one.behind_best is not None]
-    worse = sum(one.beyond_noise for one in others)
-    first = [one.name for one in designs if designs[0].accuracy.value - one.accuracy.value < SAME]
+def _verdict(variants: tuple[VariantSummary, ...], best: str) -> str:
+    others = [variant.behind_best for variant in variants if variant.behind_best is not None]
+    worse = sum(pair.beyond_noise for pair in others)
+    first = [variant.name for variant in variants if variants[0].accuracy.value - variant.accuracy.value < SAME]
     if len(first) > 1:
-        value, remaining = share(designs[0].accuracy.value), len(designs) - len(first)
+        value, remaining = share(variants[0].accuracy.value), len(variants) - len(first)
         if not remaining:
-            return f"{'Both' if len(first) == 2 else f'All {len(first)}'} designs have the same mean, {value}."
+            return f"{'Both' if len(first) == 2 else f'All {len(first)}'} variants have the same mean, {value}."
         behind = f"{worse or 'none'} of the other {remaining} {'is' if worse < 2 else 'are'} worse beyond noise"
         return f"{', '.join(first[:-1])} and {first[-1]} share the highest mean, {value}; {behind}."
-    lead = f"{best} has the highest mean, {share(designs[0].accuracy.value)}"
+    lead = f"{best} has the highest mean, {share(variants[0].accuracy.value)}"
     if worse == len(others):
         return f"{lead}, and is better than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
     if worse == 0:

@@ -1,4 +1,4 @@
-"""The record that a comparison of designs leaves, written to `results.json` as it stands."""
+"""The record that a comparison of variants leaves, written to `results.json` as it stands."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from glassformer.evaluation.result import Estimate, Machine, Record
 from glassformer.experiments.variants.effects import Difference, KeyEffect
-from glassformer.experiments.variants.variant_run import DesignRun
+from glassformer.experiments.variants.variant_run import VariantRun
 
 
-class DesignData(Record):
+class ComparedData(Record):
     """The table, and which rows each run was measured on. Where every seed has rows of its own to measure on, they
     follow from the table and the seed, and there is no `measured_sha256`."""
 
@@ -23,10 +23,10 @@ class DesignData(Record):
     measured_sha256: str | None
 
 
-class DesignSummary(Record):
-    """One design over its seeds. `spread` is the standard deviation of its accuracy. Seconds (validation included) and
+class VariantSummary(Record):
+    """One variant over its seeds. `spread` is the standard deviation of its accuracy. Seconds (validation included) and
     tokens per second (padding left out) are means; parameters are those of the first seed, as the vocabulary follows
-    the rows. `behind_best` is what the design with the highest mean has over this one; None for that one itself."""
+    the rows. `behind_best` is what the variant with the highest mean has over this one; None for that one itself."""
 
     name: str
     settings: dict[str, JsonValue]
@@ -39,26 +39,26 @@ class DesignSummary(Record):
     behind_best: Difference | None
 
 
-class DesignComparison(Record):
+class VariantComparison(Record):
     """Everything that a comparison found; the page shows nothing that is not in here.
 
-    Designs are sorted by their mean, the highest first. `recipe` is that of the first combination with the first seed.
+    Variants are sorted by their mean, the highest first. `recipe` is that of the first combination with the first seed.
     `covers` says what the intervals cover. In `runs` the answers row by row are left out; the runs' files have them.
     """
 
-    format: int = 1
-    data: DesignData
+    format: int = 2
+    data: ComparedData
     varied: dict[str, list[JsonValue]]
     recipe: dict[str, JsonValue]
     seeds: tuple[int, ...]
     budget: str
-    designs: tuple[DesignSummary, ...]
+    variants: tuple[VariantSummary, ...]
     keys: tuple[KeyEffect, ...]
     best: str
     verdict: str
     covers: str
     notes: tuple[str, ...]
-    runs: tuple[DesignRun, ...]
+    runs: tuple[VariantRun, ...]
     device: str
     threads: int
     versions: dict[str, str]
@@ -71,32 +71,39 @@ class DesignComparison(Record):
         keys = ", ".join(f"{key} ({', '.join(map(str, values))})" for key, values in self.varied.items())
         return f"{keys} on {self.data.source}, {len(self.seeds)} seeds, {self.budget}"
 
-    def holds(self, earlier: DesignComparison) -> bool:
+    def holds(self, earlier: VariantComparison) -> bool:
         """Whether this one has every run of an earlier one: the same, or one with more values or seeds."""
 
-        def fixed(one: DesignComparison) -> tuple[object, ...]:
+        def fixed(comparison: VariantComparison) -> tuple[object, ...]:
             recipe = {
                 f"{name}.{key}": value
-                for name, part in one.recipe.items()
+                for name, part in comparison.recipe.items()
                 if isinstance(part, dict)
                 for key, value in part.items()
-                if name != "model" or not {"preset", "design"} & one.varied.keys()
+                if name != "model" or not {"preset", "design"} & comparison.varied.keys()
             }
-            varied = {key if "." in key else f"model.{key}" for key in one.varied}
+            varied = {key if "." in key else f"model.{key}" for key in comparison.varied}
             kept = {key: value for key, value in recipe.items() if key not in varied}
-            return kept, one.varied.keys(), one.budget, one.data.sha256, one.data.measured_sha256, one.device
+            return (
+                kept,
+                comparison.varied.keys(),
+                comparison.budget,
+                comparison.data.sha256,
+                comparison.data.measured_sha256,
+                comparison.device,
+            )
 
-        designs = [one.settings for one in self.designs]
+        variants = [variant.settings for variant in self.variants]
         return (
             fixed(self) == fixed(earlier)
             and set(earlier.seeds) <= set(self.seeds)
-            and all(one.settings in designs for one in earlier.designs)
+            and all(variant.settings in variants for variant in earlier.variants)
         )
 
 
-def read_comparison(file: Path) -> DesignComparison | None:
+def read_comparison(file: Path) -> VariantComparison | None:
     """What `results.json` says; none where there is no such file, or none that can be read."""
     try:
-        return DesignComparison.model_validate_json(file.read_text(encoding="utf-8"))
+        return VariantComparison.model_validate_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None

@@ -1,4 +1,4 @@
-"""What a few seeds can show about designs: intervals and tests that respect what the runs share."""
+"""What a few seeds can show about variants: intervals and tests that respect what the runs share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAME = 1e-9
 
 
 class ValueEffect(Record):
-    """One value of a varied key: its mean accuracy over all designs that have it. `effect` is how far that lies from
+    """One value of a varied key: its mean accuracy over all variants that have it. `effect` is how far that lies from
     the mean of all values of the key."""
 
     value: str
@@ -49,7 +49,7 @@ class KeyEffect(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class MeanWithError:
     """A mean with its standard error and degrees of freedom."""
 
     value: float
@@ -69,20 +69,20 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """What every design answered with every seed; all designs of a seed answered the same rows.
+    """What every variant answered with every seed; all variants of a seed answered the same rows.
 
     Attributes:
-        answers: right (1) or wrong (0), (designs, rows) for each seed.
+        answers: right (1) or wrong (0), (variants, rows) for each seed.
         same_rows: whether all seeds answered the same rows; else each has rows of its own.
         overlap: measured rows / rows learned from, for seeds with rows of their own.
     """
 
-    answers: tuple[Int[np.ndarray, "designs rows"], ...]
+    answers: tuple[Int[np.ndarray, "variants rows"], ...]
     same_rows: bool
     overlap: float
 
-    def judge(self, values: Sequence[Float[np.ndarray, " rows"]]) -> Judged:
-        """The mean of a combination of designs, row by row for each seed, with the error that the runs let us see.
+    def judge(self, values: Sequence[Float[np.ndarray, " rows"]]) -> MeanWithError:
+        """The mean of a combination of variants, row by row for each seed, with the error that the runs let us see.
 
         With rows of its own for each seed, the spread over seeds holds the chance of seeds and of rows. As the training
         rows of two seeds overlap, their results are not independent; the variance s²/n is widened to s²(1/n + overlap)
@@ -94,11 +94,11 @@ class Outcomes:
         Accuracies are steps of a row: seeds that agree to the row are never taken for closer than one row's worth.
         """
         seeds, rows = len(values), min(map(len, values))
-        by_seed = np.array([one.mean() for one in values])
+        by_seed = np.array([of_seed.mean() for of_seed in values])
         mean, between = float(by_seed.mean()), max(float(by_seed.var(ddof=1)), 1 / rows**2)
         if not self.same_rows:
             error = math.sqrt(between * (1 / seeds + self.overlap))
-            return Judged(value=mean, error=error, freedom=seeds - 1)
+            return MeanWithError(value=mean, error=error, freedom=seeds - 1)
         table = np.stack(values)
         by_row = table.mean(axis=0)
         freedoms = (seeds - 1, rows - 1, (seeds - 1) * (rows - 1))
@@ -107,7 +107,7 @@ class Outcomes:
         parts = (max(between, residual / rows) / seeds, float(by_row.var(ddof=1)) / rows, residual / table.size)
         variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
         freedom = variance**2 / sum(part**2 / count for part, count in zip(parts, freedoms, strict=True))
-        return Judged(value=mean, error=math.sqrt(variance), freedom=freedom)
+        return MeanWithError(value=mean, error=math.sqrt(variance), freedom=freedom)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -123,18 +123,18 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
     """The effect of each value of each key, averaged over the values of all other keys.
 
     Args:
-        keys: each key with the names of its values; the designs are all combinations, the last key varying fastest.
+        keys: each key with the names of its values; the variants are all combinations, the last key varying fastest.
 
     One correction spans the differences of all keys.
     """
     sizes = [len(values) for _, values in keys]
-    grids = [one.reshape(*sizes, one.shape[1]) for one in outcomes.answers]
+    grids = [of_seed.reshape(*sizes, of_seed.shape[1]) for of_seed in outcomes.answers]
     marginals = [
         [grid.mean(axis=tuple(other for other in range(len(keys)) if other != number)) for grid in grids]
         for number in range(len(keys))
     ]
     found = [differences(outcomes, marginal, values) for marginal, (_, values) in zip(marginals, keys, strict=True)]
-    corrected = iter(corrected_together([one for of_key in found for one in of_key]))
+    corrected = iter(corrected_together([pair for of_key in found for pair in of_key]))
     effects = []
     for (key, values), marginal, of_key in zip(keys, marginals, found, strict=True):
         pairs = tuple(itertools.islice(corrected, len(of_key)))
@@ -144,8 +144,10 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
                 values=tuple(
                     ValueEffect(
                         value=value,
-                        accuracy=outcomes.judge([one[i] for one in marginal]).interval(low=0, high=1),
-                        effect=outcomes.judge([one[i] - one.mean(axis=0) for one in marginal]).interval(low=-1, high=1),
+                        accuracy=outcomes.judge([of_seed[i] for of_seed in marginal]).interval(low=0, high=1),
+                        effect=outcomes.judge([of_seed[i] - of_seed.mean(axis=0) for of_seed in marginal]).interval(
+                            low=-1, high=1
+                        ),
                     )
                     for i, value in enumerate(values)
                 ),
@@ -162,9 +164,10 @@ def differences(
     """Every pair of entries, paired by seed and row, not corrected yet."""
     found = []
     for i, j in itertools.combinations(range(len(names)), 2):
-        if sum(float(one[i].mean()) for one in answers) < sum(float(one[j].mean()) for one in answers):
+        sums = [sum(float(of_seed[number].mean()) for of_seed in answers) for number in (i, j)]
+        if sums[0] < sums[1]:
             i, j = j, i
-        judged = outcomes.judge([one[i] - one[j] for one in answers])
+        judged = outcomes.judge([of_seed[i] - of_seed[j] for of_seed in answers])
         p = judged.p
         found.append(
             Difference(
@@ -182,20 +185,20 @@ def differences(
 def corrected_together(found: Sequence[Difference]) -> list[Difference]:
     """The same differences as one family of tests."""
     return [
-        one.model_copy(update={"holm_p": p, "beyond_noise": p < SIGNIFICANCE})
-        for one, p in zip(found, holm([one.p for one in found]), strict=True)
+        pair.model_copy(update={"holm_p": p, "beyond_noise": p < SIGNIFICANCE})
+        for pair, p in zip(found, holm([pair.p for pair in found]), strict=True)
     ]
 
 
 def _verdict(found: Sequence[Difference]) -> str:
-    shown = [one for one in found if one.beyond_noise]
+    shown = [pair for pair in found if pair.beyond_noise]
     if shown:
         return "; ".join(
-            f"{one.better} is better than {one.worse} by {share(one.difference.value)} "
-            f"({share(one.difference.low)} to {share(one.difference.high)}, {p_value(one.holm_p)})"
-            for one in shown
+            f"{pair.better} is better than {pair.worse} by {share(pair.difference.value)} "
+            f"({share(pair.difference.low)} to {share(pair.difference.high)}, {p_value(pair.holm_p)})"
+            for pair in shown
         )
-    largest = max(found, key=lambda one: one.difference.value)
+    largest = max(found, key=lambda pair: pair.difference.value)
     if largest.difference.value < SAME:
         return f"no difference: {'both values' if len(found) == 1 else 'all values'} have the same mean"
     low, high = signed(largest.difference.low), signed(largest.difference.high)

@@ -1,4 +1,4 @@
-"""What to know when reading a comparison of designs."""
+"""What to know when reading a comparison of variants."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 
 from glassformer.data.table import Table, counted
 from glassformer.experiments.variants.plan import Plan
-from glassformer.experiments.variants.variant_run import DesignRun
+from glassformer.experiments.variants.variant_run import VariantRun
 
 FEW_SEEDS = 5
 
 
-def notes_on(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: bool) -> tuple[str, ...]:
+def notes_on(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows: bool) -> tuple[str, ...]:
     """Which rows took part, and what the runs cannot show.
 
     Args:
         table: the rows that the runs' own were drawn from.
         same_rows: whether all runs were measured on the same rows, which are not part of `table`.
     """
-    notes = [f"{counted(len(one.rows), 'row')} left out: {one.reason}" for one in table.dropped]
+    notes = [f"{counted(len(dropped.rows), 'row')} left out: {dropped.reason}" for dropped in table.dropped]
     notes += _notes_on_rows(plan, runs, table, same_rows=same_rows)
     if (seeds := len(plan.seeds)) < FEW_SEEDS:
         notes.append(
@@ -36,9 +36,9 @@ def notes_on(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: 
     return tuple(notes)
 
 
-def _notes_on_rows(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_rows: bool) -> list[str]:
+def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows: bool) -> list[str]:
     """How many rows the runs learned from, which ones they did not, and why."""
-    config = {design.name: design.recipe.validation for design in plan.designs}
+    config = {variant.name: variant.recipe.validation for variant in plan.variants}
     notes = [f"Each run learned from {_rows(run.training_rows for run in runs)}."]
     if held_out := [run.validation_rows for run in runs if run.validation_rows]:
         notes[0] = f"{notes[0][:-1]}; its epoch was chosen by {_rows(held_out, 'validation ')}."
@@ -46,7 +46,7 @@ def _notes_on_rows(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_
         table.frame.height
         - run.training_rows
         - (0 if same_rows else run.rows)
-        - (0 if config[run.design].file is not None else run.validation_rows)
+        - (0 if config[run.variant].file is not None else run.validation_rows)
         for run in runs
     ]
     if any(left_out):
@@ -57,10 +57,10 @@ def _notes_on_rows(plan: Plan, runs: Sequence[DesignRun], table: Table, *, same_
         )
     if without := [run for run in runs if not run.validation_rows]:
         where = "" if len(without) == len(runs) else f" in {len(without)} of {len(runs)} runs"
-        fewest = max(config[run.design].min_rows for run in without)
+        fewest = max(config[run.variant].min_rows for run in without)
         why = (
             f"fewer than validation.min_rows = {fewest} rows were left to learn from"
-            if any(config[run.design].fraction for run in without)
+            if any(config[run.variant].fraction for run in without)
             else "validation.fraction is 0"
         )
         notes.append(f"Nothing was held out for validation{where}, as {why}; such a run keeps its last weights.")

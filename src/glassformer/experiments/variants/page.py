@@ -1,4 +1,4 @@
-"""The page of a comparison of designs: one HTML file that needs nothing else."""
+"""The page of a comparison of variants: one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from glassformer.evaluation.html import Cells, page, table
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed
-from glassformer.experiments.variants.comparison_result import DesignComparison, DesignSummary
+from glassformer.experiments.variants.comparison_result import VariantComparison, VariantSummary
 from glassformer.experiments.variants.effects import KeyEffect
 
 
-def write_page(path: Path, found: DesignComparison) -> None:
+def write_page(path: Path, found: VariantComparison) -> None:
     """Write the page: self-contained, in the reader's light or dark scheme, written aside and renamed."""
     with written_aside(path) as aside:
-        aside.write_text(render(found), encoding="utf-8")
+        aside.write_text(render_comparison(found), encoding="utf-8")
 
 
-def render(found: DesignComparison) -> str:
+def render_comparison(found: VariantComparison) -> str:
     """The page as a string of HTML; all that came from the user is escaped."""
     sections = {
-        "keys": ("What each choice does", "".join(_key(one) for one in found.keys)),
-        "designs": ("The designs", _designs(found)),
+        "keys": ("What each choice does", "".join(_key(key) for key in found.keys)),
+        "variants": ("The variants", _variants(found)),
         "notes": (
             "Notes",
-            f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in found.notes)}</ul>" if found.notes else "",
+            f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in found.notes)}</ul>" if found.notes else "",
         ),
         "method": ("How this was measured", _method(found)),
     }
     return page(
         f"{', '.join(found.varied)} on {found.data.source}",
-        "designs",
-        subtitle=f"{len(found.designs)} designs, {len(found.seeds)} seeds each, {escape(found.budget)} per run",
+        "variants",
+        subtitle=f"{len(found.variants)} variants, {len(found.seeds)} seeds each, {escape(found.budget)} per run",
         headline=f'<p class="verdict">{escape(found.verdict)}</p>',
         sections=sections,
         footer=f"glassformer · {found.created}",
@@ -46,41 +46,41 @@ def render(found: DesignComparison) -> str:
 
 def _key(key: KeyEffect) -> str:
     """A chart of the values' effects, the verdict in words, and every pair."""
-    dots = [Dot(name=one.value, estimate=one.effect, style="first") for one in key.values]
+    dots = [Dot(name=value.value, estimate=value.effect, style="first") for value in key.values]
     chart = interval_chart(f"Effect of {key.key}", "accuracy, less the mean of these values", dots, mark=0)
     values = [
-        (escape(one.value), [_with_interval(one.accuracy, share), _with_interval(one.effect, signed)])
-        for one in key.values
+        (escape(value.value), [_with_interval(value.accuracy, share), _with_interval(value.effect, signed)])
+        for value in key.values
     ]
     pairs = [
         (
-            f"{escape(one.better)} over {escape(one.worse)}",
+            f"{escape(pair.better)} over {escape(pair.worse)}",
             [
-                _with_interval(one.difference, signed),
-                p_value(one.p).removeprefix("p ").removeprefix("= "),
-                p_value(one.holm_p).removeprefix("p ").removeprefix("= "),
-                "yes" if one.beyond_noise else "no",
+                _with_interval(pair.difference, signed),
+                p_value(pair.p).removeprefix("p ").removeprefix("= "),
+                p_value(pair.holm_p).removeprefix("p ").removeprefix("= "),
+                "yes" if pair.beyond_noise else "no",
             ],
         )
-        for one in key.differences
+        for pair in key.differences
     ]
     return (
         f'<h3>{escape(key.key)}</h3><p>{escape(_sentence(key.verdict))}</p><div class="pair"><figure>{chart}</figure>'
-        f"{table('Mean over all designs with the value.', ('value', 'accuracy', 'effect'), values)}</div>"
+        f"{table('Mean over all variants with the value.', ('value', 'accuracy', 'effect'), values)}</div>"
         f"{table('Every pair.', ('', 'difference', 'p', 'p, Holm', 'beyond noise'), pairs)}"
     )
 
 
-def _designs(found: DesignComparison) -> str:
+def _variants(found: VariantComparison) -> str:
     dots = [
-        Dot(name=one.name, estimate=one.accuracy, style="first" if one.name == found.best else "second")
-        for one in found.designs
+        Dot(name=variant.name, estimate=variant.accuracy, style="first" if variant.name == found.best else "second")
+        for variant in found.variants
     ]
-    head = ("design", "accuracy", "behind the best", "spread", "parameters", "seconds", "tokens/s")
-    rows = [(escape(one.name), _design_cells(one)) for one in found.designs]
-    chart = interval_chart("Accuracy of each design", "mean accuracy with 95% interval", dots)
+    head = ("variant", "accuracy", "behind the best", "spread", "parameters", "seconds", "tokens/s")
+    rows = [(escape(variant.name), _variant_cells(variant)) for variant in found.variants]
+    chart = interval_chart("Accuracy of each variant", "mean accuracy with 95% interval", dots)
     intervals = (
-        "Designs share seeds and rows, so their intervals may overlap where their difference is beyond noise: the "
+        "Variants share seeds and rows, so their intervals may overlap where their difference is beyond noise: the "
         "column “behind the best” is paired, and says which are."
     )
     return (
@@ -90,22 +90,24 @@ def _designs(found: DesignComparison) -> str:
     )
 
 
-def _design_cells(one: DesignSummary) -> Cells:
-    behind = one.behind_best
+def _variant_cells(variant: VariantSummary) -> Cells:
+    behind = variant.behind_best
+    diverged = f"<small>{variant.diverged} diverged</small>" if variant.diverged else ""
     return [
-        _with_interval(one.accuracy, share),
+        _with_interval(variant.accuracy, share),
         "–"
         if behind is None
         else f"{share(behind.difference.value)}<small>{p_value(behind.holm_p)}"
         f"{', beyond noise' if behind.beyond_noise else ''}</small>",
-        share(one.spread),
-        f"{one.parameters:,}",
-        seconds(one.seconds),
-        f"{one.tokens_per_second:,.0f}" + (f"<small>{one.diverged} diverged</small>" if one.diverged else ""),
+        share(variant.spread),
+        f"{variant.parameters:,}",
+        seconds(variant.seconds),
+        f"{variant.tokens_per_second:,.0f}"
+        + (f"<small>{variant.diverged} diverged</small>" if variant.diverged else ""),
     ]
 
 
-def _method(found: DesignComparison) -> str:
+def _method(found: VariantComparison) -> str:
     data, machine = found.data, found.machine
     facts = {
         "data": f"{data.source}, {counted(data.rows, 'row')}",
@@ -129,10 +131,10 @@ def _method(found: DesignComparison) -> str:
         "of the epoch with the lowest validation loss; without validation rows, the last. The validation rows are part "
         "of the rows to learn from, and the measured rows have no part in the choice.</p>"
         f'<p class="soft">Intervals hold 95% each and cover {escape(found.covers)}. Differences are paired: all '
-        "designs of a seed learn from the same rows and answer the same rows. The p-values are of t-tests; Holm’s "
-        "correction spans the pairs of all varied keys, and by itself the pairs of all designs. A difference is beyond "
-        "noise where the corrected p is below .05. An effect is a mean over the other keys’ values: a value may do "
-        "well with some of them and badly with others, which the designs show and no test here does.</p>"
+        "variants of a seed learn from the same rows and answer the same rows. The p-values are of t-tests; Holm’s "
+        "correction spans the pairs of all varied keys, and by itself the pairs of all variants. A difference is "
+        "beyond noise where the corrected p is below .05. An effect is a mean over the other keys’ values: a value may "
+        "do well with some of them and badly with others, which the variants show and no test here does.</p>"
     )
 
 

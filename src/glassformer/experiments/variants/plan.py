@@ -1,4 +1,4 @@
-"""Which designs are compared, and on which rows: everything that is settled before any training."""
+"""Which variants are compared, and on which rows: everything that is settled before any training."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ DEFAULT_STEPS = 1_000
 MEASURED = 0.2  # share of the rows that a seed measures on
 SAME_FOR_ALL = {
     "training.seed": "--seeds says how many there are",
-    "training.max_steps": "every design gets the same budget, --steps",
-    "training.max_seconds": "every design gets the same budget, --seconds",
-    "training.epochs": "the budget decides how long every design trains",
-    "training.patience": "the budget decides how long every design trains",
-    "validation.file": "every design gets the same rows",
-    "validation.group": "every design gets the same rows",
+    "training.max_steps": "every variant gets the same budget, --steps",
+    "training.max_seconds": "every variant gets the same budget, --seconds",
+    "training.epochs": "the budget decides how long every variant trains",
+    "training.patience": "the budget decides how long every variant trains",
+    "validation.file": "every variant gets the same rows",
+    "validation.group": "every variant gets the same rows",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
+class Variant:
     """One combination of the varied values; `recipe` is that of the first seed."""
 
     name: str
@@ -46,12 +46,12 @@ class Plan:
     and the seeds that each is trained with."""
 
     keys: dict[str, list[Any]]
-    designs: tuple[Design, ...]
+    variants: tuple[Variant, ...]
     seeds: tuple[int, ...]
 
     @property
     def budget(self) -> str:
-        training = self.designs[0].recipe.training
+        training = self.variants[0].recipe.training
         if training.max_steps is None:
             return f"{training.max_seconds:g} s"
         return counted(training.max_steps, "step")
@@ -75,7 +75,7 @@ class Cut:
         }
 
 
-def plan_designs(
+def plan_variants(
     vary: Sequence[str],
     *,
     recipe: str | None = None,
@@ -119,21 +119,21 @@ def plan_designs(
         except UsageError as error:
             return str(error).removeprefix("recipe: ")
 
-    designs, failures = [], []
+    variants, failures = [], []
     for settings in combinations:
         found = read(settings)
         if isinstance(found, str):
             failures.append((settings, found))
         else:
-            designs.append(Design(name=_name(settings), settings=settings, recipe=found))
+            variants.append(Variant(name=_name(settings), settings=settings, recipe=found))
     for key, value in ((key, value) for key, values in keys.items() for value in values):
-        hopeless = all(design.settings[key] != value for design in designs)
+        hopeless = all(variant.settings[key] != value for variant in variants)
         if hopeless and isinstance(why := read({key: value}), str):
             raise UsageError(f"--vary {key_name(key)}={_plain(value)}: {why}")
     if failures:
         raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
     first = base.training.seed
-    return Plan(keys=keys, designs=tuple(designs), seeds=tuple(range(first, first + seeds)))
+    return Plan(keys=keys, variants=tuple(variants), seeds=tuple(range(first, first + seeds)))
 
 
 def key_name(key: str) -> str:
@@ -147,7 +147,7 @@ def value_name(key: str, value: Any) -> str:
 
 
 def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None) -> Cut:
-    """The rows that every design learns from and is measured on with one seed.
+    """The rows that every variant learns from and is measured on with one seed.
 
     Without `test`, a fifth of the training rows is held out for measuring, drawn anew for each seed, the classes in
     proportion and groups kept whole. One fixed fifth would be simpler, but all runs would then answer for the same
@@ -180,17 +180,17 @@ def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None)
     )
 
 
-def check_buildable(designs: Sequence[Design], cut: Cut) -> None:
-    """Refuse a design whose model cannot be built for the vocabulary that its run will have.
+def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
+    """Refuse a variant whose model cannot be built for the vocabulary that its run will have.
 
     Raises:
-        UsageError: which design, and why.
+        UsageError: which variant, and why.
     """
     n_classes = len(LabelSet.from_table(cut.sources.train).names)
     vocabularies: dict[str, int] = {}
     failures: dict[str, str] = {}
-    for design in designs:
-        recipe = design.recipe
+    for variant in variants:
+        recipe = variant.recipe
         key = json.dumps([recipe.tokenizer.model_dump(mode="json"), recipe.validation.model_dump(mode="json")])
         if key not in vocabularies:
             splits = make_splits(
@@ -204,10 +204,10 @@ def check_buildable(designs: Sequence[Design], cut: Cut) -> None:
         try:
             parameter_count(recipe.model, vocabularies[key], n_classes)
         except ValueError as error:
-            failures[design.name] = str(error)
+            failures[variant.name] = str(error)
     if failures:
         name, why = next(iter(failures.items()))
-        raise _cannot_be_built(name, why, len(failures), len(designs))
+        raise _cannot_be_built(name, why, len(failures), len(variants))
 
 
 def _read_vary(vary: Sequence[str]) -> dict[str, list[Any]]:
@@ -232,8 +232,8 @@ def _read_vary(vary: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _cannot_be_built(name: str, why: str, count: int, total: int) -> UsageError:
-    more = f" ({count} of {total} designs cannot)" if count > 1 else ""
-    return UsageError(f"the design {name} cannot be built: {why}{more}; vary values that go together")
+    more = f" ({count} of {total} variants cannot)" if count > 1 else ""
+    return UsageError(f"the variant {name} cannot be built: {why}{more}; vary values that go together")
 
 
 def _too_rare(source: str, why: str) -> UsageError:

@@ -1,4 +1,4 @@
-"""One run of a comparison of designs: trained, measured, and kept as one small file."""
+"""One run of a comparison of variants: trained, measured, and kept as one small file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.result import Record
-from glassformer.experiments.variants.plan import Cut, Design
+from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import score
@@ -37,10 +37,10 @@ _TIMED_STEPS, _TIMED_ROWS = 6, 400
 _FIRST_TIMED = 2  # the first steps also pay for getting ready
 
 
-class DesignRun(Record):
-    """One design trained with one seed. `right` holds one bit per measured row, as hexadecimal."""
+class VariantRun(Record):
+    """One variant trained with one seed. `right` holds one bit per measured row, as hexadecimal."""
 
-    design: str
+    variant: str
     seed: int
     accuracy: float
     right: str
@@ -63,19 +63,19 @@ class DesignRun(Record):
         return np.unpackbits(bits, count=self.rows).astype(np.int8)
 
 
-class Watcher(Protocol):
+class ComparisonWatcher(Protocol):
     """Hears how a comparison goes."""
 
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
         """So many runs, so many of them kept from before; the rest takes about so many seconds, where that is known."""
 
-    def on_run(self, design: str, seed: int) -> None:
+    def on_run(self, variant: str, seed: int) -> None:
         """A run begins."""
 
     def on_share(self, share: float) -> None:
         """How much of the run's training is done."""
 
-    def on_done(self, run: DesignRun) -> None:
+    def on_done(self, run: VariantRun) -> None:
         """A run is done and kept."""
 
     def on_message(self, text: str) -> None:
@@ -85,7 +85,7 @@ class Watcher(Protocol):
 class _Listener:
     """Hears a run; tells the watcher, and remembers how fast it went."""
 
-    def __init__(self, watcher: Watcher | None) -> None:
+    def __init__(self, watcher: ComparisonWatcher | None) -> None:
         self.watcher = watcher
         self.began = time.perf_counter()
         self.parameters = self.training_rows = self.validation_rows = 0
@@ -122,8 +122,8 @@ def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
     return folder / f"{digest[:32]}.json"
 
 
-def read_run(file: Path, design: Design) -> DesignRun | None:
-    """A run that is kept, or None. Another comparison may have kept it, under another name of the same design.
+def read_run(file: Path, variant: Variant) -> VariantRun | None:
+    """A run that is kept, or None. Another comparison may have kept it, under another name of the same variant.
 
     Raises:
         GlassformerError: the file is not a run.
@@ -131,18 +131,18 @@ def read_run(file: Path, design: Design) -> DesignRun | None:
     if not file.is_file():
         return None
     try:
-        run = DesignRun.model_validate_json(file.read_text(encoding="utf-8"))
+        run = VariantRun.model_validate_json(file.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
         raise GlassformerError(f"{file} is damaged; remove it, and the same command trains that run anew") from error
-    return run.model_copy(update={"design": design.name})
+    return run.model_copy(update={"variant": variant.name})
 
 
-def run_design(
-    design: Design, recipe: Recipe, cut: Cut, file: Path, *, device: str, watcher: Watcher | None
-) -> DesignRun:
-    """Train and measure one design with one seed, and keep the run in `file`.
+def run_variant(
+    variant: Variant, recipe: Recipe, cut: Cut, file: Path, *, device: str, watcher: ComparisonWatcher | None
+) -> VariantRun:
+    """Train and measure one variant with one seed, and keep the run in `file`.
 
-    A run that diverges counts as if it always gave the most frequent answer: that is what its design is worth then.
+    A run that diverges counts as if it always gave the most frequent answer: that is what its variant is worth then.
 
     Raises:
         InterruptedTraining: on Ctrl-C; nothing of this run is kept.
@@ -156,8 +156,8 @@ def run_design(
         right, tokens_per_text = _measure(trained, cut)
     except NotANumberError:
         trained, right, tokens_per_text = None, _most_frequent(cut), 0.0
-    run = DesignRun(
-        design=design.name,
+    run = VariantRun(
+        variant=variant.name,
         seed=recipe.training.seed,
         accuracy=float(right.mean()),
         right=np.packbits(right).tobytes().hex(),
@@ -195,7 +195,7 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     listener = _Listener(None)
     try:
         train_classifier(Sources(train=some), quick, device=device, observer=listener)
-    except (UsageError, NotANumberError):  # a rare label, a design that diverges: both are met again, in full
+    except (UsageError, NotANumberError):  # a rare label, a variant that diverges: both are met again, in full
         return None
     return (listener.times[-1] - listener.times[_FIRST_TIMED - 1]) / (_TIMED_STEPS - _FIRST_TIMED)
 

@@ -20,7 +20,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(table: Path, out: Path, *more: object) -> Outcome:
-    return glassformer("compare-designs", table, *TINY, "--out", out, *more)
+    return glassformer("compare-variants", table, *TINY, "--out", out, *more)
 
 
 def test_a_table_on_standard_output_and_the_rest_on_standard_error(table: Path, tmp_path: Path) -> None:
@@ -29,15 +29,15 @@ def test_a_table_on_standard_output_and_the_rest_on_standard_error(table: Path, 
     lines = said.out.splitlines()
     assert lines[0] == f"{table}: measured on a fifth of the rows, drawn anew for each seed, 17 per run"
     assert lines[2].split() == [
-        "design", "accuracy", "95%", "interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s",
+        "variant", "accuracy", "95%", "interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s",
     ]  # fmt: skip
     assert sorted(line.split()[0] for line in lines[3:5]) == ["layer", "rms"]
     assert any(line.startswith("norm: ") for line in lines)
-    assert "2 designs × 2 seeds, 3 steps each: 4 runs; about " in said.err
+    assert "2 variants × 2 seeds, 3 steps each: 4 runs; about " in said.err
     assert "4/4 layer, seed 1: accuracy " in said.err
     assert "note: 2 seeds tell little apart" in said.err
     document = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert document["command"].startswith("glassformer compare-designs ")
+    assert document["command"].startswith("glassformer compare-variants ")
     assert (tmp_path / "out" / "report.html").is_file()
 
 
@@ -46,7 +46,7 @@ def test_json_is_what_is_written_and_a_second_time_is_only_reading(table: Path, 
     assert first.document == json.loads((tmp_path / "results.json").read_text())
     again = compare(table, tmp_path, *SHORT, "--json")
     assert "4 runs, 4 of them kept from before\n" in again.err
-    assert again.document["designs"] == first.document["designs"]
+    assert again.document["variants"] == first.document["variants"]
 
 
 def test_another_plan_in_the_same_folder_says_which_report_it_replaces(table: Path, tmp_path: Path) -> None:
@@ -80,7 +80,9 @@ def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: 
     stopped = compare(table, tmp_path, *SHORT)
     assert stopped.code == 1
     assert stopped.out == ""
-    assert f"stopped; 2 finished runs are kept in {tmp_path}. Go on with:\n  glassformer compare-designs" in stopped.err
+    assert (
+        f"stopped; 2 finished runs are kept in {tmp_path}. Go on with:\n  glassformer compare-variants" in stopped.err
+    )
     monkeypatch.setattr(trains, train_classifier)
     assert "4 runs, 2 of them kept from before; about " in compare(table, tmp_path, *SHORT).err
 
@@ -92,7 +94,7 @@ def test_measured_on_another_table_with_seconds_as_the_budget(table: Path, tmp_p
     assert said.document["data"]["measured_rows"] == 21
     assert said.document["budget"] == "0.05 s"
     assert all(run["steps"] >= 1 for run in said.document["runs"])
-    assert f"note: a design chosen by {test} needs other rows" in said.err
+    assert f"note: a variant chosen by {test} needs other rows" in said.err
 
 
 @pytest.mark.parametrize(

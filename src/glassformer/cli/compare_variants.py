@@ -1,4 +1,4 @@
-"""`glassformer compare-designs`: several designs on the same data, with the same budget and several seeds."""
+"""`glassformer compare-variants`: several variants on the same data, with the same budget and several seeds."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from glassformer.cli.output import command_line, duration, human_count, print_js
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
-    from glassformer.experiments.variants.comparison_result import DesignComparison
-    from glassformer.experiments.variants.variant_run import DesignRun
+    from glassformer.experiments.variants.comparison_result import VariantComparison
+    from glassformer.experiments.variants.variant_run import VariantRun
 
 
-def compare_designs(
+def compare_variants(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
     vary: Annotated[
         list[str],
@@ -37,7 +37,7 @@ def compare_designs(
     out: Annotated[
         Path, typer.Option(help="Folder for results.json, report.html and the runs; picks up what is there.")
     ],
-    seeds: Annotated[int, typer.Option(help="Seeds per design.")] = 5,
+    seeds: Annotated[int, typer.Option(help="Seeds per variant.")] = 5,
     steps: Annotated[int | None, typer.Option(help="Steps per run (1000 where nothing is said).")] = None,
     seconds: Annotated[float | None, typer.Option(help="Seconds of training per run, instead of steps.")] = None,
     test: Annotated[str | None, typer.Option(help="Measure on this table, not on a fifth of the rows.")] = None,
@@ -55,26 +55,26 @@ def compare_designs(
     check_folder(out)
     from glassformer.data.sources import SourceConfig, read_like_training, read_sources
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
-    from glassformer.experiments.variants.comparison import compare_designs as compare
+    from glassformer.experiments.variants.comparison import compare_variants as compare
     from glassformer.experiments.variants.comparison_result import read_comparison
-    from glassformer.experiments.variants.plan import plan_designs
+    from glassformer.experiments.variants.plan import plan_variants
     from glassformer.prediction.devices import choose_device
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import parse_overrides
 
     overrides = parse_overrides(set_ or [])
-    plan = plan_designs(
+    plan = plan_variants(
         vary, seeds=seeds, recipe=recipe, preset=preset, overrides=overrides, steps=steps, seconds=seconds
     )
     target = choose_device(device)
     source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
-    sources = read_sources(source, plan.designs[0].recipe.validation, data_dir)
+    sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
     measured = None
     if test is not None:
         measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None)
-        say(f"note: a design chosen by {test} needs other rows for a fair final figure")
+        say(f"note: a variant chosen by {test} needs other rows for a fair final figure")
     earlier = read_comparison(out / RESULTS_FILE)
-    with _LiveRuns(f"{len(plan.designs)} designs × {seeds} seeds, {plan.budget} each") as view:
+    with _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
         try:
             found = compare(plan, sources, out, test=measured, device=target, command=command_line(), watcher=view)
         except (InterruptedTraining, KeyboardInterrupt) as error:
@@ -116,8 +116,8 @@ class _LiveRuns(Live):
         rest = "" if seconds is None or done == runs else f"; about {duration(seconds)} of training to go"
         self._console.print(f"{self._title}: {human_count(runs)} runs{kept}{rest}")
 
-    def on_run(self, design: str, seed: int) -> None:
-        self._doing = f"{design}, seed {seed}"
+    def on_run(self, variant: str, seed: int) -> None:
+        self._doing = f"{variant}, seed {seed}"
         self.on_share(0.0)
 
     def on_share(self, share: float) -> None:
@@ -131,11 +131,11 @@ class _LiveRuns(Live):
             doing=self._doing if left is None else f"{duration(left)} left  {self._doing}",
         )
 
-    def on_done(self, run: DesignRun) -> None:
+    def on_done(self, run: VariantRun) -> None:
         self._done += 1
         left = f"; {duration(self._left(0.0) or 0.0)} left" if self._done < self._runs else ""
         self._console.print(
-            f"{self._done}/{self._runs} {run.design}, seed {run.seed}: accuracy {run.accuracy:.4f}"
+            f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: accuracy {run.accuracy:.4f}"
             f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}{left}"
         )
 
@@ -147,27 +147,27 @@ class _LiveRuns(Live):
         return (time.perf_counter() - self._began) / here * (self._runs - self._done - share)
 
 
-def _show(found: DesignComparison) -> None:
-    """The table of designs, then what each key does."""
+def _show(found: VariantComparison) -> None:
+    """The table of variants, then what each key does."""
     from glassformer.evaluation.report import seconds
 
     data = found.data
     print(f"{data.source}: measured on {data.measured_on}, {human_count(data.measured_rows)} per run\n")
-    heads = ("design", "accuracy", "95% interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s")
+    heads = ("variant", "accuracy", "95% interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s")
     lines = [heads]
-    for one in found.designs:
-        behind = one.behind_best
+    for variant in found.variants:
+        behind = variant.behind_best
         lines.append(
             (
-                one.name + (f" ({one.diverged} diverged)" if one.diverged else ""),
-                f"{one.accuracy.value:.4f}",
-                f"{one.accuracy.low:.4f}-{one.accuracy.high:.4f}",
-                f"{one.spread:.4f}",
+                variant.name + (f" ({variant.diverged} diverged)" if variant.diverged else ""),
+                f"{variant.accuracy.value:.4f}",
+                f"{variant.accuracy.low:.4f}-{variant.accuracy.high:.4f}",
+                f"{variant.spread:.4f}",
                 "" if behind is None else f"{behind.difference.value:.4f}",
                 "" if behind is None else f"{behind.holm_p:.3f}",
-                human_count(one.parameters),
-                seconds(one.seconds),
-                f"{one.tokens_per_second:,.0f}",
+                human_count(variant.parameters),
+                seconds(variant.seconds),
+                f"{variant.tokens_per_second:,.0f}",
             )
         )
     print_table(lines)

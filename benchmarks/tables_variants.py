@@ -1,6 +1,6 @@
-"""The tables and charts of docs/designs.md, from benchmarks/results/designs.
+"""The tables and charts of docs/variants.md, from benchmarks/results/variants.
 
-A table stands between `<!-- designs: NAME -->` and `<!-- end -->`; NAME is that of a file without its ending.
+A table stands between `<!-- variants: NAME -->` and `<!-- end -->`; NAME is that of a file without its ending.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from glassformer.evaluation.charts import Dot, interval_chart
 from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
-from glassformer.experiments.variants.comparison_result import DesignComparison
+from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.effects import KeyEffect
 
 ROOT = Path(__file__).parent.parent
-DESIGNS = ROOT / "benchmarks" / "results" / "designs"
+VARIANTS = ROOT / "benchmarks" / "results" / "variants"
 
-_DESIGNS_BLOCK = re.compile(r"(<!-- designs: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def design_pages() -> dict[Path, str]:
-    """The page on designs and its charts, as they should be."""
-    comparisons, page = read_comparisons(DESIGNS), ROOT / "docs" / "designs.md"
-    charts = {page.with_name(f"designs-{name}.svg"): chart(one) for name, one in comparisons.items()}
-    return {page: fill_designs(page.read_text(encoding="utf-8"), comparisons), **charts}
+_VARIANTS_BLOCK = re.compile(r"(<!-- variants: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def read_comparisons(folder: Path) -> dict[str, DesignComparison]:
+def variant_pages() -> dict[Path, str]:
+    """The page on variants and its charts, as they should be."""
+    comparisons, page = read_comparisons(VARIANTS), ROOT / "docs" / "variants.md"
+    charts = {page.with_name(f"variants-{name}.svg"): chart(one) for name, one in comparisons.items()}
+    return {page: fill_variants(page.read_text(encoding="utf-8"), comparisons), **charts}
+
+
+def read_comparisons(folder: Path) -> dict[str, VariantComparison]:
     """What was compared, by the name of its file."""
     return {
-        file.stem: DesignComparison.model_validate_json(file.read_text(encoding="utf-8"))
+        file.stem: VariantComparison.model_validate_json(file.read_text(encoding="utf-8"))
         for file in sorted(folder.glob("*.json"))
     }
 
 
-def fill_designs(text: str, found: dict[str, DesignComparison]) -> str:
+def fill_variants(text: str, found: dict[str, VariantComparison]) -> str:
     """The page with every comparison written anew (raises `KeyError` for a name without a file)."""
-    return _DESIGNS_BLOCK.sub(
+    return _VARIANTS_BLOCK.sub(
         lambda block: block[1] + "\n\n".join(_compared(block[2], found[block[2]])) + "\n" + block[3], text
     )
 
 
-def chart(found: DesignComparison) -> str:
+def chart(found: VariantComparison) -> str:
     """Mean accuracy of every value of every key with its interval, as an SVG file of its own."""
     dots = [
         Dot(name=f"{key.key} = {one.value}", estimate=one.accuracy, style="second" if number % 2 else "first")
@@ -54,21 +54,21 @@ def chart(found: DesignComparison) -> str:
         for one in key.values
     ]
     css = files("glassformer.evaluation").joinpath("report.css").read_text(encoding="utf-8")
-    drawn = interval_chart("Mean accuracy of the designs with each value", "accuracy with 95% interval", dots)
+    drawn = interval_chart("Mean accuracy of the variants with each value", "accuracy with 95% interval", dots)
     return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
         "<title", f"<style>{css}</style><title", 1
     )
 
 
-def _compared(name: str, found: DesignComparison) -> Iterator[str]:
-    yield f"![Mean accuracy with its interval for each value of each part](designs-{name}.svg)"
+def _compared(name: str, found: VariantComparison) -> Iterator[str]:
+    yield f"![Mean accuracy with its interval for each value of each part](variants-{name}.svg)"
     yield f"**{found.verdict}**"
     yield "\n".join(f"- **{key.key}**: {key.verdict.removeprefix(key.key + ': ')}" for key in found.keys)
     yield markdown(_values(found.keys))
     yield f"Intervals cover {found.covers}."
     yield "\n".join(_compared_facts(found))
-    yield "<details><summary>All designs, the best first</summary>"
-    yield markdown(_all_designs(found))
+    yield "<details><summary>All variants, the best first</summary>"
+    yield markdown(_all_variants(found))
     yield "</details>"
 
 
@@ -80,9 +80,9 @@ def _values(keys: tuple[KeyEffect, ...]) -> Iterator[tuple[str, ...]]:
             yield key.key, one.value, short(one.accuracy.value), _interval(one.accuracy), effect
 
 
-def _all_designs(found: DesignComparison) -> Iterator[tuple[str, ...]]:
-    yield "design", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds"
-    for one in found.designs:
+def _all_variants(found: VariantComparison) -> Iterator[tuple[str, ...]]:
+    yield "variant", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds"
+    for one in found.variants:
         yield (
             one.name,
             short(one.accuracy.value),
@@ -93,13 +93,14 @@ def _all_designs(found: DesignComparison) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _compared_facts(found: DesignComparison) -> Iterator[str]:
+def _compared_facts(found: VariantComparison) -> Iterator[str]:
     data, machine = found.data, found.machine
     yield f"- {data.source}, {data.rows:,} training rows; {data.measured_on}"
-    yield f"- {len(found.designs)} designs, {len(found.seeds)} seeds each, {found.budget} a run"
+    yield f"- {len(found.variants)} variants, {len(found.seeds)} seeds each, {found.budget} a run"
     yield f"- {machine.system}, {machine.architecture}, {machine.cores} cores, threads used: {found.threads}"
     trained = duration(sum(run.seconds for run in found.runs))
     yield f"- torch {found.versions['torch']}, {trained} of training in all, `{found.command}`"
+    yield from (f"- {note}" for note in found.notes)
 
 
 def _interval(one: Estimate) -> str:
