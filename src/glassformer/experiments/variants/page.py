@@ -102,8 +102,7 @@ def _variant_cells(variant: VariantSummary) -> Cells:
         share(variant.spread),
         f"{variant.parameters:,}",
         seconds(variant.seconds),
-        f"{variant.tokens_per_second:,.0f}"
-        + (f"<small>{variant.diverged} diverged</small>" if variant.diverged else ""),
+        f"{variant.tokens_per_second:,.0f}{diverged}",
     ]
 
 
