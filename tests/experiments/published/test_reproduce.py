@@ -119,7 +119,7 @@ def test_a_damaged_run_is_named(tmp_path: Path, toy: list[TableEntry]) -> None:
     reproduce(toy, tmp_path, first_look=False, watcher=Watching())
     file = next((tmp_path / "runs").glob("*/run.json"))
     file.write_text("{")
-    with pytest.raises(GlassformerError, match=r"run\.json is damaged; remove"):
+    with pytest.raises(GlassformerError, match=r"run\.json is damaged; remove it"):
         reproduce(toy, tmp_path, first_look=False, watcher=Watching())
 
 

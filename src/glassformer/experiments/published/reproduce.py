@@ -14,8 +14,9 @@ from glassformer.data.files import written_aside
 from glassformer.data.known import KNOWN, find
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Machine
+from glassformer.experiments.keeper import read_kept
 from glassformer.experiments.published import systems
-from glassformer.experiments.published.system_run import Rows, SystemRun, kept_run, run_folder, run_system
+from glassformer.experiments.published.system_run import RUN_FILE, Rows, SystemRun, run_folder, run_system
 from glassformer.experiments.published.systems import SystemVariant, TableEntry, VariantName, quick
 from glassformer.experiments.published.table import Cell, Line, Reproduction, markdown, rows
 from glassformer.training.initial_weights import InitialWeights
@@ -143,7 +144,7 @@ class _Runner:
             recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed}, init=init)
             folder = run_folder(self.out, recipe_name, recipe, rows, init, self.device)
             observer = self.watcher.on_run(name, seed)
-            run = kept_run(folder) or run_system(
+            run = read_kept(folder / RUN_FILE, SystemRun) or run_system(
                 recipe_name, rows, recipe, folder, init=init, device=self.device, observer=observer, stamp=self.stamp
             )
             self.watcher.on_done(run)

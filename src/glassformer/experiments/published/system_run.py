@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,16 +9,14 @@ from pathlib import Path
 from typing import Self
 
 import torch
-from pydantic import ValidationError
 
-from glassformer.data.files import written_aside
 from glassformer.data.known import resolve
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
-from glassformer.errors import GlassformerError
 from glassformer.evaluation.metrics import measure
 from glassformer.evaluation.result import Estimate, Record
+from glassformer.experiments.keeper import keep, run_key
 from glassformer.models.build import parameter_count
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel, is_unfinished
@@ -91,23 +87,7 @@ def run_folder(
         "init": None if init is None else init.record,
         "device": device,
     }
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
-    return out / "runs" / f"{recipe_name}-{rows.source.train}-{recipe.training.seed}-{digest}"
-
-
-def kept_run(folder: Path) -> SystemRun | None:
-    """The run that was finished there before, or None.
-
-    Raises:
-        GlassformerError: the file is not a run.
-    """
-    file = folder / RUN_FILE
-    if not file.is_file():
-        return None
-    try:
-        return SystemRun.model_validate_json(file.read_text(encoding="utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise GlassformerError(f"{file} is damaged; remove {folder}, and the same command runs it anew") from error
+    return out / "runs" / f"{recipe_name}-{rows.source.train}-{recipe.training.seed}-{run_key(settings)}"
 
 
 def run_system(
@@ -141,8 +121,7 @@ def run_system(
     )
     run = _measured(trained, recipe_name, rows, recipe, device)
     run = run.model_copy(update={"versions": {**run.versions, **stamp}})
-    with written_aside(folder / RUN_FILE) as aside:
-        aside.write_text(run.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    keep(folder / RUN_FILE, run)
     return run
 
 

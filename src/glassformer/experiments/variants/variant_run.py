@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
-import platform
 import statistics
 import time
 from datetime import UTC, datetime
@@ -14,17 +11,15 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from pydantic import ValidationError
 
-import glassformer
-from glassformer.data.files import written_aside
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.store import TokenStore
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.result import Record
+from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel
@@ -32,6 +27,7 @@ from glassformer.prediction.scoring import score
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Prepared, train_classifier
+from glassformer.training.unfinished import versions
 
 _TIMED_STEPS, _TIMED_ROWS = 6, 400
 _FIRST_TIMED = 2  # the first steps also pay for getting ready
@@ -113,13 +109,8 @@ class _Listener:
 
 def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
     """Where a run is kept: named by a digest of all that decides it."""
-    identity = {
-        "recipe": recipe.model_dump(mode="json", exclude={"description"}),
-        "device": device,
-        **cut.fingerprints,
-    }
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    return folder / f"{digest[:32]}.json"
+    settings = recipe.model_dump(mode="json", exclude={"description"})
+    return folder / f"{run_key({'recipe': settings, 'device': device, **cut.fingerprints})}.json"
 
 
 def read_run(file: Path, variant: Variant) -> VariantRun | None:
@@ -128,13 +119,8 @@ def read_run(file: Path, variant: Variant) -> VariantRun | None:
     Raises:
         GlassformerError: the file is not a run.
     """
-    if not file.is_file():
-        return None
-    try:
-        run = VariantRun.model_validate_json(file.read_text(encoding="utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise GlassformerError(f"{file} is damaged; remove it, and the same command trains that run anew") from error
-    return run.model_copy(update={"variant": variant.name})
+    run = read_kept(file, VariantRun)
+    return None if run is None else run.model_copy(update={"variant": variant.name})
 
 
 def run_variant(
@@ -171,17 +157,10 @@ def run_variant(
         best_epoch=0 if trained is None else int(trained.metrics["best_epoch"]),
         diverged=trained is None,
         threads=torch.get_num_threads(),
-        versions={
-            "glassformer": glassformer.__version__,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
+        versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with written_aside(file) as aside:
-        aside.write_text(run.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    keep(file, run)
     return run
 
 
