@@ -98,3 +98,34 @@ def test_can_be_read_in_both_schemes(browser: Browser, report: Path, scheme: str
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(17, 20, 24)") == (scheme == "dark")
     page.close()
+
+
+def test_classes_can_be_sorted(browser: Browser, report: Path) -> None:
+    page = browser.new_page()
+    open_quietly(page, report)
+    table = page.locator("table.sortable")
+
+    def column(number: int) -> list[str]:
+        return table.locator(f"tbody tr td:nth-child({number})").all_inner_texts()
+
+    averages = table.locator("tfoot th").all_inner_texts()
+    support = [int(text) for text in column(5)]
+    table.locator("th button", has_text="true rows").click()
+    assert [int(text) for text in column(5)] == sorted(support, reverse=True)
+    table.locator("th button", has_text="true rows").click()
+    assert [int(text) for text in column(5)] == sorted(support)
+    table.locator("th button", has_text="class").click()
+    names = table.locator("tbody th").all_inner_texts()
+    assert names == sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.split()])
+    assert table.locator("tfoot th").all_inner_texts() == averages
+    page.close()
+
+
+def test_says_what_a_phone_cannot_show(browser: Browser, report: Path) -> None:
+    for width, shown in ((390, True), (1200, False)):
+        page = browser.new_page(viewport={"width": width, "height": 844})
+        open_quietly(page, report)
+        assert page.locator(".swipe").first.is_visible() is shown
+        assert page.locator(".on-narrow").first.is_visible() is shown
+        assert page.locator(".on-wide").first.is_visible() is not shown
+        page.close()

@@ -8,7 +8,6 @@ from glassformer.doctor.findings import Histogram, RateRange
 from glassformer.evaluation.charts import (
     BOTTOM,
     HEIGHT,
-    TOP,
     Axis,
     Series,
     axis,
@@ -42,7 +41,7 @@ def rate_chart(found: RateRange, rate: float) -> str:
     smoothed, each = series("smoothed loss", "first", found.smoothed), series("each step", "second", found.losses)
     parts = [
         frame(x, y),
-        upright_mark(min(max(math.log10(rate), x.low), x.high), f"this recipe {rate:g}", x, TOP + 12),
+        upright_mark(min(max(math.log10(rate), x.low), x.high), f"this recipe {rate:g}", x),
         f'<g opacity=".45">{curve(each, x, y)}</g>',
         curve(smoothed, x, y),
         legend([smoothed, each]),
@@ -69,7 +68,7 @@ def length_chart(lengths: Histogram, window: int) -> str:
         for low, high, count in zip(lengths.edges, lengths.edges[1:], lengths.counts, strict=False)
         if count
     ]
-    mark = upright_mark(window, f"window {window}", x, TOP - 6) if window <= x.high else ""
+    mark = upright_mark(window, f"window {window}", x) if window <= x.high else ""
     spoken = (
         f"Histogram of text lengths up to {lengths.edges[-1]:.0f} tokens, longer texts in the last bar; the window is "
         f"{window} tokens."

@@ -9,8 +9,17 @@ from html import escape
 from glassformer.evaluation.result import Contestant, Estimate, Reliability
 from glassformer.evaluation.verdict import share
 
-WIDTH, HEIGHT = 360, 240
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 34, 40
+WIDTH, HEIGHT = 360, 250
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 44, 40
+WIDE = 760
+MOST_MARKED_POINTS = 40  # a longer curve is drawn without a mark for each point
+_CHARACTER = 6.2  # the average width of a letter
+_NARROWEST_NAMES, _WIDEST_NAMES = 60, 300
+
+
+def tick_text(value: float) -> str:
+    """A tick in the number format of the report: no zero before the point."""
+    return f"{value:g}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +48,7 @@ class Axis:
     low: float
     high: float
     ticks: Sequence[float]
-    show: Callable[[float], str] = "{:g}".format
+    show: Callable[[float], str] = tick_text
 
 
 def axis(label: str, values: Sequence[float], *, whole: bool = False) -> Axis:
@@ -60,87 +69,132 @@ def axis(label: str, values: Sequence[float], *, whole: bool = False) -> Axis:
 def line_chart(
     title: str, description: str, series: Sequence[Series], x: Axis, y: Axis, *, mark: tuple[float, str] | None = None
 ) -> str:
-    """Lines with dots over two axes, a legend above; `mark` is a vertical line at an x, with its caption."""
+    """Lines over two axes, a legend above; `mark` is a vertical line at an x, its caption above the plot."""
     parts = [frame(x, y)]
     if mark is not None:
-        parts.append(upright_mark(*mark, x, HEIGHT - BOTTOM - 7))
-    parts += [curve(one, x, y) for one in series]
+        parts.append(upright_mark(*mark, x))
+    parts += [curve(line, x, y) for line in series]
     return svg(title, description, [*parts, legend(series)])
 
 
-def reliability_chart(before: Reliability, after: Reliability) -> str:
-    """Confidence against the share that was right, before and after the temperature; bars show where rows lie."""
-    unit = Axis(label="confidence", low=0, high=1, ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
-    y = Axis(label="share right", low=0, high=1, ticks=unit.ticks)
-    most = max((one.count for one in after.bins), default=0) or 1
-    bars = [
-        f'<rect class="bar" x="{x_at(one.low, unit) + 1:.1f}" '
-        f'width="{x_at(one.high, unit) - x_at(one.low, unit) - 2:.1f}" '
-        f'y="{y_at(0.22 * one.count / most, y):.1f}" height="{HEIGHT - BOTTOM - y_at(0.22 * one.count / most, y):.1f}">'
-        f"<title>{one.low:.2f}–{one.high:.2f}: {one.count:,}</title></rect>"
-        for one in after.bins
-        if one.count
-    ]
-    diagonal = f'<line class="mark" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH - RIGHT}" y2="{TOP}"/>'
-    lines = [
-        Series(name=f"before (ECE {share(before.ece)})", style="second", points=_reliability_points(before)),
-        Series(name=f"after (ECE {share(after.ece)})", style="first", points=_reliability_points(after)),
-    ]
-    return svg(
+def unit_axis(label: str) -> Axis:
+    """From 0 to 1."""
+    return Axis(label=label, low=0, high=1, ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
+
+
+def square_chart(
+    title: str, description: str, series: Sequence[Series], *, x: str, y: str, diagonal: bool = False
+) -> str:
+    """Lines between 0 and 1 on both axes, with the diagonal where it means something."""
+    across, up = unit_axis(x), unit_axis(y)
+    line = f'<line class="mark" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH - RIGHT}" y2="{TOP}"/>'
+    curves = (curve(line, across, up) for line in series)
+    return svg(title, description, [frame(across, up), line if diagonal else "", *curves, legend(series)])
+
+
+def reliability_chart(before: Reliability | None, after: Reliability) -> str:
+    """Confidence against the share that was right; `before` the temperature too, where one was fitted."""
+    lines = [Series(name=f"ECE {share(after.ece)}", style="first", points=_reliability_points(after))]
+    spoken = f"Expected calibration error {share(after.ece)}"
+    if before is not None:
+        lines = [
+            Series(name=f"before, ECE {share(before.ece)}", style="second", points=_reliability_points(before)),
+            Series(name=f"after, ECE {share(after.ece)}", style="first", points=_reliability_points(after)),
+        ]
+        spoken = f"Expected calibration error {share(before.ece)} before the temperature, {share(after.ece)} after"
+    return square_chart(
         "Reliability diagram",
-        f"Share right against confidence. Expected calibration error {before.ece:.3f} before the temperature, "
-        f"{after.ece:.3f} after. A perfectly calibrated model lies on the diagonal.",
-        [frame(unit, y), diagonal, *bars, *(curve(one, unit, y) for one in lines), legend(lines)],
+        f"Share right against confidence. {spoken}. A perfectly calibrated model lies on the diagonal.",
+        lines,
+        x="confidence",
+        y="share right",
+        diagonal=True,
     )
+
+
+def confidence_chart(reliability: Reliability, what: str) -> str:
+    """How many answers have which confidence."""
+    x = unit_axis("confidence")
+    y = axis(what, [0, max((each.count for each in reliability.bins), default=1) or 1], whole=True)
+    bars = [
+        f'<rect class="heat" x="{x_at(each.low, x) + 1:.1f}" width="{x_at(each.high, x) - x_at(each.low, x) - 2:.1f}" '
+        f'y="{y_at(each.count, y):.1f}" height="{HEIGHT - BOTTOM - y_at(each.count, y):.1f}">'
+        f"<title>{share(each.low)}–{share(each.high)}: {each.count:,}</title></rect>"
+        for each in reliability.bins
+        if each.count
+    ]
+    most = max(reliability.bins, key=lambda each: each.count)
+    spoken = f"Histogram of confidences. Most {what}, {most.count:,}, lie from {share(most.low)} to {share(most.high)}."
+    return svg("Confidence of the answers", spoken, [frame(x, y), *bars])
 
 
 def accuracy_chart(contestants: Sequence[Contestant]) -> str:
     """One dot with its 95% interval for each contestant, the last of them being ours."""
     ours = len(contestants) - 1
     dots = [
-        Dot(name=one.name, estimate=one.metrics.accuracy, style="first" if i == ours else "second")
-        for i, one in enumerate(contestants)
+        Dot(name=each.name, estimate=each.metrics.accuracy, style="first" if i == ours else "second")
+        for i, each in enumerate(contestants)
     ]
-    return interval_chart("Accuracy of each contestant", "accuracy with 95% interval", dots)
+    return interval_charts("Accuracy of each contestant", "accuracy with 95% interval", dots)
 
 
-def interval_chart(title: str, label: str, dots: Sequence[Dot], *, mark: float | None = None) -> str:
-    """One line for each dot with its interval, on a common scale; `mark` is a vertical line at a value."""
-    edges = [edge for one in dots for edge in (one.estimate.low, one.estimate.high)]
+def interval_chart(
+    title: str, label: str, dots: Sequence[Dot], *, mark: float | None = None, narrow: bool = False
+) -> str:
+    """Each name with its number and interval on a common scale; `mark` is a vertical line at a value.
+
+    Names stand on the left, or for a narrow screen above.
+    """
+    edges = [edge for dot in dots for edge in (dot.estimate.low, dot.estimate.high)]
     x = axis(label, edges if mark is None else [*edges, mark])
-    line_height, top = 36, 6
-    bottom = top + line_height * len(dots)
+    longest = max(len(dot.name) for dot in dots)
+    left = LEFT if narrow else min(max(_CHARACTER * longest + 16, _NARROWEST_NAMES), _WIDEST_NAMES)
+    width, line_height, top = (WIDTH, 38, 6) if narrow else (WIDE, 26, 6)
+    most_letters = int((width if narrow else left - 16) / _CHARACTER)
+    right, bottom = width - 24, top + line_height * len(dots)
+
+    def at(value: float) -> float:
+        return left + (value - x.low) / (x.high - x.low) * (right - left)
+
     parts = []
     for tick in x.ticks:
-        at = x_at(tick, x)
-        parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
-        parts.append(f'<text class="middle" x="{at:.1f}" y="{bottom + 16}">{x.show(tick)}</text>')
+        parts.append(f'<line class="grid" x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="{top}" y2="{bottom}"/>')
+        parts.append(f'<text class="middle" x="{at(tick):.1f}" y="{bottom + 16}">{x.show(tick)}</text>')
     if mark is not None:
-        at = x_at(mark, x)
-        parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
-    for i, one in enumerate(dots):
-        y = top + line_height * i
-        low, at, high = (x_at(value, x) for value in (one.estimate.low, one.estimate.value, one.estimate.high))
-        parts.append(f'<text x="{LEFT}" y="{y + 13}">{escape(one.name)}</text>')
-        parts.append(f'<line class="{one.style} whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y + 24}" y2="{y + 24}"/>')
-        parts.append(f'<circle class="{one.style}" cx="{at:.1f}" cy="{y + 24}" r="5"/>')
-    parts.append(f'<text class="middle" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{bottom + 34}">{escape(label)}</text>')
+        parts.append(f'<line class="mark" x1="{at(mark):.1f}" x2="{at(mark):.1f}" y1="{top}" y2="{bottom}"/>')
+    for number, dot in enumerate(dots):
+        y = top + line_height * (number + (0.75 if narrow else 0.5))
+        low, middle, high = (at(value) for value in (dot.estimate.low, dot.estimate.value, dot.estimate.high))
+        short = dot.name if len(dot.name) <= most_letters else dot.name[: most_letters - 1] + "…"
+        place = f'x="4" y="{y - 12}"' if narrow else f'class="end" x="{left - 12:.1f}" y="{y + 4}"'
+        parts.append(f"<text {place}>{escape(short)}</text>")
+        parts.append(f'<line class="{dot.style} whisker" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<circle class="{dot.style}" cx="{middle:.1f}" cy="{y}" r="5"/>')
+    parts.append(f'<text class="middle" x="{(left + right) / 2:.1f}" y="{bottom + 34}">{escape(label)}</text>')
     spoken = "; ".join(
-        f"{one.name} {one.estimate.value:.3f} ({one.estimate.low:.3f} to {one.estimate.high:.3f})" for one in dots
+        f"{dot.name} {share(dot.estimate.value)} ({share(dot.estimate.low)} to {share(dot.estimate.high)})"
+        for dot in dots
     )
-    return svg(title, spoken, parts, height=bottom + 42)
+    return svg(title, spoken, parts, width=width, height=bottom + 42)
+
+
+def interval_charts(title: str, label: str, dots: Sequence[Dot], *, mark: float | None = None) -> str:
+    """The chart once for wide screens and once for narrow ones; the style sheet shows one of them."""
+    wide = interval_chart(title, label, dots, mark=mark)
+    narrow = interval_chart(f"{title}, narrow", label, dots, mark=mark, narrow=True)
+    return f'<figure class="on-wide">{wide}</figure><figure class="on-narrow">{narrow}</figure>'
 
 
 def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     """A confusion matrix of many classes: one square per cell, its opacity the share of the true class's rows."""
-    label, side = 84, 264
+    label, side = 150, WIDE - 170
     cell = side / len(names)
-    font = min(10.0, max(4.5, cell * 0.8))
+    font = min(11.0, max(5.0, cell * 0.8))
     parts = []
     for i, line in enumerate(matrix):
         total = sum(line) or 1
         middle = label + (i + 0.5) * cell
-        name = escape(names[i] if len(names[i]) <= 16 else names[i][:15] + "…")
+        name = escape(names[i] if len(names[i]) <= 22 else names[i][:21] + "…")
         label_start = f'<text class="end" style="font-size:{font:.1f}px"'
         parts.append(f'{label_start} x="{label - 4}" y="{middle + font / 3:.1f}">{name}</text>')
         parts.append(
@@ -160,23 +214,24 @@ def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
         "True classes down, predicted classes across; the stronger the colour, the larger the share of the true "
         "class. The largest confusions are listed in the table below.",
         [moved],
+        width=WIDE,
         height=side + label + 8,
     )
 
 
 def _reliability_points(reliability: Reliability) -> list[tuple[float, float]]:
     return [
-        (one.confidence, one.accuracy)
-        for one in reliability.bins
-        if one.confidence is not None and one.accuracy is not None
+        (each.confidence, each.accuracy)
+        for each in reliability.bins
+        if each.confidence is not None and each.accuracy is not None
     ]
 
 
-def svg(title: str, description: str, parts: Sequence[str], *, height: float = HEIGHT) -> str:
+def svg(title: str, description: str, parts: Sequence[str], *, width: float = WIDTH, height: float = HEIGHT) -> str:
     """The drawing, with its title and what it shows in words for those who do not see it."""
     name = re.sub(r"\W+", "-", title.lower())
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-labelledby="{name}-title {name}-description">'
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-labelledby="{name}-title {name}-description">'
         f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-description">{escape(description)}</desc>'
         f"{''.join(parts)}</svg>"
     )
@@ -210,13 +265,14 @@ def frame(x: Axis, y: Axis) -> str:
     return "".join(parts)
 
 
-def upright_mark(value: float, caption: str, x: Axis, caption_y: float) -> str:
-    """A line at a value of x, its caption on the side where there is room."""
+def upright_mark(value: float, caption: str, x: Axis) -> str:
+    """A line at a value of x, its caption above the plot, where no curve runs."""
     at = x_at(value, x)
-    offset, side = (-5, "end") if at > WIDTH / 2 else (5, "start")
+    half = _CHARACTER * len(caption) / 2
+    middle = min(max(at, LEFT + half), WIDTH - RIGHT - half)
     return (
         f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
-        f'<text class="{side}" x="{at + offset:.1f}" y="{caption_y}">{escape(caption)}</text>'
+        f'<text class="middle" x="{middle:.1f}" y="{TOP - 8}">{escape(caption)}</text>'
     )
 
 
@@ -224,7 +280,7 @@ def curve(series: Series, x: Axis, y: Axis) -> str:
     """A line through its points; few of them are dotted."""
     places = [(x_at(a, x), y_at(b, y)) for a, b in series.points]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-    dots = "".join(_dot(series.style, a, b) for a, b in places) if len(places) <= 40 else ""
+    dots = "".join(_dot(series.style, a, b) for a, b in places) if len(places) <= MOST_MARKED_POINTS else ""
     return f'<polyline class="{series.style}" points="{path}"/>{dots}'
 
 
@@ -238,9 +294,9 @@ def _dot(style: str, x: float, y: float) -> str:
 def legend(series: Sequence[Series]) -> str:
     """The names of the lines, above them."""
     parts, at = [], float(LEFT)
-    for one in series:
-        parts.append(f'<line class="{one.style} whisker" x1="{at}" x2="{at + 18}" y1="14" y2="14"/>')
-        parts.append(_dot(one.style, at + 9, 14))
-        parts.append(f'<text x="{at + 24}" y="18">{escape(one.name)}</text>')
-        at += 44 + 6.6 * len(one.name)
+    for line in series:
+        parts.append(f'<line class="{line.style} whisker" x1="{at}" x2="{at + 18}" y1="10" y2="10"/>')
+        parts.append(_dot(line.style, at + 9, 10))
+        parts.append(f'<text x="{at + 24}" y="14">{escape(line.name)}</text>')
+        at += 44 + _CHARACTER * len(line.name)
     return "".join(parts)

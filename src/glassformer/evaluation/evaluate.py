@@ -11,6 +11,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
+from glassformer.evaluation.ranking import ranking
 from glassformer.evaluation.reliability import confidences, reliability
 from glassformer.evaluation.result import (
     Calibration,
@@ -75,6 +76,7 @@ def evaluate(
         fit_seconds=fit_seconds,
         predict_seconds=predict_seconds,
         size_bytes=size_bytes,
+        ranking=ranking(probs, labels, class_names, multilabel=multilabel),
     )
     raw = probabilities(logits, multilabel=multilabel)
     confusion = None if multilabel else confusion_counts(probs, labels)
@@ -127,6 +129,7 @@ def _duel(
                 fit_seconds=baseline.fit_seconds,
                 predict_seconds=baseline.predict_seconds,
                 size_bytes=baseline.size_bytes,
+                ranking=ranking(baseline.probs, labels, class_names, multilabel=multilabel),
                 notes=baseline.notes,
             )
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -29,28 +31,61 @@ def page(
     shown = {key: (heading, body) for key, (heading, body) in sections.items() if body}
     links = "".join(f'<a href="#{key}">{heading}</a>' for key, (heading, _) in shown.items())
     main = "".join(f'<section id="{key}"><h2>{heading}</h2>{body}</section>' for key, (heading, body) in shown.items())
-    css = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    css = _asset("report.css")
+    script, allowed = "", ""
+    if 'class="sortable"' in main:
+        code = _asset("sort.js")
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        script, allowed = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
     name = escape(title)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · glassformer {kind}</title>'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; style-src 'unsafe-inline'{allowed}\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{css}{style}</style></head><body><header><h1>{name}</h1>"
         f'<p class="soft">{subtitle}</p></header><main><section id="headline">{headline}</section>'
-        f'<nav aria-label="Sections">{links}</nav>{main}</main><footer><p>{escape(footer)}</p></footer></body></html>\n'
+        f'<nav aria-label="Sections">{links}</nav>{main}</main><footer><p>{escape(footer)}</p></footer>{script}'
+        "</body></html>\n"
     )
 
 
-def table(caption: str, head: Iterable[str], rows: Iterable[tuple[str, Cells]], *, ours: int | None = None) -> str:
-    """A table whose cells are HTML already; a wide one scrolls by itself, not the page. Row `ours` stands out."""
+def table(
+    caption: str,
+    head: Iterable[str],
+    rows: Iterable[tuple[str, Cells]],
+    *,
+    ours: int | None = None,
+    foot: Iterable[tuple[str, Cells]] = (),
+    sortable: bool = False,
+) -> str:
+    """A table whose cells are HTML already; a wide one scrolls by itself, not the page.
+
+    Args:
+        ours: the row that stands out.
+        foot: rows that stay below, whatever the table is sorted by.
+    """
     top = "".join(f'<th scope="col">{name}</th>' for name in head)
     mark = ' class="ours"'
-    lines = "".join(
-        f'<tr{mark if i == ours else ""}><th scope="row">{first}</th>'
-        f"{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
-        for i, (first, rest) in enumerate(rows)
+    lines = "".join(_line(row, mark if number == ours else "") for number, row in enumerate(rows))
+    below = "".join(_line(row) for row in foot)
+    kind = ' class="sortable"' if sortable else ""
+    return scrolling(
+        f"<table{kind}><caption>{caption}</caption><thead><tr>{top}</tr></thead>"
+        f"<tbody>{lines}</tbody>{f'<tfoot>{below}</tfoot>' if below else ''}</table>"
     )
-    return (
-        f'<div class="scroll" tabindex="0"><table><caption>{caption}</caption><thead><tr>{top}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
-    )
+
+
+def scrolling(wide: str) -> str:
+    """Something that may be wider than a phone: it scrolls by itself, and says so where the screen is narrow."""
+    hint = '<p class="swipe">Wider than the screen: swipe sideways.</p>'
+    return f'<div class="scroll" tabindex="0">{wide}</div>{hint}'
+
+
+def _line(row: tuple[str, Cells], attributes: str = "") -> str:
+    first, rest = row
+    return f'<tr{attributes}><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,24 +1,21 @@
 """The report of an evaluation: one HTML file that needs nothing else."""
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from glassformer.data.files import written_aside
 from glassformer.data.table import counted
-from glassformer.evaluation.charts import Series, accuracy_chart, axis, heat_map, line_chart, reliability_chart
-from glassformer.evaluation.html import page, table
-from glassformer.evaluation.reliability import N_BINS
+from glassformer.evaluation.charts import accuracy_chart, heat_map
+from glassformer.evaluation.html import page, scrolling, table
+from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, share, signed
 
 SHORT_TEXT = 320
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
-History = Sequence[Mapping[str, Any]]
 
 
 def write_report(path: Path, evaluation: Evaluation, history: History | None = None) -> None:
@@ -36,10 +33,11 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
     """The report as a string of HTML; all that came from the user's data is escaped."""
     sections = {
         "duel": ("Beside the baselines", _duel(evaluation)),
-        "curves": ("Learning curves", _curves(history) if history else ""),
+        "curves": ("Learning curves", learning_curves(history) if history else ""),
         "confusion": ("Confusion matrix", _confusion(evaluation)),
         "classes": ("Class by class", _classes(evaluation)),
-        "calibration": ("Can the confidence be trusted?", _calibration(evaluation)),
+        "ranking": ("Which threshold?", ranking_curves(evaluation)),
+        "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
         "errors": ("Worst errors", _errors(evaluation)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),
@@ -60,7 +58,7 @@ def _headline(evaluation: Evaluation) -> str:
     figures = {
         "macro F1": share(metrics.macro_f1.value),
         "ROC-AUC": "–" if metrics.roc_auc is None else share(metrics.roc_auc),
-        "log loss": f"{metrics.log_loss:.3f}",
+        "log loss": share(metrics.log_loss),
         "calibration error": share(evaluation.calibration.after.ece),
         "training": seconds(model.fit_seconds),
         "texts per second": speed(model),
@@ -84,7 +82,7 @@ def _duel(evaluation: Evaluation) -> str:
             f"{share(one.metrics.accuracy.value)}<small>{_interval(one.metrics.accuracy)}</small>",
             _with_interval(one.metrics.macro_f1),
             "–" if one.metrics.roc_auc is None else share(one.metrics.roc_auc),
-            f"{one.metrics.log_loss:.3f}",
+            share(one.metrics.log_loss),
             seconds(one.fit_seconds),
             speed(one),
             size(one.size_bytes),
@@ -94,7 +92,7 @@ def _duel(evaluation: Evaluation) -> str:
     if evaluation.metrics.roc_auc_missing_because:
         remarks.append(f"ROC-AUC {escape(evaluation.metrics.roc_auc_missing_because)}.")
     return (
-        f'<figure class="single">{accuracy_chart(contestants)}</figure>'
+        accuracy_chart(contestants)
         + table("The same rows for all; intervals hold 95%.", head, rows, ours=len(rows) - 1)
         + _list([_comparison(one) for one in evaluation.duel.comparisons] + remarks)
     )
@@ -110,45 +108,12 @@ def _comparison(one: Comparison) -> str:
     )
 
 
-def _curves(history: History) -> str:
-    panels = {
-        "Loss": ("train_loss", "validation_loss"),
-        "Accuracy": ("train_accuracy", "validation_accuracy"),
-    }
-    validated = [row for row in history if row.get("validation_loss") is not None]
-    best = min(validated, key=lambda row: row["validation_loss"], default=None)
-    mark = None if best is None else (float(best["epoch"]), f"best epoch {best['epoch']:g}")
-    x = axis("epoch", [row["epoch"] for row in history], whole=True)
-    figures = []
-    for name, keys in panels.items():
-        series = [
-            Series(name=key.split("_")[0].replace("train", "training"), style=style, points=points)
-            for key, style in zip(keys, ("second", "first"), strict=True)
-            if (points := _points(history, key))
-        ]
-        if not series:
-            continue
-        y = axis(name.lower(), [value for one in series for _, value in one.points])
-        last = ", ".join(
-            f"{one.name} {one.points[0][1]:.3f} at first, {one.points[-1][1]:.3f} at last" for one in series
-        )
-        figures.append(
-            f"<figure>{line_chart(f'{name} by epoch', f'{name}: {last}.', series, x, y, mark=mark)}</figure>"
-        )
-    return f'<div class="pair">{"".join(figures)}</div>' if figures else ""
-
-
-def _points(history: History, key: str) -> list[tuple[float, float]]:
-    pairs = ((row["epoch"], row.get(key)) for row in history)
-    return [(float(epoch), float(value)) for epoch, value in pairs if value is not None and math.isfinite(value)]
-
-
 def _confusion(evaluation: Evaluation) -> str:
     matrix, names = evaluation.confusion, evaluation.class_names
     if matrix is None:
         return ""
     if len(names) > LARGEST_TABLE:
-        return f'<figure class="single">{heat_map(matrix, names)}</figure>' + _confusions(matrix, names)
+        return scrolling(f"<figure>{heat_map(matrix, names)}</figure>") + _confusions(matrix, names)
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     lines = []
     for i, line in enumerate(matrix):
@@ -159,12 +124,12 @@ def _confusion(evaluation: Evaluation) -> str:
             for j, count in enumerate(line)
         )
         lines.append(f'<tr><th scope="row">{escape(names[i])}</th>{cells}</tr>')
-    return (
-        '<div class="scroll" tabindex="0"><table class="confusion"><caption>True classes down, predicted classes '
-        "across: rows, and their share of the true class.</caption>"
-        f'<thead><tr><th scope="col">truth, prediction</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody>'
-        f"</table></div>{_confusions(matrix, names) if len(names) > 2 else ''}"
+    drawn = (
+        '<table class="confusion"><caption>True classes down, predicted classes across: rows, and their share of the '
+        f'true class.</caption><thead><tr><th scope="col">truth, prediction</th>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
     )
+    return scrolling(drawn) + (_confusions(matrix, names) if len(names) > 2 else "")
 
 
 def _confusions(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
@@ -180,42 +145,31 @@ def _confusions(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
 def _classes(evaluation: Evaluation) -> str:
     metrics = evaluation.metrics
     rows = [
-        (
-            escape(one.name),
-            [*_scores(one), f"{one.support:,}", f"{one.predicted:,}"],
-        )
-        for one in metrics.per_class
+        (escape(scores.name), [*_scores(scores), f"{scores.support:,}", f"{scores.predicted:,}"])
+        for scores in metrics.per_class
     ]
     averages = {"macro average": metrics.macro, "weighted average": metrics.weighted, "micro average": metrics.micro}
-    for name, scores in averages.items():
-        if scores is not None:
-            rows.append((name, [share(scores.precision), share(scores.recall), share(scores.f1), "", ""]))
+    foot = [
+        (name, [*map(_bar, (scores.precision, scores.recall, scores.f1)), "", ""])
+        for name, scores in averages.items()
+        if scores is not None
+    ]
     caption = (
-        "Precision: the share of the predicted rows that is right. Recall: the share of the true rows that is found."
+        "Precision: the share of the predicted rows that is right. Recall: the share of the true rows that is found. "
+        "Press a heading to sort."
     )
-    return table(caption, ("class", "precision", "recall", "F1", "true rows", "predicted rows"), rows)
+    head = ("class", "precision", "recall", "F1", "true rows", "predicted rows")
+    return table(caption, head, rows, foot=foot, sortable=True)
 
 
-def _scores(one: ClassScores) -> list[str]:
+def _scores(scores: ClassScores) -> list[str]:
     """Of a class without rows nothing is known."""
-    return [share(value) if one.support else "–" for value in (one.precision, one.recall, one.f1)]
+    return [_bar(value) if scores.support else "–" for value in (scores.precision, scores.recall, scores.f1)]
 
 
-def _calibration(evaluation: Evaluation) -> str:
-    calibration = evaluation.calibration
-    what = "decisions (one per row and label)" if evaluation.multilabel else "answers"
-    error = (
-        f"{share(calibration.after.ece)}. No temperature was fitted: too few validation rows, or no mistake among them"
-        if calibration.temperature == 1
-        else f"{share(calibration.before.ece)} before, {share(calibration.after.ece)} after dividing the logits by the "
-        f"temperature {calibration.temperature:.3f} found on validation rows"
-    )
-    return (
-        f"<p>Expected calibration error {error}. On the diagonal, a confidence of .8 is right in 80 of 100 cases.</p>"
-        f'<figure class="single">{reliability_chart(calibration.before, calibration.after)}'
-        f"<figcaption>{N_BINS} bins of equal width; grey bars: how many {what} fall in each, after."
-        "</figcaption></figure>"
-    )
+def _bar(value: float) -> str:
+    """A share with a bar as long as it is."""
+    return f'{share(value)}<i class="meter" style="--share:{value:.3f}"></i>'
 
 
 def _errors(evaluation: Evaluation) -> str:

@@ -78,6 +78,26 @@ class Calibration(Record):
     after: Reliability
 
 
+class RankingCurves(Record):
+    """Points (x, y) of the ROC curve (false positive rate, true positive rate) and of the precision–recall curve
+    (recall, precision), and the average precision."""
+
+    roc: tuple[tuple[float, float], ...]
+    precision_recall: tuple[tuple[float, float], ...]
+    average_precision: float
+
+
+class Ranking(Record):
+    """How one classifier ranks the rows. `positive` is the class whose curves these are; None: all classes together.
+
+    `base_rate` is the share of positive decisions: the precision of chance.
+    """
+
+    positive: str | None
+    base_rate: float
+    curves: RankingCurves
+
+
 class Contestant(Record):
     """One side of the duel. Seconds and bytes are None where nobody measured them."""
 
@@ -87,6 +107,7 @@ class Contestant(Record):
     fit_seconds: float | None
     predict_seconds: float | None
     size_bytes: int | None
+    ranking: Ranking | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -1,0 +1,57 @@
+"""How well the probabilities rank the rows: the ROC curve and the precision–recall curve."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Shaped
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
+
+from glassformer.evaluation.result import Ranking, RankingCurves
+
+MOST_POINTS = 100
+
+
+def ranking(
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    class_names: Sequence[str],
+    *,
+    multilabel: bool,
+) -> Ranking | None:
+    """Both curves of one classifier, or None where the rows are all of one kind.
+
+    With two classes they are those of the rarer one. With more, or with several labels per text, every pair of a row
+    and a class is one decision, and all decisions are ranked together (the micro average).
+
+    Args:
+        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+    """
+    hot = labels > 0 if multilabel else labels[:, None] == np.arange(len(class_names))
+    positive = None
+    if len(class_names) == 2 and not multilabel:
+        rarer = int(np.argmin(hot.sum(axis=0)))
+        positive, hot, probs = class_names[rarer], hot[:, rarer], probs[:, rarer]
+    truth, scores = hot.ravel(), probs.ravel()
+    if truth.all() or not truth.any():
+        return None
+    return Ranking(positive=positive, base_rate=float(truth.mean()), curves=_curves(truth, scores))
+
+
+def _curves(truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> RankingCurves:
+    false_positive, true_positive, _ = roc_curve(truth, scores)
+    precision, recall, _ = precision_recall_curve(truth, scores)
+    return RankingCurves(
+        roc=_thinned(false_positive, true_positive),
+        precision_recall=_thinned(recall[::-1], precision[::-1]),
+        average_precision=float(average_precision_score(truth, scores)),
+    )
+
+
+def _thinned(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " m"]) -> tuple[tuple[float, float], ...]:
+    """At most `MOST_POINTS` points of a curve, evenly spread along both axes, its ends included."""
+    if len(x) > MOST_POINTS:
+        length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
+        kept = np.unique(np.searchsorted(length, np.linspace(0, length[-1], MOST_POINTS)).clip(max=len(x) - 1))
+        kept = np.union1d(kept, [0, len(x) - 1])[: MOST_POINTS + 1]
+        x, y = x[kept], y[kept]
+    return tuple((round(float(a), 5), round(float(b), 5)) for a, b in zip(x, y, strict=True))

@@ -1,0 +1,115 @@
+"""The plots of the report with what they need beside them: learning curves, ranking, calibration."""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from glassformer.evaluation.charts import (
+    Series,
+    axis,
+    confidence_chart,
+    line_chart,
+    reliability_chart,
+    square_chart,
+)
+from glassformer.evaluation.reliability import N_BINS
+from glassformer.evaluation.result import Evaluation
+from glassformer.evaluation.verdict import share
+
+History = Sequence[Mapping[str, Any]]
+
+
+def learning_curves(history: History) -> str:
+    """Loss and accuracy by epoch, side by side; the best epoch is marked."""
+    panels = {
+        "Loss": ("train_loss", "validation_loss"),
+        "Accuracy": ("train_accuracy", "validation_accuracy"),
+    }
+    validated = [row for row in history if row.get("validation_loss") is not None]
+    best = min(validated, key=lambda row: row["validation_loss"], default=None)
+    mark = None if best is None else (float(best["epoch"]), f"best epoch {best['epoch']:g}")
+    x = axis("epoch", [row["epoch"] for row in history], whole=True)
+    figures = []
+    for name, keys in panels.items():
+        series = [
+            Series(name=key.split("_")[0].replace("train", "training"), style=style, points=points)
+            for key, style in zip(keys, ("second", "first"), strict=True)
+            if (points := _points(history, key))
+        ]
+        if not series:
+            continue
+        y = axis(name.lower(), [value for line in series for _, value in line.points])
+        last = ", ".join(
+            f"{line.name} {share(line.points[0][1])} at first, {share(line.points[-1][1])} at last" for line in series
+        )
+        figures.append(
+            f"<figure>{line_chart(f'{name} by epoch', f'{name}: {last}.', series, x, y, mark=mark)}</figure>"
+        )
+    return f'<div class="pair">{"".join(figures)}</div>' if figures else ""
+
+
+def ranking_curves(evaluation: Evaluation) -> str:
+    """Precision–recall and ROC curve of the model and of the best baseline."""
+    ours = evaluation.duel.model.ranking
+    if ours is None:
+        return ""
+    rivals = [each for each in evaluation.duel.baselines if each.ranking is not None and each.fit_seconds is not None]
+    best = max(rivals, key=lambda each: each.metrics.accuracy.value, default=None)
+    shown = [(evaluation.duel.model.name, "first", ours)]
+    if best is not None and best.ranking is not None:
+        shown.append((best.name, "second", best.ranking))
+    roc = [Series(name=name, style=style, points=found.curves.roc) for name, style, found in shown]
+    precision = [Series(name=name, style=style, points=found.curves.precision_recall) for name, style, found in shown]
+    of = (
+        f"These curves are of the class <b>{escape(ours.positive)}</b>, the rarer one."
+        if ours.positive is not None
+        else "Each pair of a row and a class is one decision; all decisions are ranked together."
+    )
+    averages = ", ".join(f"{escape(name)} {share(found.curves.average_precision)}" for name, _, found in shown)
+    charts = (
+        square_chart("Precision and recall", f"Average precision: {averages}.", precision, x="recall", y="precision"),
+        square_chart(
+            "ROC curve",
+            "True positive rate against false positive rate; chance lies on the diagonal.",
+            roc,
+            x="false positive rate",
+            y="true positive rate (recall)",
+            diagonal=True,
+        ),
+    )
+    drawn = "".join(f"<figure>{chart}</figure>" for chart in charts)
+    return (
+        f"<p>A lower threshold finds more rows and is wrong more often. {of}</p>"
+        f'<div class="pair">{drawn}</div>'
+        f'<p class="soft">Average precision: {averages}. Chance: {share(ours.base_rate)}.</p>'
+    )
+
+
+def calibration_plots(evaluation: Evaluation) -> str:
+    """Reliability diagram and histogram of the confidences."""
+    calibration = evaluation.calibration
+    what = "decisions" if evaluation.multilabel else "answers"
+    fitted = calibration.temperature != 1
+    error = (
+        f"{share(calibration.before.ece)} before and {share(calibration.after.ece)} after dividing the logits by the "
+        f"temperature {share(calibration.temperature)}, fitted on validation rows"
+        if fitted
+        else f"{share(calibration.after.ece)}. No temperature was fitted: there were too few validation rows, or the "
+        "model made no mistake on them"
+    )
+    charts = (
+        reliability_chart(calibration.before if fitted else None, calibration.after),
+        confidence_chart(calibration.after, what),
+    )
+    drawn = "".join(f"<figure>{chart}</figure>" for chart in charts)
+    decisions = " A decision is one row and one label." if evaluation.multilabel else ""
+    return (
+        f"<p>Expected calibration error: {error}. On the diagonal, a confidence of .8 is right in 80 of 100 cases.</p>"
+        f'<div class="pair">{drawn}</div><p class="soft">{N_BINS} bins of equal width.{decisions}</p>'
+    )
+
+
+def _points(history: History, key: str) -> list[tuple[float, float]]:
+    pairs = ((row["epoch"], row.get(key)) for row in history)
+    return [(float(epoch), float(value)) for epoch, value in pairs if value is not None and math.isfinite(value)]
