@@ -8,7 +8,7 @@ from pathlib import Path
 
 from glassformer.data.files import written_aside
 from glassformer.data.table import counted
-from glassformer.evaluation.charts import Dot, interval_chart
+from glassformer.evaluation.charts import Dot, interval_chart, interval_charts
 from glassformer.evaluation.html import Cells, page, table
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.result import Estimate
@@ -47,7 +47,7 @@ def render_comparison(found: VariantComparison) -> str:
 def _key(key: KeyEffect) -> str:
     """A chart of the values' effects, the verdict in words, and every pair."""
     dots = [Dot(name=value.value, estimate=value.effect, style="first") for value in key.values]
-    chart = interval_chart(f"Effect of {key.key}", "accuracy, less the mean of these values", dots, mark=0)
+    chart = interval_chart(f"Effect of {key.key}", "accuracy, less the mean of these values", dots, mark=0, narrow=True)
     values = [
         (escape(value.value), [_with_interval(value.accuracy, share), _with_interval(value.effect, signed)])
         for value in key.values
@@ -78,14 +78,14 @@ def _variants(found: VariantComparison) -> str:
     ]
     head = ("variant", "accuracy", "behind the best", "spread", "parameters", "seconds", "tokens/s")
     rows = [(escape(variant.name), _variant_cells(variant)) for variant in found.variants]
-    chart = interval_chart("Accuracy of each variant", "mean accuracy with 95% interval", dots)
+    chart = interval_charts("Accuracy of each variant", "mean accuracy with 95% interval", dots)
     intervals = (
         "Variants share seeds and rows, so their intervals may overlap where their difference is beyond noise: the "
         "column “behind the best” is paired, and says which are."
     )
     return (
         f'<p class="soft">Named by their values of {escape(", ".join(found.varied))}. {intervals}</p>'
-        f'<figure class="single">{chart}</figure>'
+        + chart
         + table("The highest mean first; spread is the standard deviation over seeds.", head, rows)
     )
 
