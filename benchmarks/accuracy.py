@@ -26,7 +26,6 @@ from sklearn.model_selection import StratifiedKFold
 from glassformer.cli.live import LiveView
 from glassformer.data.known import resolve
 from glassformer.data.sources import Sources
-from glassformer.data.splits import make_splits
 from glassformer.data.table import Table
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.result import Evaluation
@@ -75,9 +74,10 @@ def _run(train: Table, test: Table, recipe: Recipe, folder: Path, split: str) ->
     done = folder / "metrics-of-benchmark.json"
     if done.is_file() and json.loads((folder / "config.json").read_text())["recipe"] == recipe.model_dump(mode="json"):
         return Evaluation.model_validate_json(done.read_text())
+    sources = Sources(train=train, test=test)
     with LiveView() as view:
-        trained = train_classifier(Sources(train=train, test=test), recipe, out=folder, overwrite=True, observer=view)
-    rows = make_splits(train, recipe.validation, seed=recipe.training.seed, test=test).train
+        trained = train_classifier(sources, recipe, out=folder, overwrite=True, observer=view)
+    rows = sources.split(recipe.validation, seed=recipe.training.seed).train
     evaluation = measure_model(Predictor(trained), folder, test, rows, split=split)
     done.write_text(evaluation.model_dump_json(indent=2))
     return evaluation

@@ -118,30 +118,22 @@ def run_phases(path: Path) -> list[dict[str, Any]]:
         import glassformer.data.sources
         import glassformer.training.run
 
-        return glassformer.training.run
-
-    run = phase("import", imported)
-    from glassformer.data.labels import LabelSet
+    phase("import", imported)
     from glassformer.data.sources import SourceConfig, read_sources
-    from glassformer.data.splits import fingerprint, make_splits
-    from glassformer.data.store import TokenStore
-    from glassformer.data.tokenizers import TextTokenizer
+    from glassformer.data.splits import fingerprint
+    from glassformer.training.memory import keep_large_buffers
+    from glassformer.training.preparation import prepare
     from glassformer.training.recipe import load_recipe
 
-    run.keep_large_buffers()
+    keep_large_buffers()
     recipe = load_recipe(None)
     sources = phase("read", lambda: read_sources(SourceConfig(train=str(path)), recipe.validation, None))
-    labels = phase("label set", lambda: LabelSet.from_table(sources.train))
-    splits = phase("splits", lambda: make_splits(sources.train, recipe.validation, seed=0))
-    sides = {"train": splits.train, "validation": splits.validation}
-    phase("fingerprints", lambda: [fingerprint(table) for table in sides.values()])
-    tokenizer = phase("tokenizer", lambda: TextTokenizer.train(splits.train.frame["text"], recipe.tokenizer))
-    phase("labels encoded", lambda: [labels.encode(table) for table in sides.values()])
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        phase(
-            "texts encoded",
-            lambda: [TokenStore.write(Path(folder) / n, t.frame["text"], tokenizer) for n, t in sides.items()],
-        )
+        prepared = phase("label set and splits", lambda: prepare(sources, recipe, work=Path(folder)))
+        splits = prepared.splits
+        phase("fingerprints", lambda: [fingerprint(table) for table in (splits.train, splits.validation)])
+        phase("tokenizer", lambda: prepared.tokenizer)
+        phase("labels and texts encoded", lambda: prepared.data)
     return phases
 
 

@@ -56,7 +56,7 @@ def test_the_model_is_that_of_the_run_and_random_numbers_go_on_as_before(monkeyp
         built.append({name: weight.clone() for name, weight in model.state_dict().items()})
         return model
 
-    monkeypatch.setattr("glassformer.training.run.build_model", build)
+    monkeypatch.setattr("glassformer.training.preparation.build_model", build)
     before = torch.get_rng_state()
     chosen = recipe(seed=17)
     found = diagnose(Sources(train=opinions(60)), chosen)
@@ -95,7 +95,7 @@ def test_weights_to_start_from_are_those_that_are_examined(monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("quick")
 def test_planted_faults_of_model_and_data_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassformer.training.run.build_model", lambda *sizes: scaled(build_model(*sizes), 12))
+    monkeypatch.setattr("glassformer.training.preparation.build_model", lambda *sizes: scaled(build_model(*sizes), 12))
     rows = table([f"word{i} again" for i in range(100)], ["a"] * 95 + ["b"] * 5)
     found = diagnose(Sources(train=rows), recipe())
     assert {"first loss", "label balance"} <= problems(list(found.findings))
@@ -204,6 +204,6 @@ def test_a_model_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
     def refuse(*_: Any) -> nn.Module:
         raise ValueError("too few classes")
 
-    monkeypatch.setattr("glassformer.training.run.build_model", refuse)
+    monkeypatch.setattr("glassformer.training.preparation.build_model", refuse)
     with pytest.raises(UsageError, match="recipe: model: too few classes"):
         diagnose(Sources(train=opinions(20)), recipe())

@@ -25,7 +25,7 @@ from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training import pretrain as pretrain_module
 from glassformer.training.loop import InterruptedTraining, NotANumberError
-from glassformer.training.pretrain import Prepared, begins_word, figures_in_words, pretrain
+from glassformer.training.pretrain import PreparedTexts, begins_word, figures_in_words, pretrain
 from glassformer.training.recipe import PretrainingRecipe
 from tests.training.samples import Memory
 from tests.training.test_resume import figures, interrupt_after
@@ -116,7 +116,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
 
 
 def test_the_card_says_what_the_model_is(tmp_path: Path) -> None:
-    heard: list[Prepared] = []
+    heard: list[PreparedTexts] = []
     trained = pretrain(counting(), recipe(), out=tmp_path, on_prepared=heard.append)
     card, data = (tmp_path / "README.md").read_text(), trained.config.data
     for words in (
@@ -148,7 +148,7 @@ def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
 
 
 def test_the_caller_hears_of_texts_and_sizes(tmp_path: Path) -> None:
-    heard: list[Prepared] = []
+    heard: list[PreparedTexts] = []
     chosen = recipe(tokenizer={"kind": "word", "min_frequency": 5}, epochs=1)
     trained = pretrain(sentences(), chosen, out=tmp_path, on_prepared=heard.append)
     (prepared,) = heard
@@ -269,7 +269,7 @@ def test_no_bits_per_byte_where_bytes_are_lost(changed: dict[str, Any], tmp_path
 
 
 def test_bits_per_byte_are_of_the_held_out_bytes(tmp_path: Path) -> None:
-    heard: list[Prepared] = []
+    heard: list[PreparedTexts] = []
     trained = pretrain(
         sentences(), recipe(tokenizer={"kind": "byte"}, epochs=1), out=tmp_path, on_prepared=heard.append
     )
@@ -284,7 +284,7 @@ def test_bits_per_byte_are_of_the_held_out_bytes(tmp_path: Path) -> None:
 def test_what_equals_a_held_out_text_is_not_trained_on(tmp_path: Path) -> None:
     once = sentences(20)
     twice = Documents(texts=pl.concat([once.texts, once.texts + " "]), source="notes.txt")
-    heard: list[Prepared] = []
+    heard: list[PreparedTexts] = []
     trained = pretrain(twice, recipe(epochs=1), out=tmp_path, on_prepared=heard.append)
     (prepared,) = heard
     assert prepared.validation is not None

@@ -16,11 +16,12 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.training import run as run_module
+from glassformer.training import preparation
 from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError
+from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import Prepared, as_labels, train_classifier
+from glassformer.training.run import as_labels, train_classifier
 from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
@@ -245,7 +246,7 @@ def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
             with torch.no_grad():
                 models[0].get_parameter("head.bias")[0] = float("nan")
 
-    monkeypatch.setattr(run_module, "build_model", Watched)
+    monkeypatch.setattr(preparation, "build_model", Watched)
     return Memory(poison)
 
 

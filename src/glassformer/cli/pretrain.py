@@ -14,7 +14,7 @@ from glassformer.cli.resume import resumable
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from glassformer.training.pretrain import Prepared
+    from glassformer.training.pretrain import PreparedTexts
     from glassformer.training.recipe import PretrainingRecipe
 
 _OBJECTIVES = {"causal": "causal", "masked": "full"}
@@ -91,7 +91,7 @@ def pretrain(
         say(f'next: glassformer generate {shlex.quote(str(out))} "how it begins"')
 
 
-def _introduce(prepared: Prepared, recipe: PretrainingRecipe, device: str) -> None:
+def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str) -> None:
     train, held_out = prepared.train, prepared.validation
     say(f"data: {train.source}, {human_count(len(train.texts))} texts to train on")
     for note in train.notes:

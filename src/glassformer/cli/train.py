@@ -26,8 +26,8 @@ from glassformer.cli.resume import resumable
 
 if TYPE_CHECKING:
     from glassformer.prediction.model_folder import TrainedModel
+    from glassformer.training.preparation import Prepared
     from glassformer.training.recipe import Recipe
-    from glassformer.training.run import Prepared
 
 _LABELS_SHOWN = 10
 

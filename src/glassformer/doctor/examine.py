@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,24 +12,18 @@ from torch import nn
 
 import glassformer
 from glassformer.data.batches import padding_share
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
-from glassformer.data.splits import Splits, make_splits
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import IntArray
 from glassformer.data.table import counted
-from glassformer.data.tokenizers import TextTokenizer
 from glassformer.doctor import rate_range, signals
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures
 from glassformer.doctor.judge import check_initial_loss, check_signals
 from glassformer.doctor.overfit import check_overfitting
 from glassformer.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
-from glassformer.training.classification import TrainingData
-from glassformer.training.initial_weights import InitialWeights, start_from
-from glassformer.training.memory import keep_large_buffers
-from glassformer.training.objectives import class_weights
+from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import new_model
 from glassformer.training.training_config import TrainingConfig
 
 _MOST_ROWS = 30_000  # that are encoded
@@ -40,19 +33,6 @@ _FEWEST_RATES = 40
 _MOST_TOKENS = 4096  # in a batch
 
 Heard = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Material:
-    """What the checks of texts and model share."""
-
-    bench: Bench
-    labels: LabelSet
-    splits: Splits
-    tokenizer: TextTokenizer
-    limits: list[str]
-    weights: str
-    """What the model starts from, in words."""
 
 
 def diagnose(
@@ -74,24 +54,24 @@ def diagnose(
         GlassformerError: the weights do not fit the model.
     """
     began = time.perf_counter()
-    keep_large_buffers()
     devices = [torch.device(device)] if device.startswith("cuda") else []
     with torch.random.fork_rng(devices=devices):
-        material = _prepared(sources, recipe, device, init, on_check)
-        bench, limits = material.bench, material.limits
+        on_check("the vocabulary of the training rows" if init is None else f"the weights of {init.name}")
+        prepared, limits = prepare(sources, recipe, init=init, device=device), list[str]()
+        bench = _bench(prepared, limits)
         on_check("labels, lengths, unknown words, duplicates")
-        text_findings, histogram = _check_texts(sources, material, recipe, init)
+        text_findings, histogram = _check_texts(sources, prepared, bench, limits)
         model_findings, figures = examine_model(bench, on_check, limits)
     findings = [*model_findings, *text_findings]
     return Diagnosis(
         source=sources.train.source,
-        rows=material.splits.train.frame.height,
+        rows=prepared.splits.train.frame.height,
         parameters=_size(bench.model),
         model=recipe.model.in_words(),
-        weights=material.weights,
+        weights=prepared.origin,
         window=recipe.model.max_seq_len,
         learning_rate=recipe.training.learning_rate,
-        findings=tuple(sorted(findings, key=lambda one: LEVELS.index(one.level))),
+        findings=tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level))),
         lengths=histogram,
         figures=figures,
         limits=tuple(limits),
@@ -129,38 +109,22 @@ def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[lis
     return [first, by_heart, *check_signals(seen, from_weights=bench.from_weights), rate], figures
 
 
-def _prepared(sources: Sources, recipe: Recipe, device: str, init: InitialWeights | None, on_check: Heard) -> _Material:
-    """The splits, vocabulary and initial weights of the run itself; of very many rows a sample is encoded."""
-    on_check("the vocabulary of the training rows" if init is None else f"the weights of {init.name}")
-    labels = LabelSet.from_table(sources.train)
-    seed, limits = recipe.training.seed, list[str]()
-    splits = make_splits(sources.train, recipe.validation, seed=seed, validation=sources.validation, test=sources.test)
-    texts = splits.train.frame["text"]
-    tokenizer = TextTokenizer.train(texts, recipe.tokenizer) if init is None else init.tokenizer
-    model = new_model(recipe, labels, tokenizer.vocab_size, device)
-    weights = "" if init is None else start_from(model, recipe.model, init, labels)
-    encoded = labels.encode(splits.train)
-    chosen = _some(splits.train.frame.height, _MOST_ROWS, seed)
-    if len(chosen) < splits.train.frame.height:
-        limits.append(f"lengths and all checks of the model used {len(chosen):,} of {len(encoded):,} training rows")
-    data = TrainingData(
-        train=TokenStore.in_memory(tokenizer.encode(texts[chosen].to_list())),
-        train_labels=encoded[chosen],
-        validation=None,
-        validation_labels=None,
-        class_weights=class_weights(recipe.training, labels.names, encoded, multilabel=labels.multilabel),
-        multilabel=labels.multilabel,
-    )
+def _bench(prepared: Prepared, limits: list[str]) -> Bench:
+    """The model and the training rows of the run itself; of very many rows a sample is encoded."""
+    recipe, rows = prepared.recipe, prepared.splits.train.frame.height
+    model = prepared.model
+    chosen = _some(rows, _MOST_ROWS, recipe.training.seed)
+    if len(chosen) < rows:
+        limits.append(f"lengths and all checks of the model used {len(chosen):,} of {rows:,} training rows")
+    data = prepared.sample(chosen)
     mean = 1 + float(data.train.lengths.clip(max=recipe.model.max_seq_len - 1).mean())  # 1 for the start token
-    config = _smaller_batches(recipe.training, mean, limits)
-    bench = Bench(
+    return Bench(
         model=model,
         data=data,
-        config=config,
+        config=_smaller_batches(recipe.training, mean, limits),
         max_seq_len=recipe.model.max_seq_len,
-        from_weights=init is not None,
+        from_weights=prepared.init is not None,
     )
-    return _Material(bench=bench, labels=labels, splits=splits, tokenizer=tokenizer, limits=limits, weights=weights)
 
 
 def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[str]) -> TrainingConfig:
@@ -176,9 +140,9 @@ def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[st
 
 
 def _check_texts(
-    sources: Sources, material: _Material, recipe: Recipe, init: InitialWeights | None
+    sources: Sources, prepared: Prepared, bench: Bench, limits: list[str]
 ) -> tuple[list[Finding], Histogram]:
-    bench, splits, tokenizer = material.bench, material.splits, material.tokenizer
+    recipe, splits, tokenizer, init = prepared.recipe, prepared.splits, prepared.tokenizer, prepared.init
     store, held_out = bench.data.train, splits.validation
     padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
     widest = None if init is None else init.model.max_seq_len
@@ -187,12 +151,10 @@ def _check_texts(
     if held_out is not None:
         read = _some(held_out.frame.height, _MOST_HELD_OUT, recipe.training.seed)
         if len(read) < held_out.frame.height:
-            material.limits.append(
-                f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts"
-            )
+            limits.append(f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts")
     rows = splits.train.frame.height
     return [
-        *check_labels(material.labels, material.labels.encode(splits.train), recipe.training),
+        *check_labels(prepared.labels, prepared.train_labels, recipe.training),
         length,
         check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),
         *check_rows(sources.train, splits),
@@ -200,7 +162,7 @@ def _check_texts(
             rows,
             int(store.lengths.mean() * rows),
             _size(bench.model),
-            _embedding_size(bench, tokenizer),
+            _embedding_size(bench, tokenizer.vocab_size),
             held_out=held_out is not None,
             from_weights=bench.from_weights,
         ),
@@ -215,9 +177,9 @@ def _some(count: int, most: int, seed: int) -> IntArray:
 
 
 def _size(model: nn.Module) -> int:
-    return sum(one.numel() for one in model.parameters() if one.requires_grad)
+    return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
 
 
-def _embedding_size(bench: Bench, tokenizer: TextTokenizer) -> int:
+def _embedding_size(bench: Bench, vocab_size: int) -> int:
     """Values in matrices with one row per token."""
-    return sum(one.numel() for one in bench.model.parameters() if one.ndim == 2 and len(one) == tokenizer.vocab_size)
+    return sum(weight.numel() for weight in bench.model.parameters() if weight.ndim == 2 and len(weight) == vocab_size)

@@ -23,7 +23,16 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_config, read_family, read_weights
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
-from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, NewWord, format_of, load_model
+from glassformer.prediction.model_folder import (
+    CLASSIFIER,
+    LANGUAGE_MODEL,
+    LanguageFolderConfig,
+    NewWord,
+    TrainedLanguageModel,
+    TrainedModel,
+    format_of,
+    load_model,
+)
 
 HUB = "hf:"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -52,6 +61,26 @@ class InitialWeights:
     multilabel: bool
     free: frozenset[str] = frozenset()
     new_words: tuple[NewWord, ...] = ()
+
+    @classmethod
+    def of(cls, trained: TrainedModel | TrainedLanguageModel, name: str = "a model in memory") -> InitialWeights:
+        """Those of a classifier, or of the trunk of a language model for a classifier of the same shape.
+
+        Raises:
+            UsageError: the language model has no trunk that a classifier could start from.
+        """
+        config = trained.config
+        around: Any = {
+            "name": name,
+            "tokenizer_config": config.tokenizer,
+            "tokenizer": trained.tokenizer,
+            "weights": trained.model.state_dict(),
+            "new_words": config.new_words,
+        }
+        if isinstance(config, LanguageFolderConfig):
+            trunk, free = _trunk(config, name), frozenset({"pooling"})
+            return cls(model=trunk, labels=None, multilabel=False, free=free, **around)
+        return cls(model=config.model, labels=config.label_set.names, multilabel=config.multilabel, **around)
 
     @cached_property
     def record(self) -> dict[str, str]:
@@ -82,39 +111,16 @@ def read_initial_weights(name: str) -> InitialWeights:
     if not folder.is_dir():
         raise UsageError(f"--init {name}: no such model folder (a checkpoint of another library is named {HUB}{name})")
     if format_of(folder) == LANGUAGE_MODEL.format:
-        return _language_model(folder, name)
-    trained = load_model(folder, CLASSIFIER)
-    return InitialWeights(
-        name=name,
-        model=trained.config.model,
-        tokenizer_config=trained.config.tokenizer,
-        tokenizer=trained.tokenizer,
-        weights=trained.model.state_dict(),
-        labels=trained.config.label_set.names,
-        multilabel=trained.config.multilabel,
-        new_words=trained.config.new_words,
-    )
+        return InitialWeights.of(load_model(folder, LANGUAGE_MODEL), name)
+    return InitialWeights.of(load_model(folder, CLASSIFIER), name)
 
 
-def _language_model(folder: Path, name: str) -> InitialWeights:
-    """The trunk of a language model, for a classifier of the same shape."""
-    trained = load_model(folder, LANGUAGE_MODEL)
-    if not isinstance(trained.config.model, LanguageModelConfig):
-        raise UsageError(
-            f"--init {name}: {trained.config.model.in_words()} has no trunk that a classifier could start from"
-        )
-    shape = trained.config.model.model_dump(include=set(TrunkConfig.model_fields) - {"dropout", "attention_dropout"})
-    return InitialWeights(
-        name=name,
-        model=ModelConfig.model_validate(shape),
-        tokenizer_config=trained.config.tokenizer,
-        tokenizer=trained.tokenizer,
-        weights=trained.model.state_dict(),
-        labels=None,
-        multilabel=False,
-        free=frozenset({"pooling"}),
-        new_words=trained.config.new_words,
-    )
+def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:
+    """A classifier of the shape of a language model."""
+    if not isinstance(config.model, LanguageModelConfig):
+        raise UsageError(f"--init {name}: {config.model.in_words()} has no trunk that a classifier could start from")
+    shape = config.model.model_dump(include=set(TrunkConfig.model_fields) - {"dropout", "attention_dropout"})
+    return ModelConfig.model_validate(shape)
 
 
 def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> str:
@@ -213,7 +219,7 @@ def _is_of_the_network(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, (ConnectionError, TimeoutError, socket.gaierror)):
             return True
-        if names & {one.__name__ for one in type(error).__mro__}:
+        if names & {kind.__name__ for kind in type(error).__mro__}:
             return True
         error = error.__cause__ or error.__context__
     return False

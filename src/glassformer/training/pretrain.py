@@ -46,7 +46,7 @@ _LARGEST_LOSS = 30.0  # the perplexity above it is a number that nobody reads, a
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class PreparedTexts:
     """What a run is about to train on.
 
     Attributes:
@@ -66,15 +66,15 @@ def pretrain(
     documents: Documents,
     recipe: PretrainingRecipe,
     *,
-    out: Path,
+    out: Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
     device: str = "cpu",
     observer: Observer | None = None,
-    on_prepared: Callable[[Prepared], None] | None = None,
+    on_prepared: Callable[[PreparedTexts], None] | None = None,
     prompt: str = "",
 ) -> TrainedLanguageModel:
-    """Hold out, learn a vocabulary, encode, train; leave a model folder in `out`.
+    """Hold out, learn a vocabulary, encode, train; with `out`, leave a model folder there.
 
     Args:
         resume: continue the unfinished run in `out`; texts and recipe must be what they were.
@@ -90,21 +90,22 @@ def pretrain(
     keep_large_buffers()
     observer = observer or Silent()
     train, validation = hold_out(documents, recipe.validation, seed=recipe.training.seed)
-    prepare_out(out, resume=resume, overwrite=overwrite)
-    work = out / CHECKPOINT_FOLDER
-    open_work(work, {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}, resume=resume)
+    work = None if out is None else out / CHECKPOINT_FOLDER
+    if out is not None and work is not None:
+        prepare_out(out, resume=resume, overwrite=overwrite)
+        open_work(work, {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}, resume=resume)
     try:
         tokenizer = learn_tokenizer(train.texts, recipe.tokenizer, work)
         store = encode(train.texts, tokenizer, work, "train")
         trainer = _trainer(store, validation, tokenizer, recipe, work, device)
     except GlassformerError:
-        if not resume:
+        if work is not None and not resume:
             abandon(work)
         raise
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     unknown = float((store.tokens == UNKNOWN_ID).mean()) if len(store.tokens) else 0.0
     if on_prepared:
-        prepared = Prepared(
+        prepared = PreparedTexts(
             train=train,
             validation=validation,
             tokens=len(store.tokens),
@@ -120,7 +121,8 @@ def pretrain(
 
     def save() -> TrainedLanguageModel:
         trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
-        save_model(out, trained, card=_card(trained))
+        if out is not None:
+            save_model(out, trained, card=_card(trained))
         return trained
 
     return run_to_end(trainer, out, resume=resume, save=save)
@@ -131,7 +133,7 @@ def _trainer(
     validation: Documents | None,
     tokenizer: TextTokenizer,
     recipe: PretrainingRecipe,
-    work: Path,
+    work: Path | None,
     device: str,
 ) -> Trainer[TokenPredictor]:
     """A new model, a function of the recipe's seed, and its encoded texts."""
@@ -146,7 +148,7 @@ def _trainer(
     )
     torch.manual_seed(recipe.training.seed)
     model = build_language_model(recipe.model, tokenizer.vocab_size).to(device)
-    return Trainer(model, task, recipe.training, checkpoint=work / STATE_FILE)
+    return Trainer(model, task, recipe.training, checkpoint=None if work is None else work / STATE_FILE)
 
 
 def _spells(config: TokenizerConfig) -> bool:

@@ -4,57 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig, Sources
-from glassformer.data.splits import Splits, fingerprint, make_splits
+from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped
-from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
-from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.build import build_model, parameter_count
+from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.errors import GlassformerError
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, FolderConfig, TrainedModel, save_model
 from glassformer.prediction.scoring import score
 from glassformer.training.card import model_card
-from glassformer.training.classification import Classification, TrainingData
-from glassformer.training.initial_weights import InitialWeights, start_from
+from glassformer.training.classification import Classification
+from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
-from glassformer.training.memory import keep_large_buffers
-from glassformer.training.objectives import class_weights
-from glassformer.training.order import passes_per_epoch
+from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
-from glassformer.training.unfinished import (
-    abandon,
-    encode,
-    learn_tokenizer,
-    open_work,
-    prepare_out,
-    run_to_end,
-    versions,
-)
+from glassformer.training.unfinished import abandon, open_work, prepare_out, run_to_end, versions
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """What is known of a run before its first step.
-
-    Attributes:
-        passes: how often an epoch reads each row: more than once where the rows are few.
-    """
-
-    splits: Splits
-    parameters: int
-    passes: int
 
 
 def train_classifier(
@@ -76,7 +49,7 @@ def train_classifier(
         source: what `sources` was read from, kept in the model folder so that its rows can be found again.
         resume: continue the unfinished run in `out`; data and recipe must be what they were.
         device: a torch device.
-        on_prepared: hears of the rows and the size of the model before training begins.
+        on_prepared: hears of the run before its first step.
         init: weights to start from, those that `recipe` was loaded with; their tokenizer is used as it is.
 
     Raises:
@@ -84,42 +57,27 @@ def train_classifier(
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
-    keep_large_buffers()
     observer = observer or Silent()
-    labels = LabelSet.from_table(sources.train)
-    splits = make_splits(
-        sources.train,
-        recipe.validation,
-        seed=recipe.training.seed,
-        validation=sources.validation,
-        test=sources.test,
-    )
-    work = None
-    if out is not None:
+    work = None if out is None else out / CHECKPOINT_FOLDER
+    prepared = prepare(sources, recipe, init=init, device=device, work=work)
+    if out is not None and work is not None:
         prepare_out(out, resume=resume, overwrite=overwrite)
-        work = out / CHECKPOINT_FOLDER
-        open_work(work, _identity(splits, recipe, labels, init), resume=resume)
+        open_work(work, _identity(prepared), resume=resume)
     try:
-        tokenizer = (
-            learn_tokenizer(splits.train.frame["text"], recipe.tokenizer, work) if init is None else init.tokenizer
-        )
-        data, trainer = _trainer(splits, labels, tokenizer, recipe, work, device, observer)
-        begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
-        origin = "" if init is None or begun else start_from(trainer.model, recipe.model, init, labels)
+        trainer = _trainer(prepared, observer)
     except GlassformerError:
         if work is not None and not resume:
             abandon(work)
         raise
+    begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
     if on_prepared:
-        parameters = parameter_count(recipe.model, tokenizer.vocab_size, len(labels.names))
-        passes = passes_per_epoch(data.train.lengths, recipe.training, max_seq_len=recipe.model.max_seq_len)
-        on_prepared(Prepared(splits=splits, parameters=parameters, passes=passes))
-    if origin:
-        observer.on_message(origin)
-    _warn_of_unknown(data.train, observer, learned=init is None)
+        on_prepared(prepared)
+    if prepared.origin and not begun:
+        observer.on_message(prepared.origin)
+    _warn_of_unknown(prepared.data.train, observer, learned=init is None)
 
     def save() -> TrainedModel:
-        trained = _finished(trainer, data, tokenizer, labels, splits, recipe, source, init)
+        trained = _finished(trainer, prepared, source)
         if out is not None:
             save_model(out, trained, card=model_card(trained))
         return trained
@@ -143,75 +101,33 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
         )
 
 
-def new_model(recipe: Recipe, labels: LabelSet, vocab_size: int, device: str) -> nn.Module:
-    """The model that a run begins with: a function of the recipe's seed.
-
-    Raises:
-        UsageError: the design does not fit the vocabulary or the kind of labels.
-    """
-    if labels.multilabel and recipe.model.one_label_only:
-        raise UsageError(f"model.design = {recipe.model.design!r} answers with one label per text, not with several")
-    torch.manual_seed(recipe.training.seed)
-    try:
-        return build_model(recipe.model, vocab_size, len(labels.names)).to(device)
-    except ValueError as error:
-        raise UsageError(f"recipe: model: {error}") from error
-
-
-def _trainer(
-    splits: Splits,
-    labels: LabelSet,
-    tokenizer: TextTokenizer,
-    recipe: Recipe,
-    work: Path | None,
-    device: str,
-    observer: Observer,
-) -> tuple[TrainingData, Trainer[nn.Module]]:
-    """Encoded data, and a new model ready to train on it."""
-    model = new_model(recipe, labels, tokenizer.vocab_size, device)
-    train, validation = splits.train, splits.validation
-    train_labels = labels.encode(train)
-    data = TrainingData(
-        train_labels=train_labels,
-        validation_labels=None if validation is None else labels.encode(validation),
-        class_weights=class_weights(recipe.training, labels.names, train_labels, multilabel=labels.multilabel),
-        multilabel=labels.multilabel,
-        train=encode(train.frame["text"], tokenizer, work, "train"),
-        validation=None if validation is None else encode(validation.frame["text"], tokenizer, work, "validation"),
-    )
-    return data, Trainer(
+def _trainer(prepared: Prepared, observer: Observer) -> Trainer[nn.Module]:
+    model, recipe = prepared.model, prepared.recipe  # first: a design that does not fit is refused before encoding
+    return Trainer(
         model,
-        Classification(data, recipe.training, max_seq_len=recipe.model.max_seq_len),
+        Classification(prepared.data, recipe.training, max_seq_len=recipe.model.max_seq_len),
         recipe.training,
-        checkpoint=None if work is None else work / STATE_FILE,
+        checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
         observer=observer,
     )
 
 
-def _identity(splits: Splits, recipe: Recipe, labels: LabelSet, init: InitialWeights | None) -> dict[str, Any]:
+def _identity(prepared: Prepared) -> dict[str, Any]:
     """What must not change between a run and its continuation."""
+    train, validation = prepared.splits.train, prepared.splits.validation
     return {
-        "train": fingerprint(splits.train),
-        "validation": None if splits.validation is None else fingerprint(splits.validation),
-        "labels": list(labels.names),
-        "recipe": recipe.model_dump(mode="json"),
-        "init": None if init is None else init.record,
+        "train": fingerprint(train),
+        "validation": None if validation is None else fingerprint(validation),
+        "labels": list(prepared.labels.names),
+        "recipe": prepared.recipe.model_dump(mode="json"),
+        "init": None if prepared.init is None else prepared.init.record,
     }
 
 
-def _finished(
-    trainer: Trainer[nn.Module],
-    data: TrainingData,
-    tokenizer: TextTokenizer,
-    labels: LabelSet,
-    splits: Splits,
-    recipe: Recipe,
-    source: SourceConfig | None,
-    init: InitialWeights | None,
-) -> TrainedModel:
+def _finished(trainer: Trainer[nn.Module], prepared: Prepared, source: SourceConfig | None) -> TrainedModel:
     """Calibrate on validation and put together what the model folder will hold."""
-    state = trainer.state
-    temperature = 1.0
+    state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
+    data, temperature = prepared.data, 1.0
     if data.validation is not None and data.validation_labels is not None:
         logits = score(
             trainer.model, data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
@@ -219,12 +135,12 @@ def _finished(
         temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
     config = FolderConfig(
         model=recipe.model,
-        vocab_size=tokenizer.vocab_size,
+        vocab_size=prepared.tokenizer.vocab_size,
         tokenizer=recipe.tokenizer,
         labels=labels.names,
         multilabel=labels.multilabel,
         temperature=temperature,
-        data=_data_record(splits, source),
+        data=_data_record(prepared.splits, source),
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),
@@ -232,7 +148,9 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(state.seconds, 2),
     )
-    return TrainedModel(config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=state.metrics())
+    return TrainedModel(
+        config=config, model=trainer.model.cpu().eval(), tokenizer=prepared.tokenizer, metrics=state.metrics()
+    )
 
 
 def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
@@ -246,7 +164,7 @@ def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
         "rows": train.frame.height,
         "validation_rows": 0 if validation is None else validation.frame.height,
         "fingerprint": fingerprint(train),
-        "dropped": [_dropped_record(table.source, one) for table in tables for one in table.dropped],
+        "dropped": [_dropped_record(table.source, dropped) for table in tables for dropped in table.dropped],
         "notes": list(splits.notes),
     }
 

@@ -13,9 +13,9 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Table, counted
-from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.build import parameter_count
+from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
 DEFAULT_STEPS = 1_000
@@ -186,23 +186,16 @@ def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
     Raises:
         UsageError: which variant, and why.
     """
-    n_classes = len(LabelSet.from_table(cut.sources.train).names)
-    vocabularies: dict[str, int] = {}
+    sizes: dict[str, tuple[int, int]] = {}
     failures: dict[str, str] = {}
     for variant in variants:
         recipe = variant.recipe
         key = json.dumps([recipe.tokenizer.model_dump(mode="json"), recipe.validation.model_dump(mode="json")])
-        if key not in vocabularies:
-            splits = make_splits(
-                cut.sources.train,
-                recipe.validation,
-                seed=recipe.training.seed,
-                validation=cut.sources.validation,
-                test=cut.sources.test,
-            )
-            vocabularies[key] = TextTokenizer.train(splits.train.frame["text"], recipe.tokenizer).vocab_size
+        if key not in sizes:
+            prepared = prepare(cut.sources, recipe)
+            sizes[key] = prepared.tokenizer.vocab_size, len(prepared.labels.names)
         try:
-            parameter_count(recipe.model, vocabularies[key], n_classes)
+            parameter_count(recipe.model, *sizes[key])
         except ValueError as error:
             failures[variant.name] = str(error)
     if failures:

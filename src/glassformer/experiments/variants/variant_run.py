@@ -25,8 +25,9 @@ from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import score
 from glassformer.training.loop import NotANumberError, StepReport
+from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Prepared, train_classifier
+from glassformer.training.run import train_classifier
 from glassformer.training.unfinished import versions
 
 _TIMED_STEPS, _TIMED_ROWS = 6, 400

@@ -1,0 +1,149 @@
+"""What a run has before its first step: `train` begins with it, and checks before a run take it from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
+from glassformer.data.splits import Splits
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import UsageError
+from glassformer.models.build import build_model, parameter_count
+from glassformer.training.classification import TrainingData
+from glassformer.training.initial_weights import InitialWeights, start_from
+from glassformer.training.memory import keep_large_buffers
+from glassformer.training.objectives import class_weights
+from glassformer.training.order import passes_per_epoch
+from glassformer.training.recipe import Recipe
+from glassformer.training.unfinished import encode, learn_tokenizer
+
+
+def prepare(
+    sources: Sources,
+    recipe: Recipe,
+    *,
+    init: InitialWeights | None = None,
+    device: str = "cpu",
+    work: Path | None = None,
+) -> Prepared:
+    """Split the rows; everything else is made when it is first asked for.
+
+    Args:
+        init: weights to start from, those that `recipe` was loaded with; their tokenizer is used as it is.
+        device: a torch device.
+        work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts; None: memory does.
+
+    Raises:
+        UsageError: the rows cannot be learned from.
+    """
+    keep_large_buffers()
+    labels = LabelSet.from_table(sources.train)
+    splits = sources.split(recipe.validation, seed=recipe.training.seed)
+    return Prepared(recipe=recipe, labels=labels, splits=splits, init=init, device=device, work=work)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prepared:
+    """A run before its first step: the arguments of `prepare`, and what follows from them."""
+
+    recipe: Recipe
+    labels: LabelSet
+    splits: Splits
+    init: InitialWeights | None
+    device: str
+    work: Path | None
+
+    @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        """Learned from the training rows alone, or that of the weights to start from."""
+        if self.init is not None:
+            return self.init.tokenizer
+        return learn_tokenizer(self.splits.train.frame["text"], self.recipe.tokenizer, self.work)
+
+    @cached_property
+    def train_labels(self) -> np.ndarray[Any, Any]:
+        """The labels of the training rows as numbers."""
+        return self.labels.encode(self.splits.train)
+
+    @cached_property
+    def class_weights(self) -> Tensor:
+        """(n_classes,) Raises `UsageError` where the recipe weighs other labels."""
+        names, multilabel = self.labels.names, self.labels.multilabel
+        return class_weights(self.recipe.training, names, self.train_labels, multilabel=multilabel)
+
+    @cached_property
+    def data(self) -> TrainingData:
+        """All rows, encoded."""
+        validation = self.splits.validation
+        validation_labels = None if validation is None else self.labels.encode(validation)
+        weights = self.class_weights
+        return TrainingData(
+            train=encode(self.splits.train.frame["text"], self.tokenizer, self.work, "train"),
+            train_labels=self.train_labels,
+            validation=None
+            if validation is None
+            else encode(validation.frame["text"], self.tokenizer, self.work, "validation"),
+            validation_labels=validation_labels,
+            class_weights=weights,
+            multilabel=self.labels.multilabel,
+        )
+
+    def sample(self, rows: IntArray) -> TrainingData:
+        """These training rows alone, encoded in memory; classes weigh what they do in the whole."""
+        return TrainingData(
+            train=TokenStore.in_memory(self.tokenizer.encode(self.splits.train.frame["text"][rows].to_list())),
+            train_labels=self.train_labels[rows],
+            validation=None,
+            validation_labels=None,
+            class_weights=self.class_weights,
+            multilabel=self.labels.multilabel,
+        )
+
+    @property
+    def model(self) -> nn.Module:
+        """The model before its first step, a function of the recipe's seed and of the weights to start from.
+
+        Torch's random numbers are seeded when it is built, and those of training follow.
+
+        Raises:
+            UsageError: the design does not fit the vocabulary or the kind of labels.
+            GlassformerError: the weights to start from do not fit the model.
+        """
+        return self._built[0]
+
+    @property
+    def origin(self) -> str:
+        """What was taken of the weights to start from, in words; empty where there are none."""
+        return self._built[1]
+
+    @cached_property
+    def _built(self) -> tuple[nn.Module, str]:
+        config, labels = self.recipe.model, self.labels
+        if labels.multilabel and config.one_label_only:
+            raise UsageError(f"model.design = {config.design!r} answers with one label per text, not with several")
+        torch.manual_seed(self.recipe.training.seed)
+        try:
+            model = build_model(config, self.tokenizer.vocab_size, len(labels.names)).to(self.device)
+        except ValueError as error:
+            raise UsageError(f"recipe: model: {error}") from error
+        return model, "" if self.init is None else start_from(model, config, self.init, labels)
+
+    @property
+    def parameters(self) -> int:
+        """How many values the model has, counted without building it."""
+        return parameter_count(self.recipe.model, self.tokenizer.vocab_size, len(self.labels.names))
+
+    @property
+    def passes(self) -> int:
+        """How often an epoch reads each row: more than once where the rows are few."""
+        window = self.recipe.model.max_seq_len
+        return passes_per_epoch(self.data.train.lengths, self.recipe.training, max_seq_len=window)
