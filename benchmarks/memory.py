@@ -115,8 +115,7 @@ def run_phases(path: Path) -> list[dict[str, Any]]:
         return result
 
     def imported() -> Any:
-        import glassformer.data.sources
-        import glassformer.training.run
+        pass
 
     phase("import", imported)
     from glassformer.data.sources import SourceConfig, read_sources
