@@ -67,10 +67,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_learned() -> None:
     several = table(["a film", "a play", "a song"] * 4, [["good"], ["good", "long"], []] * 4)
     one_label = load_recipe("sentiment140", overrides={"model.n_layers": 1, "validation.fraction": 0.0})
     with pytest.raises(UsageError, match="answers with one label per text"):
-        _ = prepare(
-            Sources(train=several),
-            load_recipe("sentiment140", overrides={"model.n_layers": 1, "validation.fraction": 0.0}),
-        ).model
+        _ = prepare(Sources(train=several), one_label).model
     with pytest.raises(UsageError, match="at least two classes"):
         prepare(Sources(train=table(["a", "b"], ["x", "x"])), recipe())
 
