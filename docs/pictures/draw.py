@@ -6,6 +6,7 @@ report.png      the top of the report that it writes
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
@@ -27,13 +28,13 @@ COMMANDS = (
     ("predict", "runs/demo", "the acting is dull, but the story is superb"),
 )
 # The library's own template fetches a font from the network; any monospaced font will do.
-TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace("Fira Code", "ui-monospace")
+TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
 
 def main() -> None:
     """Run the commands in a new folder and draw what they show."""
     with tempfile.TemporaryDirectory() as desk:
-        console = Console(record=True, width=COLUMNS, file=tempfile.TemporaryFile("w"))
+        console = Console(record=True, width=COLUMNS, file=io.StringIO())
         for arguments in COMMANDS:
             shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
             console.print(Text(f"$ glassformer {shown}", style="bold cyan"), soft_wrap=True)
@@ -60,7 +61,8 @@ def _photograph(page_file: Path, picture: Path) -> None:
     if chromium is None:
         sys.exit("no Chromium found, so report.png was not drawn")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox", "--disable-gpu"])
+        options = ["--headless", "--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=options)
         page = browser.new_page(viewport=REPORT_SIZE)
         page.goto(page_file.as_uri())
         page.screenshot(path=picture)
