@@ -2,6 +2,8 @@ import csv
 import gzip
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -65,7 +67,7 @@ def test_a_pipe_gives_the_answers_that_the_arguments_give(reviews: Trained, monk
 def test_a_line_of_a_pipe_ends_at_a_line_break_alone(reviews: Trained) -> None:
     said = glassformer("predict", reviews.folder, "--json", stdin="\ufeffgood\u2028film\r\n\nbad\x85\n".encode())
     assert [answer["text"] for answer in said.document["answers"]] == ["good\u2028film", "", "bad\x85"]
-    assert "1 of 3 texts without a word (first: text 2)" in said.err
+    assert "1 of 3 texts without a word is left unanswered (first: text 2)" in said.err
 
 
 def test_unknown_words_are_listed_as_a_warning(reviews: Trained) -> None:
@@ -95,7 +97,7 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
     said = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "answers.csv")
     assert said.code == 0
     assert said.out.startswith(f"{tmp_path / 'answers.csv'}: 3 rows answered (")
-    assert "1 of 3 rows without a text is left unanswered" in said.err
+    assert "1 of 3 rows without a word is left unanswered (first: row 2)" in said.err
     with (tmp_path / "answers.csv").open(newline="", encoding="utf-8") as file:
         header, *answers = csv.reader(file)
     assert header == ["id", "text", "remark", *ADDED]
@@ -114,7 +116,7 @@ def test_rows_answered_are_counted(reviews: Trained, tmp_path: Path) -> None:
     assert said.out.startswith(f"{tmp_path / 'a.csv'}: 1 row answered (")
     gaps = write_csv(tmp_path / "gaps.csv", [("good film",), (" ",), (" ",)], ("text",))
     said = glassformer("predict", reviews.folder, "--file", gaps, "--out", tmp_path / "b.csv")
-    assert "2 of 3 rows without a text are left unanswered" in said.err
+    assert "2 of 3 rows without a word are left unanswered (first: row 2)" in said.err
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.ndjson.gz"])
@@ -130,9 +132,10 @@ def test_answers_to_a_file_in_every_format(
     content = gzip.decompress(content) if name.endswith(".gz") else content
     if "json" in name:
         frame = pl.read_ndjson(io.BytesIO(content))
+        assert frame.columns == ["text", "label", "prediction", "confidence", "probabilities"]
     else:
         frame = pl.read_csv(io.BytesIO(content), separator="\t" if "tsv" in name else ",")
-    assert frame.columns == ["text", "label", *ADDED]
+        assert frame.columns == ["text", "label", *ADDED]
     assert frame["text"].to_list() == pl.read_csv(reviews.table)["text"].to_list()
     assert {path.name for path in tmp_path.iterdir()} == {"reviews.csv.gz", name}
 
@@ -184,6 +187,11 @@ def test_the_text_column_is_the_one_asked_for_or_the_one_of_training(reviews: Tr
         (["--file", "t.csv", "--top-k", "1"], ["--top-k"]),
         (["--file", "t.csv", "--out", "a.xlsx"], ["a.xlsx", ".csv", ".jsonl"]),
         (["--file", "t.csv", "--out", "nosuch/a.csv"], ["no folder nosuch"]),
+        (["x", "--json", "--jsonl"], ["--jsonl does not go with --json"]),
+        (["--file", "t.csv", "--out", "a.jsonl", "--jsonl"], ["--jsonl does not go with --out"]),
+        (["x", "--safe-csv"], ["--safe-csv is for"]),
+        (["--file", "t.csv", "--jsonl", "--safe-csv"], ["--safe-csv is for"]),
+        (["--file", "t.csv", "--out", "a.jsonl.gz", "--safe-csv"], ["--safe-csv is for"]),
         (["--file", "nosuch.csv"], ["No such file: nosuch.csv"]),
         (["--file", "t.csv", "--text", "nope"], ["no column 'nope' (--text)"]),
         (["--file", "empty.csv"], ["empty.csv is empty"]),
@@ -233,3 +241,92 @@ def test_answers_do_not_replace_the_table_that_is_read(reviews: Trained, tmp_pat
     before = table.read_bytes()
     misused(glassformer("predict", reviews.folder, "--file", table, "--out", table), "name another file")
     assert table.read_bytes() == before
+
+
+def test_an_answer_has_one_json_shape(reviews: Trained, tmp_path: Path) -> None:
+    texts = ("good film", " ", "bad book")
+    table = write_csv(tmp_path / "new.csv", [(text,) for text in texts], ("text",))
+    piped = "\n".join(texts).encode()
+    expected = glassformer("predict", reviews.folder, *texts, "--json").document["answers"]
+    assert [list(answer) for answer in expected] == [["text", "prediction", "confidence", "probabilities"]] * 3
+    assert expected[1] == {"text": " ", "prediction": None, "confidence": None, "probabilities": None}
+    assert glassformer("predict", reviews.folder, "--json", stdin=piped).document["answers"] == expected
+    assert glassformer("predict", reviews.folder, "--file", table, "--json").document["answers"] == expected
+    glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.jsonl")
+    lines = [
+        glassformer("predict", reviews.folder, *texts, "--jsonl").out,
+        glassformer("predict", reviews.folder, "--jsonl", stdin=piped).out,
+        glassformer("predict", reviews.folder, "--file", table, "--jsonl").out,
+        (tmp_path / "a.jsonl").read_text(),
+    ]
+    for written in lines:
+        assert [json.loads(line) for line in written.splitlines()] == expected
+
+
+def test_a_text_without_a_word_has_no_answer(reviews: Trained) -> None:
+    said = glassformer("predict", reviews.folder, "", "good film")
+    assert (said.code, said.out.splitlines()[0]) == (0, "(no text)\t\t")
+    assert said.err == "warning: 1 of 2 texts without a word is left unanswered (first: text 1)\n"
+
+
+@pytest.mark.parametrize("flags", [(), ("--jsonl",)])
+def test_a_pipe_is_answered_as_it_arrives(flags: tuple[str, ...], reviews: Trained) -> None:
+    command = [sys.executable, "-m", "glassformer", "predict", str(reviews.folder), *flags]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text in ("good film", "bad book"):
+            process.stdin.write(f"{text}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()  # standard input is still open
+            assert json.loads(answer)["text"] == text if flags else answer.endswith(f"\t{text}\n")
+        process.stdin.close()
+        assert process.stdout.read() == ""
+    assert process.returncode == 0
+
+
+def test_a_long_text_is_shown_by_its_beginning(reviews: Trained) -> None:
+    long = "good film " * 50
+    shown = glassformer("predict", reviews.folder, long, "bad").out.splitlines()[0].split("\t")[2]
+    assert shown == f"{long[:200]}…"
+    assert glassformer("predict", reviews.folder, long, "--json").document["answers"][0]["text"] == long
+
+
+def test_the_unknown_words_that_are_listed_are_the_telling_ones(reviews: Trained) -> None:
+    texts = ["A-10023 zebra 😀 17", "A-10024 zebra 18", "unheard 19 20", "21 22 23 24", "x" * 100]
+    said = glassformer("predict", reviews.folder, *texts)
+    assert said.err == (
+        "warning: words never seen in training are read as unknown: "
+        f"zebra, unheard, {'x' * 40}…, A, -, 😀 and 10 more (10 with digits)\n"
+    )
+    said = glassformer("predict", reviews.folder, "10023 10024")
+    assert said.err == "warning: words never seen in training are read as unknown: 10023, 10024\n"
+
+
+FORMULAS = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "＝1+1",
+    "good -5",
+    "-5",
+    "+1.5e3",
+    "-",
+    "",
+]
+
+
+def test_formulas_are_written_as_text_where_that_is_asked_for(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("good film", formula) for formula in FORMULAS], ("text", "=a"))
+    found = []
+    for flags in ((), ("--safe-csv",)):
+        assert glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.csv", *flags).code == 0
+        with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+            found.append([row[1] for row in csv.reader(file)])
+    assert found[0] == ["=a", *FORMULAS]
+    assert found[1] == ["'=a", *(f"'{formula}" for formula in FORMULAS[:7]), *FORMULAS[7:10], "'-", ""]
+    on_screen = glassformer("predict", reviews.folder, "--file", table, "--safe-csv").out
+    assert "'=1+1" in on_screen

@@ -1,15 +1,12 @@
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy.special import expit, softmax
 
-from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import save_model
-from glassformer.prediction.predictor import Answers, Predictor, answer_frames
+from glassformer.prediction.predictor import Answers, Predictor
 from tests.prediction.samples import WORDS, small_trained_model
 
 TEXTS = ["the plot is thin", "i loved it", "not at all", " ".join(WORDS * 5), "it", "see it again but not the plot"]
@@ -17,7 +14,11 @@ TEXTS = ["the plot is thin", "i loved it", "not at all", " ".join(WORDS * 5), "i
 
 def answers(probs: list[list[float]], *, multilabel: bool) -> Answers:
     return Answers(
-        labels=("a", "b", "c"), multilabel=multilabel, probs=np.array(probs, dtype=np.float32), unknown=Counter()
+        labels=("a", "b", "c"),
+        multilabel=multilabel,
+        probs=np.array(probs, dtype=np.float32),
+        empty=np.zeros(len(probs), dtype=np.bool_),
+        unknown=Counter(),
     )
 
 
@@ -73,50 +74,30 @@ def test_a_loaded_model_answers_as_the_saved_one(tmp_path: Path) -> None:
     assert [type(label) for label in loaded.labels] == [int, float, bool]
 
 
-def frames() -> Iterator[pl.DataFrame]:
-    yield pl.DataFrame({"place": ["1", "2", "3"], "review": ["i loved it", None, "  "], "place_right": ["x", "y", "z"]})
-    yield pl.DataFrame({"place": ["4"], "review": [""], "place_right": ["u"]})
-    yield pl.DataFrame({"place": ["5", "6"], "review": ["the plot is thin", "not at all"], "place_right": ["v", "w"]})
+def test_an_empty_text_has_no_answer() -> None:
+    found = Predictor(small_trained_model()).answer(["it", "", " \t\n\u3000", "see it"])
+    assert found.empty.tolist() == [False, True, True, False]
+    assert [label is None for label in found.predictions()] == [False, True, True, False]
+    records = list(found.records())
+    assert records[1] == records[2] == {"prediction": None, "confidence": None, "probabilities": None}
+    assert np.isfinite(found.probs).all()
+    several = Predictor(small_trained_model(multilabel=True)).answer(["", "it"])
+    assert several.predictions()[0] is None
+    assert isinstance(several.predictions()[1], list)
 
 
-def test_a_table_keeps_its_columns_and_rows_and_gains_the_answers() -> None:
-    predictor = Predictor(small_trained_model(temperature=1.3))
-    answered = pl.concat(
-        [frame for frame, _ in answer_frames(predictor, frames(), text_column="review", source="new.csv")]
-    )
-    before = pl.concat(frames())
-    assert answered.columns == [
-        *before.columns,
-        "prediction",
-        "confidence",
-        "probability_bad",
-        "probability_fine",
-        "probability_good",
-    ]
-    assert answered.select(before.columns).equals(before)
-    assert answered["prediction"].is_null().to_list() == [False, True, True, True, False, False]
-    assert answered.filter(pl.col("prediction").is_null())[:, 3:].null_count().row(0) == (3,) * 5
-    expected = predictor.answer(["i loved it", "the plot is thin", "not at all"])
-    filled = answered.drop_nulls("prediction")
-    assert filled["prediction"].to_list() == expected.predictions()
-    np.testing.assert_allclose(filled["confidence"].to_numpy(), expected.confidences(), atol=1e-5)
-    np.testing.assert_allclose(filled[:, -3:].to_numpy(), expected.probs, atol=1e-5)
+def test_a_record_holds_the_answer_the_likeliest_label_first() -> None:
+    found = answers([[0.2, 0.5, 0.3], [0.1234567, 0.1, 0.7765433]], multilabel=False)
+    first, second = found.records()
+    assert first == {"prediction": "b", "confidence": 0.5, "probabilities": {"b": 0.5, "c": 0.3, "a": 0.2}}
+    assert list(second["probabilities"].items()) == [("c", 0.776543), ("a", 0.123457), ("b", 0.1)]
+    assert next(found.records(1))["probabilities"] == {"b": 0.5}
+    assert next(answers([[0.5, 0.4, 0.9]], multilabel=True).records())["prediction"] == ["a", "c"]
 
 
-def test_probabilities_are_written_with_six_decimals() -> None:
-    predictor = Predictor(small_trained_model())
-    frame, _ = next(answer_frames(predictor, frames(), text_column="review", source="new.csv"))
-    numbers = frame[:1, -4:].write_csv(include_header=False).strip().split(",")
-    assert all(len(number) <= len("0.123456") for number in numbers)
-
-
-def test_several_labels_stand_in_one_cell() -> None:
-    predictor = Predictor(small_trained_model(multilabel=True, temperature=1.3))
-    frame, found = next(answer_frames(predictor, frames(), text_column="review", source="new.csv"))
-    assert frame["prediction"][0] == "|".join(found.predictions()[0])
-
-
-def test_a_column_that_is_already_there_is_refused() -> None:
-    clashing = iter([pl.DataFrame({"review": ["it"], "probability_fine": ["0"]})])
-    with pytest.raises(UsageError, match=r"new\.csv already has a column 'probability_fine'"):
-        next(answer_frames(Predictor(small_trained_model()), clashing, text_column="review", source="new.csv"))
+def test_progress_is_told_while_a_long_text_is_read() -> None:
+    heard: list[float] = []
+    Predictor(small_trained_model()).answer([" ".join(WORDS * 5000), "it"], on_progress=heard.append)
+    assert len(heard) > 1
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import itertools
-import json as json_library
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from glassformer.cli.options import Device, Json, TextColumn
-from glassformer.cli.output import human_count, one_line, print_json, say
-from glassformer.cli.writers import check_out, lines_on_standard_output, table_in_file, table_on_standard_output
+from glassformer.cli.output import human_count, print_json, say
+from glassformer.cli.unknown import warn_of_unknown
+from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
+    import io
+
     import polars as pl
 
     from glassformer.prediction.predictor import Answers, Predictor
 
 _ROWS_PER_BATCH = 4096
-_UNKNOWN_SHOWN = 10
 
 
 def predict(
@@ -37,131 +38,146 @@ def predict(
     ] = None,
     text: TextColumn = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="Show only this many labels.")] = None,
+    safe_csv: Annotated[
+        bool, typer.Option("--safe-csv", help="Put a ' before cells that a spreadsheet would take for formulas.")
+    ] = False,
     device: Device = "auto",
     json: Json = False,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON line per text on standard output.")] = False,
 ) -> None:
     """Answer texts with labels and probabilities."""
+    _check(texts, file, out, text, top_k, safe_csv=safe_csv, json=json, jsonl=jsonl)
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.predictor import Predictor
+
+    predictor = Predictor.load(model, device=choose_device(device))
+    style: Style = "json" if json else "jsonl" if jsonl else "plain"
+    if file is None:
+        _answer_texts(predictor, texts, top_k, style)
+    else:
+        _answer_file(predictor, file, out, text, style, safe_csv=safe_csv)
+
+
+def _check(
+    texts: list[str] | None,
+    file: Path | None,
+    out: Path | None,
+    text: str | None,
+    top_k: int | None,
+    *,
+    safe_csv: bool,
+    json: bool,
+    jsonl: bool,
+) -> None:
+    """Refuse what does not go together before a model is loaded."""
     if texts and file:
         raise UsageError("give texts or --file, not both")
     if file is None and (out is not None or text is not None):
         raise UsageError(f"--{'text' if out is None else 'out'} goes with --file; a text's answer is printed")
     if file is not None and top_k is not None:
         raise UsageError("--top-k goes with texts; the answers to a file hold the probability of every label")
+    if jsonl and (json or out is not None):
+        other = "--json, which prints one document" if json else "--out, whose ending says what is written"
+        raise UsageError(f"--jsonl does not go with {other}; leave one out")
+    if safe_csv and (file is None or jsonl or (json and out is None) or (out is not None and "json" in out.name)):
+        raise UsageError("--safe-csv is for the answers to a file as CSV or TSV; leave it out")
     if out is not None:
         check_out(out)
         if file is not None and out.exists() and file.exists() and out.samefile(file):
             raise UsageError(f"--out {out} is the table that is read; name another file")
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
-    from glassformer.data.lines import lines_of
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.predictor import Predictor
-
-    predictor = Predictor.load(model, device=choose_device(device))
-    if file is not None:
-        _answer_file(predictor, file, out, text, json=json)
-    else:
-        _answer_texts(
-            predictor,
-            _checked(texts) if texts else lines_of(sys.stdin.buffer, "standard input"),
-            top_k,
-            json=json,
-            alone=len(texts or ()) == 1,
-        )
-
-
-def _checked(texts: list[str]) -> list[str]:
-    for number, text in enumerate(texts, 1):
+    for number, given in enumerate(texts or (), 1):
         try:
-            text.encode()
+            given.encode()
         except UnicodeEncodeError as error:
             raise UsageError(f"text {number} is not UTF-8; convert it first") from error
-    return texts
 
 
-def _answer_texts(predictor: Predictor, texts: Iterable[str], top_k: int | None, *, json: bool, alone: bool) -> None:
-    """Stream texts through the model; an answer that does not stand `alone` is followed by its text."""
+def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style) -> None:
+    """Stream texts through the model, those of a pipe as they arrive."""
+    import polars as pl
+
+    from glassformer.data.pipe import arriving_lines
     from glassformer.data.tokenizers import batched
+    from glassformer.prediction.answered_rows import record_lines
 
-    unknown: Counter[str] = Counter()
-    blank: list[int] = []
-    count = 0
-    with lines_on_standard_output(json=json) as write:
-        for batch in batched(texts, _ROWS_PER_BATCH):
+    if texts:
+        batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
+    else:
+        batches = arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=_ROWS_PER_BATCH)
+    told = _Told("text")
+    with write_lines(style) as write:
+        for batch in batches:
             answers = predictor.answer(batch)
-            write(_answer_lines(answers, batch, top_k, json=json, alone=alone))
-            unknown.update(answers.unknown)
-            blank += [number for number, one in enumerate(batch, count + 1) if not one.strip()]
-            count += len(batch)
-        if not count:
+            if style == "plain":
+                write(text_lines(answers, batch, top_k, alone=len(texts or ()) == 1))
+            else:
+                write(record_lines(pl.DataFrame({"text": batch}), answers, top_k))
+            told.add(answers)
+        if not told.rows:
             raise UsageError("nothing to answer: the pipe was empty")
-    _warn_of_unknown(unknown)
-    if blank:
-        say(f"warning: {len(blank)} of {count} texts without a word (first: text {blank[0]}); such answers mean little")
+    told.warn()
 
 
-def _answer_lines(answers: Answers, texts: list[str], top_k: int | None, *, json: bool, alone: bool) -> Iterator[str]:
-    """One line for each text: its label, the likeliest labels with their probabilities, the text; or a JSON object."""
-    predictions, confidences = answers.predictions(), answers.confidences()
-    for row, (text, label) in enumerate(zip(texts, predictions, strict=True)):
-        ranked = answers.ranked(row, top_k)
-        if json:
-            record = {
-                "text": text,
-                "prediction": label,
-                "confidence": round(float(confidences[row]), 6),
-                "probabilities": {str(name): round(prob, 6) for name, prob in ranked},
-            }
-            yield json_library.dumps(record, ensure_ascii=False)
-        else:
-            shown = ", ".join(map(str, label)) if answers.multilabel else str(label)
-            listed = "  ".join(f"{name} {prob:.3f}" for name, prob in ranked)
-            cells = [shown or "(no label)", listed, *([] if alone else [text])]
-            yield "\t".join(map(one_line, cells))
-
-
-def _warn_of_unknown(unknown: Counter[str]) -> None:
-    if unknown:
-        shown = ", ".join(word for word, _ in unknown.most_common(_UNKNOWN_SHOWN))
-        more = f" and {human_count(len(unknown) - _UNKNOWN_SHOWN)} more" if len(unknown) > _UNKNOWN_SHOWN else ""
-        say(f"warning: words never seen in training are read as unknown: {shown}{more}")
-
-
-def _answer_file(predictor: Predictor, file: Path, out: Path | None, text: str | None, *, json: bool) -> None:
-    """Stream a table through the model; what is written is complete or not there."""
+def _answer_file(
+    predictor: Predictor, file: Path, out: Path | None, text: str | None, style: Style, *, safe_csv: bool
+) -> None:
+    """Stream a table through the model; what is written to a file is complete or not there."""
     from glassformer.data.rows import iterate_rows
     from glassformer.data.table import counted
-    from glassformer.prediction.predictor import answer_frames
+    from glassformer.prediction.answered_rows import texts_of
 
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH)
     first = next(frames)
     column = _text_column(predictor, first, str(file), text)
-    answered = answer_frames(predictor, itertools.chain([first], frames), text_column=column, source=str(file))
-    unknown: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    rows = blank = 0
-    with table_on_standard_output(json=json) if out is None else table_in_file(out) as write:
-        for frame, answers in answered:
-            write(frame)
-            rows += frame.height
-            blank += frame["prediction"].null_count()
-            unknown.update(answers.unknown)
-            counts.update(frame["prediction"].drop_nulls().to_list())
-            if out is not None and sys.stderr.isatty():
-                print(f"\r{counted(rows, 'row')}", end="", file=sys.stderr, flush=True)
-    if out is not None and sys.stderr.isatty():
-        print(file=sys.stderr)
-    _warn_of_unknown(unknown)
-    if blank:
-        are = "is" if blank == 1 else "are"
-        say(f"warning: {human_count(blank)} of {human_count(rows)} rows without a text {are} left unanswered")
+    told = _Told("row")
+    with write_answers(out, style, labels=predictor.trained.config.labels, source=str(file), safe=safe_csv) as write:
+        for frame in itertools.chain([first], frames):
+            answers = predictor.answer(texts_of(frame, column))
+            write(frame, answers)
+            told.add(answers)
+    told.warn()
     if out is None:
         return
-    if json:
-        print_json({"out": str(out), "rows": rows, "unanswered": blank, "predictions": dict(counts.most_common())})
+    if style == "json":
+        print_json({"out": str(out), "rows": told.rows, "unanswered": told.empty, "predictions": told.predictions()})
     else:
-        shown = ", ".join(f"{label} {human_count(count)}" for label, count in counts.most_common(10))
-        print(f"{out}: {counted(rows, 'row')} answered ({shown})")
+        shown = ", ".join(f"{label} {human_count(count)}" for label, count in list(told.predictions().items())[:10])
+        print(f"{out}: {counted(told.rows, 'row')} answered ({shown})")
+
+
+class _Told:
+    """What is said about all answers together: how many there are, which texts got none, which words were unknown."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.rows = self.empty = self._first_empty = 0
+        self._labels: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()
+
+    def add(self, answers: Answers) -> None:
+        from glassformer.prediction.answered_rows import cell
+
+        if not self.empty and answers.empty.any():
+            self._first_empty = self.rows + int(answers.empty.argmax()) + 1
+        self.rows += len(answers.empty)
+        self.empty += int(answers.empty.sum())
+        self._labels.update(cell(label) for label in answers.predictions() if label is not None)
+        self._unknown.update(answers.unknown)
+
+    def predictions(self) -> dict[str, int]:
+        """How often each answer was given, the most frequent first."""
+        return dict(self._labels.most_common())
+
+    def warn(self) -> None:
+        warn_of_unknown(self._unknown)
+        if self.empty:
+            are = "is" if self.empty == 1 else "are"
+            say(
+                f"warning: {human_count(self.empty)} of {human_count(self.rows)} {self.unit}s without a word {are} "
+                f"left unanswered (first: {self.unit} {human_count(self._first_empty)})"
+            )
 
 
 def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:

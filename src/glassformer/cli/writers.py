@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import gzip
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, Literal
 
+from glassformer.cli.output import one_line
 from glassformer.data.files import written_aside
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
-WriteLines = Callable[[Iterable[str]], None]
-WriteFrame = Callable[["pl.DataFrame"], None]
+    from glassformer.prediction.predictor import Answers
 
+WriteLines = Callable[[Iterable[str]], None]
+WriteAnswers = Callable[["pl.DataFrame", "Answers"], None]
+Style = Literal["plain", "json", "jsonl"]
+
+LONGEST_SHOWN = 200
+"""Characters of a text beside its answer; JSON holds all of it."""
+
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # full-width signs count in spreadsheets of East Asian languages
+_NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}  # None: JSON lines
 
 
@@ -41,42 +51,117 @@ def check_folder(out: Path, *, ours: str | None = None) -> None:
 
 
 @contextmanager
-def table_in_file(out: Path) -> Iterator[WriteFrame]:
-    """Frame after frame into one file, written aside and renamed at the end."""
-    with written_aside(out) as aside, gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
-        yield _frame_writer(file, _SEPARATORS[_kind(out)])
+def write_answers(
+    out: Path | None, style: Style, *, labels: tuple[Any, ...], source: str, safe: bool
+) -> Iterator[WriteAnswers]:
+    """Frame after frame with its answers: into a file, written aside and renamed at the end, or on standard output.
 
+    Args:
+        style: how standard output is written; a file's ending says it for the file.
+        labels: what the model answers with.
+        source: what messages call the table.
+        safe: whether cells that a spreadsheet would take for formulas are written as text.
+    """
+    from glassformer.prediction.answered_rows import (
+        RECORD_KEYS,
+        added_columns,
+        record_lines,
+        refuse_taken,
+        with_answers,
+    )
 
-@contextmanager
-def table_on_standard_output(*, json: bool) -> Iterator[WriteFrame]:
-    """Frame after frame as CSV, or as the list of one JSON document."""
-    if not json:
-        yield _frame_writer(sys.stdout.buffer, ",")
-        sys.stdout.buffer.flush()
+    separator = _SEPARATORS[_kind(out)] if out is not None else "," if style == "plain" else None
+    added = RECORD_KEYS if separator is None else added_columns(labels)
+
+    def check(frame: pl.DataFrame) -> None:
+        refuse_taken(frame, added, source)
+        _check_columns(frame, separator)
+
+    if separator is None:
+        with write_lines(style) if out is None else _lines_in_file(out) as write:
+
+            def write_records(frame: pl.DataFrame, answers: Answers) -> None:
+                check(frame)
+                write(record_lines(frame, answers))
+
+            yield write_records
         return
-    with lines_on_standard_output(json=True) as write:
+    with _standard_output() if out is None else _opened(out) as file:
+        header = True
 
-        def write_frame(frame: pl.DataFrame) -> None:
-            _check_columns(frame, None)
-            write(frame.write_ndjson().rstrip("\n").split("\n"))
+        def write_table(frame: pl.DataFrame, answers: Answers) -> None:
+            nonlocal header
+            check(frame)
+            answered = with_answers(frame, answers)
+            answered = without_formulas(answered) if safe else answered
+            file.write(answered.write_csv(include_header=header, separator=separator).encode())
+            header = False
 
-        yield write_frame
+        yield write_table
 
 
 @contextmanager
-def lines_on_standard_output(*, json: bool) -> Iterator[WriteLines]:
-    """Line after line, or with `json` each line as one entry of `{"answers": [...]}`; nothing is held in memory."""
-    separator = '{"answers": [\n' if json else ""
+def write_lines(style: Style) -> Iterator[WriteLines]:
+    """Line after line on standard output, or with `json` each as one entry of `{"answers": [...]}`.
+
+    Nothing is held in memory, and what was written is there to be read at once.
+    """
+    separator = '{"answers": [\n' if style == "json" else ""
 
     def write(lines: Iterable[str]) -> None:
         nonlocal separator
         for line in lines:
-            sys.stdout.write(f"{separator}{line}" if json else f"{line}\n")
+            sys.stdout.write(f"{separator}{line}" if style == "json" else f"{line}\n")
             separator = ",\n"
+        sys.stdout.flush()
 
     yield write
-    if json:
+    if style == "json":
         sys.stdout.write("\n]}\n")
+
+
+def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None, *, alone: bool) -> Iterator[str]:
+    """A line for each text: its label, the likeliest labels, and, unless it stands alone, the beginning of the text."""
+    for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
+        if label is None:
+            cells = ["(no text)", ""]
+        else:
+            shown = ", ".join(map(str, label)) if answers.multilabel else str(label)
+            ranked = "  ".join(f"{name} {prob:.3f}" for name, prob in answers.ranked(row, top_k))
+            cells = [shown or "(no label)", ranked]
+        beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+        yield "\t".join(map(one_line, cells if alone else [*cells, beginning]))
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Text that a spreadsheet would take for a formula, in a cell or in a column's name, gets a single quote before it.
+
+    That is the advice of OWASP ("CSV Injection"). A number such as -5 is no formula.
+    """
+    import polars as pl
+
+    text = pl.col(pl.String)
+    formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+    safe = frame.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep())
+    return safe.rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)
+
+
+@contextmanager
+def _opened(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    with written_aside(out) as aside, gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _lines_in_file(out: Path) -> Iterator[WriteLines]:
+    with _opened(out) as file:
+        yield lambda lines: file.writelines(f"{line}\n".encode() for line in lines)
 
 
 def _check_columns(frame: pl.DataFrame, separator: str | None) -> None:
@@ -89,18 +174,3 @@ def _check_columns(frame: pl.DataFrame, separator: str | None) -> None:
 
 def _kind(out: Path) -> str:
     return out.with_suffix("").suffix if out.suffix == ".gz" else out.suffix
-
-
-def _frame_writer(file: IO[bytes] | gzip.GzipFile, separator: str | None) -> WriteFrame:
-    header = True
-
-    def write(frame: pl.DataFrame) -> None:
-        nonlocal header
-        _check_columns(frame, separator)
-        if separator is None:
-            file.write(frame.write_ndjson().encode())
-        else:
-            file.write(frame.write_csv(include_header=header, separator=separator).encode())
-        header = False
-
-    return write

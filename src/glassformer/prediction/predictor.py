@@ -1,42 +1,50 @@
-"""Answers: one text, many, or a file of any size."""
+"""Answers to texts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from glassformer.data.store import TokenStore
-from glassformer.errors import UsageError
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.calibration import THRESHOLD, probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.scoring import FloatArray, score
+
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
     """What a model says of some texts.
 
+    A text of white space alone gets no answer: its prediction is None, and its record holds nulls. Its row of `probs`
+    is what the model says of no word at all.
+
     Attributes:
         probs: (texts, n_classes) calibrated; rows sum to 1, or with `multilabel` each value stands for itself.
+        empty: (texts,) which texts are white space alone.
         unknown: see `Predictor.unknown_words`.
     """
 
     labels: tuple[Any, ...]
     multilabel: bool
     probs: FloatArray
+    empty: BoolArray
     unknown: Counter[str]
 
     def predictions(self) -> list[Any]:
-        """The label of each text; with `multilabel` the list of those at or above a half."""
+        """The label of each text; with `multilabel` the list of those at or above a half; None for an empty text."""
         if self.multilabel:
-            return [[self.labels[i] for i in np.flatnonzero(row >= THRESHOLD)] for row in self.probs]
-        return [self.labels[i] for i in self.probs.argmax(axis=1)]
+            found: list[Any] = [[self.labels[i] for i in np.flatnonzero(row >= THRESHOLD)] for row in self.probs]
+        else:
+            found = [self.labels[i] for i in self.probs.argmax(axis=1)]
+        return [None if empty else label for label, empty in zip(found, self.empty, strict=True)]
 
     def confidences(self) -> FloatArray:
         """Probability of the answer: of the label given, or with `multilabel` of the least certain decision."""
@@ -50,6 +58,19 @@ class Answers:
         """(label, probability) of one text, the likeliest first."""
         order = np.argsort(-self.probs[row], kind="stable")[:top_k]
         return [(self.labels[i], float(self.probs[row, i])) for i in order]
+
+    def records(self, top_k: int | None = None) -> Iterator[dict[str, Any]]:
+        """The JSON of each answer: `prediction`, `confidence` and `probabilities`, the likeliest label first."""
+        confidences = self.confidences()
+        for row, prediction in enumerate(self.predictions()):
+            if self.empty[row]:
+                yield {"prediction": None, "confidence": None, "probabilities": None}
+            else:
+                yield {
+                    "prediction": prediction,
+                    "confidence": round(float(confidences[row]), 6),
+                    "probabilities": {str(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
+                }
 
 
 class Predictor:
@@ -66,60 +87,35 @@ class Predictor:
 
     def logits(self, texts: Sequence[str]) -> FloatArray:
         """Raw scores (texts, n_classes), before the temperature."""
-        store = TokenStore.in_memory(self.trained.tokenizer.encode(texts))
+        return self._score(self.trained.tokenizer.encode(texts))
+
+    def _score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         return score(
             self.trained.model,
-            store,
+            TokenStore.in_memory(rows),
             max_seq_len=self.trained.config.model.max_seq_len,
             n_classes=self.trained.config.n_classes,
+            on_progress=on_progress,
         )
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
         """Words that the vocabulary lacks, with the number of texts that they occur in."""
         return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
 
-    def answer(self, texts: Sequence[str]) -> Answers:
-        """Calibrated probabilities and the words that were unknown."""
+    def answer(self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None) -> Answers:
+        """Calibrated probabilities and the words that were unknown.
+
+        `on_progress` hears the share of the tokens that are read.
+        """
         config = self.trained.config
-        probs = probabilities(self.logits(texts), temperature=config.temperature, multilabel=config.multilabel)
+        rows = self.trained.tokenizer.encode(texts)
+        logits = self._score(rows, on_progress)
+        probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)
         return Answers(
             labels=config.labels,
             multilabel=config.multilabel,
             probs=probs.astype(np.float32),
-            unknown=self.unknown_words(texts),
+            empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
+            # Texts are cut a second time for the places of their words, so only those that need it.
+            unknown=self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row]),
         )
-
-
-def answer_frames(
-    predictor: Predictor, frames: Iterator[pl.DataFrame], *, text_column: str, source: str
-) -> Iterator[tuple[pl.DataFrame, Answers]]:
-    """Each frame with `prediction`, `confidence` and a probability per label added; rows without a text stay blank.
-
-    Raises:
-        UsageError: a column of the table has the name of one that would be added.
-    """
-    labels = [str(label) for label in predictor.trained.config.labels]
-    added = ["prediction", "confidence", *(f"probability_{label}" for label in labels)]
-    for frame in frames:
-        if taken := [name for name in added if name in frame.columns]:
-            raise UsageError(f"{source} already has a column {taken[0]!r}, which the answers would add; rename it")
-        texts = frame[text_column].cast(pl.String)
-        filled = texts.is_not_null() & (texts.str.strip_chars() != "")
-        answers = predictor.answer(texts.filter(filled).to_list())
-        columns: dict[str, list[Any]] = {
-            "prediction": [
-                "|".join(map(str, one)) if answers.multilabel else str(one) for one in answers.predictions()
-            ],
-            "confidence": _rounded(answers.confidences()),
-        }
-        columns |= {f"probability_{label}": _rounded(answers.probs[:, i]) for i, label in enumerate(labels)}
-        answered = pl.DataFrame(
-            columns, schema={name: pl.String if name == "prediction" else pl.Float64 for name in added}
-        )
-        place = pl.select(pl.when(filled).then(filled.cum_sum() - 1)).to_series()  # null where there is no text
-        yield pl.concat([frame, answered.select(pl.all().gather(place))], how="horizontal"), answers
-
-
-def _rounded(probs: FloatArray) -> list[float]:
-    """Six decimals, in float64, where 0.123457 is written as such."""
-    return [round(value, 6) for value in probs.tolist()]

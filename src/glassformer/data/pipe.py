@@ -1,0 +1,76 @@
+"""The lines of a pipe as they arrive."""
+
+from __future__ import annotations
+
+import io
+import select
+import time
+from collections.abc import Iterator
+
+from glassformer.errors import UsageError
+
+LONGEST_LINE = 2**27
+"""Bytes; a pipe that never breaks its line would otherwise fill the memory."""
+
+_PIECE = 2**16
+_PATIENCE = 0.1  # seconds that a line may wait for others to go with it
+_GAP = 0.02  # seconds without a byte after which no more are expected soon
+
+
+def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterator[list[str]]:
+    """Lists of at most `most` lines without their breaks; no line waits for lines that are not there yet.
+
+    Args:
+        name: what messages call the stream.
+
+    Raises:
+        UsageError: a line is not UTF-8, or longer than `LONGEST_LINE`.
+    """
+    ready: list[bytes] = []
+    begun: list[bytes] = []  # pieces of the line that has not ended
+    done, since = 0, 0.0
+    while piece := stream.read1(_PIECE):
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        if sum(map(len, begun)) > LONGEST_LINE:
+            raise UsageError(f"{name}, line {done + len(ready) + 1} is longer than {LONGEST_LINE:,} bytes; break it")
+        if others:
+            since = since if ready else time.monotonic()
+            ready += [b"".join(begun), *others[:-1]]
+            begun = [others[-1]]
+        while len(ready) >= most or (ready and not _more_soon(stream, since)):
+            yield _decoded(ready[:most], name, done)
+            done += len(ready[:most])
+            ready, since = ready[most:], time.monotonic()
+    if last := b"".join(begun):
+        ready.append(last)
+    if ready:
+        yield _decoded(ready, name, done)
+
+
+def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
+    """Whether more is there, or comes in a moment; not for ever, where lines have been waiting from `since` on."""
+    left = since + _PATIENCE - time.monotonic()
+    if left <= 0:
+        return False
+    try:
+        place = stream.fileno()
+    except OSError:  # bytes in memory
+        return True
+    try:
+        return bool(select.select([place], [], [], min(left, _GAP))[0])
+    except (OSError, ValueError):  # Windows can ask sockets alone
+        return False
+
+
+def _decoded(lines: list[bytes], name: str, done: int) -> list[str]:
+    texts = []
+    for number, line in enumerate(lines, done + 1):
+        try:
+            texts.append(line.removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8"))
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"{name}, line {number}: byte {error.start + 1} of the line is not UTF-8. "
+                f"Convert it, for example: iconv -f WINDOWS-1252 -t UTF-8"
+            ) from error
+    return texts

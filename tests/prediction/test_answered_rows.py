@@ -1,0 +1,83 @@
+import json
+from collections.abc import Iterator
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassformer.errors import UsageError
+from glassformer.prediction.answered_rows import (
+    RECORD_KEYS,
+    added_columns,
+    record_lines,
+    refuse_taken,
+    texts_of,
+    with_answers,
+)
+from glassformer.prediction.predictor import Predictor
+from tests.prediction.samples import small_trained_model
+
+
+def answered_frame(predictor: Predictor, frame: pl.DataFrame) -> pl.DataFrame:
+    return with_answers(frame, predictor.answer(texts_of(frame, "review")))
+
+
+def frames() -> Iterator[pl.DataFrame]:
+    yield pl.DataFrame({"place": ["1", "2", "3"], "review": ["i loved it", None, "  "], "place_right": ["x", "y", "z"]})
+    yield pl.DataFrame({"place": ["4"], "review": [""], "place_right": ["u"]})
+    yield pl.DataFrame({"place": ["5", "6"], "review": ["the plot is thin", "not at all"], "place_right": ["v", "w"]})
+
+
+def test_a_table_keeps_its_columns_and_rows_and_gains_the_answers() -> None:
+    predictor = Predictor(small_trained_model(temperature=1.3))
+    answered = pl.concat([answered_frame(predictor, frame) for frame in frames()])
+    before = pl.concat(frames())
+    assert answered.columns == [
+        *before.columns,
+        "prediction",
+        "confidence",
+        "probability_bad",
+        "probability_fine",
+        "probability_good",
+    ]
+    assert answered.select(before.columns).equals(before)
+    assert answered["prediction"].is_null().to_list() == [False, True, True, True, False, False]
+    assert answered.filter(pl.col("prediction").is_null())[:, 3:].null_count().row(0) == (3,) * 5
+    expected = predictor.answer(["i loved it", "the plot is thin", "not at all"])
+    filled = answered.drop_nulls("prediction")
+    assert filled["prediction"].to_list() == expected.predictions()
+    np.testing.assert_allclose(filled["confidence"].to_numpy(), expected.confidences(), atol=1e-5)
+    np.testing.assert_allclose(filled[:, -3:].to_numpy(), expected.probs, atol=1e-5)
+
+
+def test_probabilities_are_written_with_six_decimals() -> None:
+    predictor = Predictor(small_trained_model())
+    numbers = answered_frame(predictor, next(frames()))[:1, -4:].write_csv(include_header=False).strip().split(",")
+    assert all(len(number) <= len("0.123456") for number in numbers)
+
+
+def test_several_labels_stand_in_one_cell() -> None:
+    predictor = Predictor(small_trained_model(multilabel=True, temperature=1.3))
+    frame = answered_frame(predictor, next(frames()))
+    assert frame["prediction"][0] == "|".join(predictor.answer(["i loved it"]).predictions()[0])
+
+
+@pytest.mark.parametrize(
+    ("taken", "added"), [("probability_b", added_columns(("a", "b"))), ("prediction", RECORD_KEYS)]
+)
+def test_a_column_that_is_already_there_is_refused(taken: str, added: list[str]) -> None:
+    clashing = pl.DataFrame({"review": ["it"], taken: ["0"]})
+    with pytest.raises(UsageError, match=rf"new\.csv already has a column '{taken}'"):
+        refuse_taken(clashing, added, "new.csv")
+
+
+def test_a_record_is_the_row_with_its_answer() -> None:
+    predictor = Predictor(small_trained_model())
+    frame = pl.DataFrame(
+        {"review": ["i loved it\u2028", None], "day": [date(2024, 2, 29), None], "n": [float("nan"), 2]}
+    )
+    answers = predictor.answer(texts_of(frame, "review"))
+    first, second = map(json.loads, record_lines(frame, answers))
+    assert first == {"review": "i loved it\u2028", "day": "2024-02-29", "n": None} | next(answers.records())
+    assert second == {"review": None, "day": None, "n": 2.0} | dict.fromkeys(RECORD_KEYS)
