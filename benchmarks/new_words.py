@@ -204,7 +204,7 @@ def _trained_afterwards(
             batch = assemble(store, windows, chosen[places])
             embeddings = torch.cat([space.embeddings, new])
             inputs = (batch.token_ids, batch.attention_mask)
-            logits: Tensor = functional_call(blind.model, {"embedding.weight": embeddings}, inputs)
+            logits: Tensor = functional_call(blind.model, {"trunk.embedding.weight": embeddings}, inputs)
             loss = F.cross_entropy(logits, labels[batch.rows])
             if learn:
                 optimizer.zero_grad()
@@ -229,7 +229,7 @@ def _trained_afterwards(
 def with_embeddings(model: Model, embeddings: Tensor) -> Model:
     """The model with another table of embeddings."""
     changed = copy.deepcopy(model)
-    changed.get_submodule("embedding").register_parameter("weight", nn.Parameter(embeddings))
+    changed.get_submodule("trunk.embedding").register_parameter("weight", nn.Parameter(embeddings))
     return changed
 
 

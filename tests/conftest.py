@@ -9,7 +9,7 @@ from hypothesis import register_random, settings
 from jaxtyping import install_import_hook
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
-install_import_hook(["glassformer.layers", "glassformer.models.classifier"], "beartype.beartype")
+install_import_hook(["glassformer.layers", "glassformer.models"], "beartype.beartype")
 
 torch.set_num_threads(1)
 

@@ -162,7 +162,7 @@ def test_a_run_that_learned_nothing_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(RewardError, match=r"^no answer\. Nothing was learned yet, so there is nothing to resume; mend"):
         steered(out, fails)
     damaged = start()
-    torch.nn.init.constant_(damaged.trained.model.get_parameter("norm.weight"), torch.nan)
+    torch.nn.init.constant_(damaged.trained.model.get_parameter("trunk.norm.weight"), torch.nan)
     with pytest.raises(GlassformerError, match=r"not-a-number: its weights are damaged"):
         steered(out, begins=damaged)
     assert not out.exists()

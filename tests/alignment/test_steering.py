@@ -353,7 +353,7 @@ def test_where_the_policy_answers_with_no_number_it_stops(algorithm: str, evalua
     assert found.collapsed is not None
     assert "stopped in round 2: the model answers with not-a-number" in found.collapsed
     assert equal(weights(policy), before)
-    torch.nn.init.constant_(policy.get_parameter("norm.weight"), torch.nan)
+    torch.nn.init.constant_(policy.get_parameter("trunk.norm.weight"), torch.nan)
     with pytest.raises(GlassformerError, match="not-a-number"):
         run(algorithm, policy, likes_a)
 

@@ -19,7 +19,7 @@ def test_a_check_leaves_the_model_as_it_was() -> None:
     assert len(list(one.steps(model, [1e-2] * 7, one.groups()))) == 7
     for name, weight in one.model.state_dict().items():
         assert torch.equal(weight, before[name])
-    assert not torch.equal(model.state_dict()["embedding.weight"], before["embedding.weight"])
+    assert not torch.equal(model.state_dict()["trunk.embedding.weight"], before["trunk.embedding.weight"])
 
 
 def test_dropout_is_off_and_norms_stay_in_training_mode() -> None:
@@ -69,8 +69,8 @@ def test_what_the_recipe_freezes_stays_as_it_is() -> None:
     before, after = one.model.state_dict(), model.state_dict()
     changed = {name.split(".out")[0] for name in after if not torch.equal(before[name], after[name])}
     assert "head.weight" in changed
-    assert not any(name.startswith(("embedding", "blocks.0")) for name in changed)
-    assert any(name.startswith("blocks.1") for name in changed)
+    assert not any(name.startswith(("trunk.embedding", "trunk.blocks.0")) for name in changed)
+    assert any(name.startswith("trunk.blocks.1") for name in changed)
 
 
 def test_rows_as_given_stay_in_order() -> None:

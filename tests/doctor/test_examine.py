@@ -62,7 +62,7 @@ def test_the_model_is_that_of_the_run_and_random_numbers_go_on_as_before(monkeyp
     found = diagnose(Sources(train=opinions(60)), chosen)
     assert torch.equal(torch.get_rng_state(), before)
     torch.manual_seed(17)
-    vocab_size = built[0]["embedding.weight"].shape[0]
+    vocab_size = built[0]["trunk.embedding.weight"].shape[0]
     for name, weight in build_model(chosen.model, vocab_size, 2).state_dict().items():
         assert torch.equal(weight, built[0][name])
     assert found.rows == 48

@@ -36,7 +36,7 @@ def test_a_saturated_start_is_named() -> None:
     assert "confidently wrong" in first.advice
     findings = by_check(signals_of(one))
     assert findings["attention at the start"].level == "problem"
-    assert "blocks.0.attention (weights)" in findings["attention at the start"].found
+    assert "trunk.blocks.0.attention (weights)" in findings["attention at the start"].found
 
 
 def test_a_logit_that_no_label_has_counts_as_a_chance() -> None:
@@ -155,7 +155,7 @@ def test_weights_that_were_trained_may_be_sure_of_themselves_at_the_start() -> N
 
 def with_feed_forward(bias: float) -> Bench:
     one = bench(MODEL.model_copy(update={"feed_forward": "relu"}))
-    for block in one.model.get_submodule("blocks").children():
+    for block in one.model.get_submodule("trunk.blocks").children():
         feed_forward = FeedForward(16, 24, F.relu, bias=True)
         nn.init.constant_(feed_forward.in_projection.bias, bias)
         block.feed_forward = feed_forward
@@ -166,7 +166,7 @@ def test_dead_units_are_named() -> None:
     findings = signals_of(with_feed_forward(-40.0))
     assert {"dead units at the start", "dead units after 200 steps"} <= problems(findings)
     assert "feed_forward (relu)" in by_check(findings)["dead units after 200 steps"].found
-    assert "no gradient reaches blocks.0.feed_forward" in by_check(findings)["gradients after 200 steps"].found
+    assert "no gradient reaches trunk.blocks.0.feed_forward" in by_check(findings)["gradients after 200 steps"].found
 
 
 def test_units_with_an_ordinary_bias_are_alive() -> None:

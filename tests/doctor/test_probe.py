@@ -27,26 +27,28 @@ def test_the_output_of_a_layer_is_measured_without_padding() -> None:
     randomise(one.model)
     model, batches = one.copy_of_model(dropout=False), one.sample(3)
     assert any((~batch.attention_mask).any() for batch in batches)
-    tokens = torch.cat([model.get_submodule("embedding")(b.token_ids)[b.attention_mask] for b in batches]).detach()
+    tokens = torch.cat(
+        [model.get_submodule("trunk.embedding")(b.token_ids)[b.attention_mask] for b in batches]
+    ).detach()
     found = {one.name: one for one in watched(one, model, batches)}
-    assert found["embedding"].mean == pytest.approx(float(tokens.mean()), abs=1e-6)
-    assert found["embedding"].std == pytest.approx(float(tokens.std()), rel=1e-3)
+    assert found["trunk.embedding"].mean == pytest.approx(float(tokens.mean()), abs=1e-6)
+    assert found["trunk.embedding"].std == pytest.approx(float(tokens.std()), rel=1e-3)
     logits = torch.cat([one.logits(model, batch) for batch in batches]).detach()
     assert found["head"].mean == pytest.approx(float(logits.mean()), rel=1e-4)
 
 
 def test_places_come_in_the_order_of_the_computation() -> None:
     places = [(one.name, one.kind) for one in figures().values()]
-    assert places[:2] == [("embedding", "layer"), ("blocks.0.attention_pre_norm", "layer")]
-    assert places.index(("blocks.0.attention (weights)", "attention")) < places.index(("blocks.0", "block"))
-    assert ("blocks.1.feed_forward (gelu)", "activation") in places
+    assert places[:2] == [("trunk.embedding", "layer"), ("trunk.blocks.0.attention_pre_norm", "layer")]
+    assert places.index(("trunk.blocks.0.attention (weights)", "attention")) < places.index(("trunk.blocks.0", "block"))
+    assert ("trunk.blocks.1.feed_forward (gelu)", "activation") in places
     assert places[-1] == ("head", "layer")
 
 
 def test_zero_projections_are_seen_as_zeros() -> None:
     found = figures()
-    assert found["blocks.1.feed_forward.out_projection"].zeros == 1
-    assert found["blocks.0.attention.in_projection"].zeros == 0
+    assert found["trunk.blocks.1.feed_forward.out_projection"].zeros == 1
+    assert found["trunk.blocks.0.attention.in_projection"].zeros == 0
 
 
 def test_fused_and_plain_attention_are_measured_alike() -> None:
@@ -92,17 +94,17 @@ def test_units_that_are_never_active_are_counted() -> None:
     nn.init.zeros_(feed_forward.in_projection.bias)
     with torch.no_grad():
         feed_forward.in_projection.bias[:9] = -1e3
-    one.model.get_submodule("blocks")[1].feed_forward = feed_forward  # type: ignore[index]
+    one.model.get_submodule("trunk.blocks")[1].feed_forward = feed_forward  # type: ignore[index]
     found = figures(model=one.model)
-    assert found["blocks.1.feed_forward (relu)"].dead == 9 / 24
-    assert found["blocks.0.feed_forward (relu)"].dead == 0
+    assert found["trunk.blocks.1.feed_forward (relu)"].dead == 9 / 24
+    assert found["trunk.blocks.0.feed_forward (relu)"].dead == 0
 
 
 def test_gates_near_their_ends_are_counted() -> None:
     gated = MODEL.model_copy(update={"feed_forward": "glu"})
-    usual = figures(gated)["blocks.0.feed_forward (sigmoid)"].saturated
+    usual = figures(gated)["trunk.blocks.0.feed_forward (sigmoid)"].saturated
     model = scaled(bench(gated).model, 30)
-    pushed = figures(gated, model)["blocks.0.feed_forward (sigmoid)"].saturated
+    pushed = figures(gated, model)["trunk.blocks.0.feed_forward (sigmoid)"].saturated
     assert usual is not None
     assert pushed is not None
     assert usual < 0.01
@@ -133,9 +135,12 @@ def test_odd_designs_are_watched_too() -> None:
 
 @pytest.mark.parametrize("design", ["classifier", "notes-decoder", "sentiment140", "pretrained"])
 def test_blocks_are_what_a_design_repeats_and_nothing_smaller(design: str) -> None:
+    repeated = "trunk.blocks" if design == "classifier" else "blocks"
     config = TypeAdapter[AnyModelConfig](AnyModelConfig).validate_python({"design": design, "n_layers": 3})
     found = figures(model=build_model(config, VOCAB_SIZE, N_CLASSES))
-    assert [one.name for one in found.values() if one.kind == "block"] == ["blocks.0", "blocks.1", "blocks.2"]
+    assert [one.name for one in found.values() if one.kind == "block"] == [
+        f"{repeated}.{number}" for number in range(3)
+    ]
 
 
 @pytest.mark.parametrize("design", DESIGNS)

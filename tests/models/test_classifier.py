@@ -177,18 +177,18 @@ def test_sinusoidal_positions_do_not_drown_the_words(embedding: str, words: floa
     """The paper multiplies embeddings to a variance of 1; ours are smaller, and so are the waves beside them."""
     settings = {"d_model": 512, "n_heads": 2, "positions": "sinusoidal", "embedding": embedding}
     model = Classifier(ModelConfig.model_validate(settings), vocab_size=300, n_classes=2)
-    position = model.positions(torch.zeros(1, 9, 512)).square().mean().sqrt().item()
+    position = model.trunk.positions(torch.zeros(1, 9, 512)).square().mean().sqrt().item()
     assert position == pytest.approx(words / 2**0.5, rel=1e-3)
     if embedding == "learned":
-        assert model.embedding.get_parameter("weight").std().item() == pytest.approx(words, rel=0.05)
+        assert model.trunk.embedding.get_parameter("weight").std().item() == pytest.approx(words, rel=0.05)
 
 
 def test_blocks_start_as_nothing_and_projections_into_them_at_unit_variance() -> None:
     config = ModelConfig(d_model=96, n_layers=2, n_heads=3, d_ff=80, positions="none", dropout=0)
     model = Classifier(config, VOCAB_SIZE, N_CLASSES)
-    hidden, mask = model.embedding(random_ids(2, 6)), right_padded([6, 3])
+    hidden, mask = model.trunk.embedding(random_ids(2, 6)), right_padded([6, 3])
 
-    for block in model.blocks:
+    for block in model.trunk.blocks:
         assert torch.equal(block(hidden, mask), hidden)
     into_branches = [weight for name, weight in model.named_parameters() if name.endswith("in_projection.weight")]
     assert len(into_branches) == 4
@@ -272,12 +272,12 @@ def test_feed_forwards_by_name(feed_forward: str, activation: Callable[[Tensor],
     model = model_of(feed_forward=feed_forward, n_layers=1)
     weights = dict(model.named_parameters())
     hidden = torch.randn(2, 7, 12, dtype=torch.float64)
-    inner = hidden @ weights["blocks.0.feed_forward.in_projection.weight"].T
+    inner = hidden @ weights["trunk.blocks.0.feed_forward.in_projection.weight"].T
     mixed = activation(inner[..., :5]) * inner[..., 5:] if gated else activation(inner)
 
-    expected = mixed @ weights["blocks.0.feed_forward.out_projection.weight"].T
+    expected = mixed @ weights["trunk.blocks.0.feed_forward.out_projection.weight"].T
 
-    torch.testing.assert_close(model.get_submodule("blocks.0.feed_forward")(hidden), expected)
+    torch.testing.assert_close(model.get_submodule("trunk.blocks.0.feed_forward")(hidden), expected)
 
 
 @pytest.mark.parametrize(("pooling", "position"), [("first", 0), ("last", 3)])

@@ -26,7 +26,7 @@ def language_model(**values: Any) -> LanguageModel:
 
 
 def caches(model: LanguageModel, batch: int) -> list[KeyValueCache]:
-    return [KeyValueCache(batch, WINDOW, torch.device("cpu")) for _ in model.blocks]
+    return [KeyValueCache(batch, WINDOW, torch.device("cpu")) for _ in model.trunk.blocks]
 
 
 def test_before_training_every_token_is_about_equally_likely() -> None:
@@ -40,12 +40,12 @@ def test_before_training_every_token_is_about_equally_likely() -> None:
 
 def test_the_head_is_the_embedding() -> None:
     model = language_model()
-    assert sorted(name for name in dict(model.named_parameters()) if not name.startswith("blocks.")) == [
-        "embedding.weight",
-        "norm.weight",
+    assert sorted(name for name in dict(model.named_parameters()) if not name.startswith("trunk.blocks.")) == [
+        "trunk.embedding.weight",
+        "trunk.norm.weight",
     ]
     token_ids, mask = torch.randint(VOCAB_SIZE, (2, 5)), right_padded([5, 3])
-    expected = model.read(token_ids, mask) @ model.get_parameter("embedding.weight").T
+    expected = model.read(token_ids, mask) @ model.get_parameter("trunk.embedding.weight").T
     torch.testing.assert_close(model(token_ids, mask), expected)
 
 
@@ -55,7 +55,7 @@ def test_tokens_added_later_change_no_other_logit_not_even_its_last_bit(places: 
     before = torch.empty(places, 0)
     for size in (103, 106, 173, 234):
         model = LanguageModel(LanguageModelConfig(d_model=22, n_layers=0, n_heads=1), size, n_learned=size - 103)
-        model.load_state_dict(model.state_dict() | {"embedding.weight": table[:size]})
+        model.load_state_dict(model.state_dict() | {"trunk.embedding.weight": table[:size]})
         with torch.no_grad():
             logits = model.logits(hidden)
         assert logits.shape == (places, size)

@@ -31,7 +31,7 @@ def test_before_training_no_text_is_preferred() -> None:
 
 def test_a_reward_is_what_the_head_makes_of_the_last_token() -> None:
     model, token_ids, mask = reward_model(), torch.randint(VOCAB_SIZE, (3, 5)), right_padded([5, 2, 4])
-    hidden = model.read(token_ids, mask)
+    hidden = model.trunk.read(token_ids, mask)
     last = torch.stack([hidden[0, 4], hidden[1, 1], hidden[2, 3]])
     torch.testing.assert_close(model(token_ids, mask), last @ model.head.weight[0] + model.head.bias)
 

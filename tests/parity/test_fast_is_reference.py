@@ -60,7 +60,7 @@ def test_classifier_with_either_kernel(dtype: torch.dtype, training: bool) -> No
     token_ids, mask = torch.randint(11, (3, 7)), right_padded([7, 4, 2])
 
     fast = model(token_ids, mask)
-    for block in model.blocks:
+    for block in model.trunk.blocks:
         assert isinstance(block, Block)
         assert isinstance(block.attention, MultiHeadAttention)
         block.attention.kernel = plain_attention

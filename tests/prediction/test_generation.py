@@ -69,7 +69,7 @@ def test_with_a_cache_as_without(positions: str, temperature: float) -> None:
     """Prompts of several lengths at once, past the window several times over."""
     model = endless(random_model(VOCAB_SIZE, positions=positions))
     sizes: list[int] = []
-    model.embedding.register_forward_hook(lambda _module, inputs, _output: sizes.append(inputs[0].shape[1]))
+    model.trunk.embedding.register_forward_hook(lambda _module, inputs, _output: sizes.append(inputs[0].shape[1]))
     views = views_of()
     sampling: dict[str, Any] = {"max_tokens": 31, "temperature": temperature, "repetition_penalty": 3}
     kept = tokens_of(model, views, **sampling)
@@ -156,7 +156,7 @@ def test_the_penalty_is_for_tokens_in_view() -> None:
 
 def test_a_model_that_answers_with_no_number_is_refused() -> None:
     model = random_model(VOCAB_SIZE)
-    torch.nn.init.constant_(model.get_parameter("norm.weight"), torch.nan)
+    torch.nn.init.constant_(model.get_parameter("trunk.norm.weight"), torch.nan)
     with pytest.raises(GlassformerError, match="not-a-number"):
         tokens_of(model, views_of(), max_tokens=1)
 

@@ -194,7 +194,7 @@ def test_a_poisoned_weight_is_named_and_the_best_weights_are_kept() -> None:
     def poison(step: int) -> None:
         if step == 8:  # in the second epoch of five steps
             with torch.no_grad():
-                run.model.get_parameter("blocks.0.attention.out_projection.weight")[2, 1] = math.nan
+                run.model.get_parameter("trunk.blocks.0.attention.out_projection.weight")[2, 1] = math.nan
 
     run = trainer(config(epochs=4), observer=Memory(poison))
     with pytest.raises(NotANumberError, match=r"after step 8: .* weights blocks\.0\.attention\.out_projection\.weight"):

@@ -30,11 +30,11 @@ def test_a_weight_that_is_not_finite_is_named(value: float) -> None:
 
 def test_the_first_layer_that_overflows_is_named() -> None:
     model = randomise(Classifier(SMALL, 29, 3))
-    leaves = [(name, module) for name, module in model.blocks[1].named_modules() if hasattr(module, "weight")]
+    leaves = [(name, module) for name, module in model.trunk.blocks[1].named_modules() if hasattr(module, "weight")]
     name, layer = next((name, module) for name, module in leaves if isinstance(module, torch.nn.Linear))
     with torch.no_grad():
         layer.weight.fill_(3e38)
-    assert f"The first layer whose output was not finite is blocks.1.{name}." == explain(model)
+    assert f"The first layer whose output was not finite is trunk.blocks.1.{name}." == explain(model)
     assert not any(module._forward_hooks for module in model.modules())
 
 

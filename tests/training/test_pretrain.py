@@ -172,7 +172,7 @@ def test_equal_seeds_give_equal_weights(tmp_path: Path) -> None:
 def test_the_seed_decides_the_first_weights(tmp_path: Path) -> None:
     for seed in (3, 4):
         pretrain(counting(), recipe(seed=seed, max_steps=1, learning_rate=1e-12), out=tmp_path / str(seed))
-    one, other = (weights(tmp_path / name)["embedding.weight"] for name in ("3", "4"))
+    one, other = (weights(tmp_path / name)["trunk.embedding.weight"] for name in ("3", "4"))
     assert (one - other).abs().max() > 0.01
 
 
@@ -413,7 +413,7 @@ def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
     def poison(done: int) -> None:
         if done == step:
             with torch.no_grad():
-                models[0].get_parameter("norm.weight")[0] = float("nan")
+                models[0].get_parameter("trunk.norm.weight")[0] = float("nan")
 
     monkeypatch.setattr(pretrain_module, "build_language_model", watched)
     return Memory(poison)

@@ -75,7 +75,7 @@ def test_the_old_model_stays_as_it_is() -> None:
     for name, tensor in trained.model.state_dict().items():
         assert torch.equal(tensor, fresh.model.state_dict()[name])
         kept = found.trained.model.state_dict()[name]
-        assert torch.equal(kept[: len(tensor)] if name == "embedding.weight" else kept, tensor)
+        assert torch.equal(kept[: len(tensor)] if name == "trunk.embedding.weight" else kept, tensor)
 
 
 @pytest.mark.parametrize("pooling", ["first", "max", "attention", "flatten"])
@@ -106,7 +106,7 @@ def test_without_a_dictionary_the_average_is_taken() -> None:
     assert found.map is None
     assert [new.method for new in found.trained.config.new_words] == ["average", "average"]
     ids = trained.tokenizer.word_ids(["aao", "bbo"])
-    table = found.trained.model.state_dict()["embedding.weight"]
+    table = found.trained.model.state_dict()["trunk.embedding.weight"]
     torch.testing.assert_close(table[-2], table[ids].mean(dim=0))
 
 
@@ -201,15 +201,15 @@ def test_a_language_model_learns_words_too(kind: str, model: LanguageModelConfig
 
 def test_a_language_models_new_words_stand_where_rare_words_do() -> None:
     trained = language_model_of_known()
-    table = trained.model.state_dict()["embedding.weight"].double().numpy()
+    table = trained.model.state_dict()["trunk.embedding.weight"].double().numpy()
     place = rare_place(table[3:])  # the words that were trained, the most frequent first
     assert place is not None
     for dictionary in (None, definitions_of_known()):
         found = learn_words(trained, ENTRIES, dictionary)
-        rows = found.trained.model.state_dict()["embedding.weight"][-2:].double().numpy()
+        rows = found.trained.model.state_dict()["trunk.embedding.weight"][-2:].double().numpy()
         np.testing.assert_allclose(rows @ place.direction, place.place, rtol=1e-5)
     later = learn_words(found.trained, [Entry(word="later", definition="hahi aao")])
-    row = later.trained.model.state_dict()["embedding.weight"][-1].double().numpy()
+    row = later.trained.model.state_dict()["trunk.embedding.weight"][-1].double().numpy()
     assert row @ place.direction == pytest.approx(place.place, rel=1e-5)  # learned words do not shift it
 
 

@@ -48,7 +48,7 @@ def ppo(
         GlassformerError: the policy answers with what is no number from the start, or the checkpoint is damaged;
             besides whatever the reward raises.
     """
-    values_of = nn.Linear(policy.d_model, 1).to(next(policy.parameters()).device)
+    values_of = nn.Linear(policy.trunk.d_model, 1).to(next(policy.parameters()).device)
     nn.init.zeros_(values_of.weight)
     nn.init.zeros_(values_of.bias)
     run = Steering(

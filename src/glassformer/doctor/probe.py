@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 from glassformer.data.batches import Batch
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import LayerFigures
+from glassformer.models.parts import names_of, parts_of
 
 _RECTIFIERS = {"relu", "relu_", "gelu", "silu", "elu", "leaky_relu"}
 _GATES = {"sigmoid": (0.0, 1.0), "sigmoid_": (0.0, 1.0), "tanh": (-1.0, 1.0), "tanh_": (-1.0, 1.0)}
@@ -149,7 +150,7 @@ class _Watch(TorchFunctionMode):
 
 def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[LayerFigures, ...]:
     """Statistics of every place in the model over some batches, in the order in which the first text meets them."""
-    watch, blocks = _Watch(), _blocks(model)
+    watch, blocks = _Watch(), {*names_of(model, parts_of(model).blocks)}
     with ExitStack() as stack, torch.no_grad():
         for name, module in model.named_modules():
             stack.callback(module.register_forward_pre_hook(_enter(watch, name or "model")).remove)
@@ -160,14 +161,6 @@ def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[L
             with watch:
                 model(token_ids, watch.kept)
     return tuple(sums.figures(name) for name, sums in watch.sums.items())
-
-
-def _blocks(model: nn.Module) -> set[str]:
-    """The names of what a model repeats: the members of its `blocks`."""
-    blocks = getattr(model, "blocks", None)
-    if not isinstance(blocks, nn.ModuleList | nn.Sequential):
-        return set()
-    return {f"blocks.{name}" for name, _ in blocks.named_children()}
 
 
 def _kind(name: str, module: nn.Module, blocks: set[str]) -> str | None:

@@ -1,1 +1,1 @@
-"""Models made of bricks. Start at classifier.py: construction reads like the diagram."""
+"""Models made of bricks. Start at classifier.py, which reads like its diagram."""

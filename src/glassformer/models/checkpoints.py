@@ -177,15 +177,15 @@ def _head(
     where: str,
 ) -> dict[str, Tensor]:
     """What there is of the head."""
-    classifies = any(str(one).endswith("ForSequenceClassification") for one in raw.get("architectures") or ())
+    classifies = any(str(kind).endswith("ForSequenceClassification") for kind in raw.get("architectures") or ())
     found: dict[str, Tensor] = {}
     for module, (source,) in family.head.items():
         names = [name for name in expected if name.rpartition(".")[0] == module]
         last = module == "head.out_projection"
         theirs = {name: f"{source}.{name.rpartition('.')[2]}" for name in names}
-        if (last and not classifies) or any(one not in by_name for one in theirs.values()):
+        if (last and not classifies) or any(their_name not in by_name for their_name in theirs.values()):
             continue
-        read = {name: _tensor(by_name, one, where) for name, one in theirs.items()}
+        read = {name: _tensor(by_name, their_name, where) for name, their_name in theirs.items()}
         if all(read[name].shape[last:] == expected[name].shape[last:] for name in names):
             found |= read
     return found
@@ -193,7 +193,7 @@ def _head(
 
 def _numbered(block: Sources, n_layers: int) -> dict[str, tuple[str, ...]]:
     return {
-        f"blocks.{n}.{ours}": tuple(one.format(n=n) for one in theirs)
+        f"blocks.{n}.{ours}": tuple(source.format(n=n) for source in theirs)
         for n in range(n_layers)
         for ours, theirs in block.items()
     }

@@ -1,46 +1,127 @@
-"""The transformer classifier: token ids in, one logit per class out."""
+"""The transformer classifier, from token ids to one logit per class. Start reading here.
+
+`Classifier` is the model, and `Trunk` the part of it that our language models share. Which brick stands in which slot
+is decided in `bricks.py`; what a block does is in `layers/block.py` and `layers/attention.py`.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import repeat
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from glassformer.layers.pooling import (
-    AttentionPooling,
-    FirstPooling,
-    FlattenPooling,
-    LastPooling,
-    MaxPooling,
-    MeanPooling,
+from glassformer.layers.cache import KeyValueCache
+from glassformer.layers.dropout import Dropout
+from glassformer.layers.masks import AttentionMask
+from glassformer.layers.positions import Positions
+from glassformer.models.bricks import (
+    build_block,
+    build_embedding,
+    build_last_norm,
+    build_pooling,
+    build_positions,
+    initialise,
+    pooled_size,
 )
-from glassformer.models.model_config import ModelConfig
-from glassformer.models.trunk import Trunk
+from glassformer.models.model_config import ModelConfig, TrunkConfig
+from glassformer.models.parts import Parts
 
 
-class Classifier(Trunk):
-    """Token ids in, class logits out: embed → positions → blocks → norm → pool → head.
+class Classifier(nn.Module):
+    """Token ids in, class logits out.
 
-    The head starts at zero, so that every class is equally likely before training and the first loss is ln(n_classes).
+                 token ids                  (batch, seq)
+                     │
+        ┌─ trunk ────┴────────────────┐
+        │        embedding            │     (batch, seq, d_model)    a vector for each token
+        │            │                │
+        │        positions            │                              where each token stands
+        │            │                │
+        │  ┌─ block ─┴──────────────┐ │
+        │  │ x + attention(norm(x)) │ │                              tokens look at each other
+        │  │ x + feed-forward(norm) │ │  × n_layers                  each token by itself
+        │  └─────────┬──────────────┘ │
+        │          norm               │
+        └────────────┬────────────────┘
+                  pooling                   (batch, d_model)         one vector for the text
+                     │
+                   head                     (batch, n_classes)       one logit for each class
+
+    Dropout stands before the blocks, at the end of each of their branches, and before the head. The head starts at
+    zero: before training every class is equally likely, and the first loss is ln(n_classes).
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int, n_classes: int) -> None:
-        super().__init__(config, vocab_size)
-        self.pooling = _pooling(config)
-        pooled_size = config.d_model * (config.max_seq_len if config.pooling == "flatten" else 1)
-        self.head = nn.Linear(pooled_size, n_classes)
-        self._initialise()
+        super().__init__()
+        self.trunk = Trunk(config, vocab_size)
+        self.pooling = build_pooling(config)
+        self.dropout = Dropout(config.dropout)
+        self.head = nn.Linear(pooled_size(config), n_classes)
+        initialise(self)
         nn.init.zeros_(self.head.weight)
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
-        hidden = self.read(token_ids, attention_mask)
-        return self.head(self.dropout(self.pooling(hidden, attention_mask)))
+        hidden = self.trunk.read(token_ids, attention_mask)
+        pooled = self.pooling(hidden, attention_mask)
+        return self.head(self.dropout(pooled))
+
+    def parts(self) -> Parts:
+        return replace(self.trunk.parts(), pooling=(self.pooling,), head=(self.head,))
 
 
-def _pooling(config: ModelConfig) -> nn.Module:
-    if config.pooling == "attention":
-        return AttentionPooling(config.d_model)
-    if config.pooling == "flatten":
-        return FlattenPooling(config.max_seq_len)
-    return {"first": FirstPooling, "last": LastPooling, "mean": MeanPooling, "max": MaxPooling}[config.pooling]()
+class Trunk(nn.Module):
+    """Token ids in, one vector per token out: embedding → positions → blocks → norm."""
+
+    def __init__(self, config: TrunkConfig, vocab_size: int) -> None:
+        super().__init__()
+        self.d_model = config.d_model
+        self.embedding = build_embedding(config, vocab_size)
+        self.positions = build_positions(config)
+        self.dropout = Dropout(config.dropout)
+        self.blocks = nn.ModuleList(build_block(config) for _ in range(config.n_layers))
+        self.norm = build_last_norm(config)
+
+    def read(
+        self,
+        token_ids: Int[Tensor, "batch seq"],
+        attention_mask: AttentionMask,
+        *,
+        positions: Positions = None,
+        caches: Sequence[KeyValueCache] | None = None,
+    ) -> Float[Tensor, "batch seq d_model"]:
+        """The last hidden states.
+
+        Args:
+            positions: where each token stands in its document, where that is not its place in the row.
+            caches: one per block, of the tokens that were read before these; they take these in. For causal attention.
+        """
+        return self.read_vectors(self.embedding(token_ids), attention_mask, positions=positions, caches=caches)
+
+    def read_vectors(
+        self,
+        vectors: Float[Tensor, "batch seq d_model"],
+        attention_mask: AttentionMask,
+        *,
+        positions: Positions = None,
+        caches: Sequence[KeyValueCache] | None = None,
+    ) -> Float[Tensor, "batch seq d_model"]:
+        """The last hidden states of vectors that stand in the place of embeddings (see `read`)."""
+        if caches:
+            positions = caches[0].positions(vectors.shape[1])
+        hidden = self.dropout(self.positions(vectors, positions))
+        for block, cache in zip(self.blocks, caches or repeat(None), strict=False):
+            hidden = block(hidden, attention_mask, cache)
+        return self.norm(hidden, attention_mask)
+
+    def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
+        """Empty caches for `read`, one per block."""
+        device = next(self.parameters()).device
+        return [KeyValueCache(batch, max_seq_len, device) for _ in self.blocks]
+
+    def parts(self) -> Parts:
+        return Parts(embedding=(self.embedding, self.positions), blocks=tuple(self.blocks), norm=(self.norm,))

@@ -13,8 +13,10 @@ from torch import Tensor, nn
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions
+from glassformer.models.bricks import initialise
+from glassformer.models.classifier import Trunk
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.models.trunk import Trunk
+from glassformer.models.parts import Parts
 
 _LEARNED_TOGETHER = 64
 
@@ -42,8 +44,8 @@ class TokenPredictor(nn.Module, ABC):
         """Empty caches for `read`; an empty list where the design has none."""
 
 
-class LanguageModel(Trunk, TokenPredictor):
-    """Token ids in, logits over the vocabulary out: embed → positions → blocks → norm → the embeddings once more.
+class LanguageModel(TokenPredictor):
+    """Token ids in, logits over the vocabulary out: trunk → the embeddings once more.
 
     The head is tied: a token's logit is the product of the hidden state and the token's own embedding (Press & Wolf
     2017; Inan et al. 2017). With causal attention the logits at a place are those of the next token, with full
@@ -54,18 +56,36 @@ class LanguageModel(Trunk, TokenPredictor):
     """
 
     def __init__(self, config: LanguageModelConfig, vocab_size: int, *, n_learned: int = 0) -> None:
-        super().__init__(config, vocab_size)
+        super().__init__()
+        self.trunk = Trunk(config, vocab_size)
         self.n_learned = n_learned
-        self._initialise()
+        initialise(self)
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: AttentionMask, positions: Positions = None
     ) -> Float[Tensor, "batch seq vocab"]:
         return self.logits(self.read(token_ids, attention_mask, positions=positions))
 
+    def read(
+        self,
+        token_ids: Int[Tensor, "batch seq"],
+        attention_mask: AttentionMask,
+        *,
+        positions: Positions = None,
+        caches: Sequence[KeyValueCache] | None = None,
+    ) -> Float[Tensor, "batch seq d_model"]:
+        return self.trunk.read(token_ids, attention_mask, positions=positions, caches=caches)
+
+    def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
+        return self.trunk.new_caches(batch, max_seq_len)
+
+    def parts(self) -> Parts:
+        """The head is the table of embeddings and no part of its own."""
+        return self.trunk.parts()
+
     def logits(self, hidden: Float[Tensor, "*places d_model"]) -> Float[Tensor, "*places vocab"]:
         """What `forward` makes of the hidden states, for any choice of places."""
-        table = self.get_parameter("embedding.weight")
+        table = self.trunk.embedding.get_parameter("weight")
         if not self.n_learned:
             return F.linear(hidden, table)
         # A product of another size is rounded in another way. So that an added word changes no other logit, not even in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -52,7 +52,7 @@ class TrunkConfig(DesignConfig):
     """Share of attention weights dropped."""
 
     @model_validator(mode="after")
-    def _fields_agree(self) -> Self:
+    def _fields_agree(self) -> TrunkConfig:
         if self.d_model % self.n_heads:
             raise ValueError(
                 f"d_model must be a multiple of n_heads, got d_model={self.d_model}, n_heads={self.n_heads}"
@@ -94,7 +94,7 @@ class LanguageModelConfig(TrunkConfig):
         return self.attention == "causal"
 
     @model_validator(mode="after")
-    def _predicts(self) -> Self:
+    def _predicts(self) -> LanguageModelConfig:
         if self.norm == "batch":
             raise ValueError("norm='batch' would let a token see those after it; choose 'rms' or 'layer'")
         if self.embedding == "one-hot":

@@ -7,7 +7,7 @@ One diagram serves all of them; the config says which part stands in which slot.
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -25,6 +25,7 @@ from glassformer.layers.norms import LayerNorm, NoNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
 from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.parts import Parts
 
 ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh"]
 _ACTIVATIONS: dict[ActivationName, Activation] = {
@@ -71,7 +72,7 @@ class PretrainedConfig(DesignConfig):
     """Share of attention weights dropped."""
 
     @model_validator(mode="after")
-    def _fields_agree(self) -> Self:
+    def _fields_agree(self) -> PretrainedConfig:
         sizes = f"got d_model={self.d_model}, n_heads={self.n_heads}"
         if self.d_model % self.n_heads:
             raise ValueError(f"d_model must be a multiple of n_heads, {sizes}")
@@ -131,6 +132,15 @@ class PretrainedEncoder(nn.Module):
             hidden = block(hidden, attention_mask)
         hidden = self.norm(hidden, attention_mask)
         return self.head(self.pooling(hidden, attention_mask))
+
+    def parts(self) -> Parts:
+        return Parts(
+            embedding=(self.embedding, self.positions, self.embedding_norm),
+            blocks=tuple(self.blocks),
+            norm=(self.norm,),
+            pooling=(self.pooling,),
+            head=(self.head,),
+        )
 
     def _initialise(self) -> None:
         for module in self.modules():

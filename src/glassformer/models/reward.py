@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import torch.nn as nn
+from dataclasses import replace
+
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from glassformer.layers.pooling import LastPooling
+from glassformer.models.bricks import initialise
+from glassformer.models.classifier import Trunk
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.models.trunk import Trunk
+from glassformer.models.parts import Parts
 
 
-class RewardModel(Trunk):
-    """embed → positions → blocks → norm → the last token → a number (Stiennon et al. 2020, §3.4).
+class RewardModel(nn.Module):
+    """trunk → the last token → a number (Stiennon et al. 2020, §3.4).
 
     The head starts at zero: before training no text is preferred.
     """
 
     def __init__(self, config: LanguageModelConfig, vocab_size: int) -> None:
-        super().__init__(config, vocab_size)
+        super().__init__()
+        self.trunk = Trunk(config, vocab_size)
         self.pooling = LastPooling()
         self.head = nn.Linear(config.d_model, 1)
-        self._initialise()
+        initialise(self)
         nn.init.zeros_(self.head.weight)
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, " batch"]:
-        return self.head(self.pooling(self.read(token_ids, attention_mask), attention_mask))[:, 0]
+        hidden = self.trunk.read(token_ids, attention_mask)
+        return self.head(self.pooling(hidden, attention_mask))[:, 0]
+
+    def parts(self) -> Parts:
+        return replace(self.trunk.parts(), pooling=(self.pooling,), head=(self.head,))

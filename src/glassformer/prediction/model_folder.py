@@ -31,11 +31,12 @@ from glassformer.data.labels import LabelSet, label_name
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig, build_language_model, build_model
+from glassformer.models.format import renamed
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.reward import RewardModel
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safetensors"
 """Where an unfinished run keeps what it needs, and the files in it that say what it began with and where it stands."""
@@ -175,7 +176,8 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
     """
 
     def write(place: Path) -> None:
-        (place / "config.json").write_text(trained.config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        config = trained.config.model_copy(update={"format_version": FORMAT_VERSION})  # it may come from an older folder
+        (place / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
         trained.tokenizer.save(place / "tokenizer.json")
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.model.state_dict().items()}
         save_file(weights, place / "model.safetensors")
@@ -270,7 +272,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
     except (RuntimeError, ValueError) as error:  # more than memory holds, or sizes that exclude each other
         cause = str(error).splitlines()[0]
         raise GlassformerError(f"{folder}: the model that config.json describes cannot be built ({cause})") from error
-    _load_weights(model, folder / "model.safetensors")
+    _load_weights(model, folder / "model.safetensors", config.format_version)
     metrics_file = folder / "metrics.json"
     metrics = _read_json(metrics_file) if metrics_file.is_file() else {}
     if not isinstance(metrics, dict):
@@ -309,12 +311,14 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
         raise GlassformerError(f"{path}: {where}: {first['msg']}; the file is damaged") from error
 
 
-def _load_weights(model: nn.Module, path: Path) -> None:
+def _load_weights(model: nn.Module, path: Path, version: int) -> None:
     try:
         weights = load_file(path)
     except (SafetensorError, OSError) as error:
         raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
     expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    if version == 1:
+        weights = renamed(weights, expected)
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if expected != found:
         odd = next(name for name in expected | found if expected.get(name) != found.get(name))

@@ -20,9 +20,11 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_config, read_family, read_weights
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
+from glassformer.models.parts import names_of, parts_of
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
     LANGUAGE_MODEL,
@@ -137,6 +139,7 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
     own = model.state_dict()
     last = _sized_by_labels(config, initial.tokenizer.vocab_size)
     rows = _rows_of_labels(initial, labels)
+    tables_of_positions = {f"{n}.weight" for n, module in model.named_modules() if isinstance(module, LearnedPositions)}
     taken: dict[str, Tensor] = {}
     for name in own:
         tensor = initial.weights.get(name)
@@ -144,13 +147,12 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
             tensor = None if tensor is None or rows is None else _reordered(tensor, rows)
         if tensor is None:
             continue
-        if name == "positions.weight":
+        if name in tables_of_positions:
             tensor = tensor[: config.max_seq_len]
         if tensor.shape == own[name].shape:
             taken[name] = tensor
-    if absent := [
-        name for name in own if name not in taken and name not in last and not name.startswith(("head.", "pooling."))
-    ]:
+    new = tuple(f"{part}." for part in names_of(model, (*parts_of(model).pooling, *parts_of(model).head)))
+    if absent := [name for name in own if name not in taken and name not in last and not name.startswith(new)]:
         raise GlassformerError(f"--init {initial.name}: {absent[0]} does not fit the model that its settings describe")
     model.load_state_dict(own | taken)
     return f"weights: {initial.name}, " + (

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.errors import UsageError
+from glassformer.models.parts import parts_of
 from glassformer.training.training_config import LoopConfig
 
 
@@ -24,11 +25,10 @@ def build_optimizers(model: nn.Module, config: LoopConfig) -> list[torch.optim.O
     """
     trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
     scales = _scales(model, config.layer_decay)
-    orthogonal = [
-        (name, p) for name, p in trained if config.optimizer == "muon" and name.startswith("blocks.") and p.ndim == 2
-    ]
+    in_blocks = {id(p) for block in parts_of(model).blocks for p in block.parameters() if config.optimizer == "muon"}
+    orthogonal = [(name, p) for name, p in trained if id(p) in in_blocks and p.ndim == 2]
     chosen = {name for name, _ in orthogonal}
-    groups = _groups((one for one in trained if one[0] not in chosen), scales, config.weight_decay)
+    groups = _groups(((name, p) for name, p in trained if name not in chosen), scales, config.weight_decay)
     if config.optimizer == "sgd":
         return [torch.optim.SGD(groups, lr=config.learning_rate)]
     optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)]
@@ -55,24 +55,22 @@ def freeze(model: nn.Module, lowest: int | Literal["all"]) -> None:
     """Stop training the embeddings and the `lowest` blocks, none where it is 0; or all but the head.
 
     Raises:
-        UsageError: the model has no blocks, or fewer than that, or no part by the name of head.
+        UsageError: the model has no blocks, or fewer than that, or no head.
     """
     if lowest == 0:
         return
-    names = [name for name, _ in model.named_parameters()]
     if lowest == "all":
-        trained = {name for name in names if name.startswith("head.")}
+        in_head = {id(parameter) for module in parts_of(model).head for parameter in module.parameters()}
+        trained = {name for name, parameter in model.named_parameters() if id(parameter) in in_head}
         if not trained:
-            raise UsageError(
-                "training.freeze = 'all' leaves the head to train, and this model has no part of that name"
-            )
+            raise UsageError("training.freeze = 'all' leaves the head to train, and this model has no such part")
     else:
-        depths, n_blocks = _depths(names, f"training.freeze = {lowest}")
+        depths, n_blocks = _depths(model, f"training.freeze = {lowest}")
         if lowest > n_blocks:
             raise UsageError(
                 f"training.freeze = {lowest}, and the model has {n_blocks} blocks; say 'all' for all of them"
             )
-        trained = {name for name in names if depths[name] > lowest}
+        trained = {name for name, depth in depths.items() if depth > lowest}
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name in trained)
 
@@ -80,7 +78,7 @@ def freeze(model: nn.Module, lowest: int | Literal["all"]) -> None:
 def _groups(named: Iterable[tuple[str, Tensor]], scales: dict[str, float], weight_decay: float) -> list[dict[str, Any]]:
     """Parameters of the same decay and share of the learning rate, matrices first."""
     together: dict[tuple[float, float], list[Tensor]] = {}
-    for name, parameter in sorted(named, key=lambda one: one[1].ndim < 2):
+    for name, parameter in sorted(named, key=lambda pair: pair[1].ndim < 2):
         key = (weight_decay if parameter.ndim >= 2 else 0.0, scales.get(name, 1.0))
         together.setdefault(key, []).append(parameter)
     return [{"params": params, "weight_decay": decay, "scale": scale} for (decay, scale), params in together.items()]
@@ -93,20 +91,20 @@ def _scales(model: nn.Module, layer_decay: float) -> dict[str, float]:
     """
     if layer_decay == 1:
         return {}
-    depths, n_blocks = _depths([name for name, _ in model.named_parameters()], f"training.layer_decay = {layer_decay}")
+    depths, n_blocks = _depths(model, f"training.layer_decay = {layer_decay}")
     return {name: layer_decay ** (n_blocks + 1 - depth) for name, depth in depths.items()}
 
 
-def _depths(names: list[str], wanted_by: str) -> tuple[dict[str, int], int]:
-    """The depth of each parameter, 0 before the blocks, 1 in the first of them …; and the number of blocks.
+def _depths(model: nn.Module, wanted_by: str) -> tuple[dict[str, int], int]:
+    """The depth of each parameter: 0 in the embedding, 1 in the first block …; and the number of blocks.
 
-    What comes before and what after follows from the order in which a model lists its parts.
+    All that is neither embedding nor block lies above the blocks.
     """
-    number = {name: int(name.split(".")[1]) for name in names if name.startswith("blocks.")}
-    if not number:
+    parts = parts_of(model)
+    if not parts.blocks:
         raise UsageError(f"{wanted_by} counts blocks, and this model is not made of any")
-    n_blocks = max(number.values()) + 1
-    first = next(place for place, name in enumerate(names) if name in number)
-    depths = {name: number[name] + 1 if name in number else (0 if place < first else n_blocks + 1)
-              for place, name in enumerate(names)}  # fmt: skip
-    return depths, n_blocks
+    depths = {id(parameter): 0 for module in parts.embedding for parameter in module.parameters()}
+    for depth, block in enumerate(parts.blocks, 1):
+        depths |= {id(parameter): depth for parameter in block.parameters()}
+    top = len(parts.blocks) + 1
+    return {name: depths.get(id(parameter), top) for name, parameter in model.named_parameters()}, len(parts.blocks)

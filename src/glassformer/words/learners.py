@@ -11,9 +11,8 @@ from torch import Tensor
 
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
-from glassformer.models.classifier import Classifier
+from glassformer.models.classifier import Classifier, Trunk
 from glassformer.models.language_model import LanguageModel
-from glassformer.models.trunk import Trunk
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
     KINDS,
@@ -27,7 +26,7 @@ from glassformer.prediction.model_folder import (
 
 Learner = TypeVar("Learner", bound=TrainedModel | TrainedLanguageModel)
 
-EMBEDDINGS = "embedding.weight"
+EMBEDDINGS = "trunk.embedding.weight"
 """The table of embeddings among the weights."""
 _CARD = "README.md"
 
@@ -54,7 +53,7 @@ def read_card(folder: Path) -> str:
 
 
 def trunk_of(trained: TrainedModel | TrainedLanguageModel) -> Trunk:
-    """The model, which has a table of learned embeddings of words or pieces of words.
+    """The trunk of a model, which has a table of learned embeddings of words or pieces of words.
 
     Raises:
         UsageError: it has none.
@@ -69,7 +68,7 @@ def trunk_of(trained: TrainedModel | TrainedLanguageModel) -> Trunk:
         raise UsageError("model.embedding = 'one-hot' has nothing to learn: a word's embedding says nothing about it")
     if config.tokenizer.kind in ("character", "byte"):
         raise UsageError(f"tokenizer.kind = {config.tokenizer.kind!r} has no words to add to: it can spell every word")
-    return model
+    return model.trunk
 
 
 def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, added: Sequence[NewWord]) -> Learner:

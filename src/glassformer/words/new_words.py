@@ -17,7 +17,7 @@ from glassformer.words.context import Vectors, context_vectors
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest
 from glassformer.words.embedding_map import MapReport
-from glassformer.words.learners import EMBEDDINGS, Learner, enlarged, trunk_of
+from glassformer.words.learners import Learner, enlarged, trunk_of
 
 GIVEN = "given"
 DEPTH = 2
@@ -128,10 +128,10 @@ def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
 
     return WordSpace(
         tokenizer=trained.tokenizer,
-        embeddings=trunk.get_parameter(EMBEDDINGS).detach(),
+        embeddings=trunk.get_parameter("embedding.weight").detach(),
         read=read,
         learned=frozenset(new.word for new in trained.config.new_words),
-        predicts=isinstance(trunk, LanguageModel),
+        predicts=isinstance(trained.model, LanguageModel),
     )
 
 

@@ -13,7 +13,7 @@ class, and its logits are averaged over all positions. Nothing had to be mended 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -26,6 +26,7 @@ from glassformer.layers.masks import AttentionMask
 from glassformer.layers.positions import Positions, sinusoidal_table
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.parts import Parts
 from glassformer.models.published.fixed_length import fixed_length
 
 
@@ -42,7 +43,7 @@ class NotesDecoderConfig(DesignConfig):
     """In all three places: positions, attention weights, feed-forward."""
 
     @model_validator(mode="after")
-    def _heads_fit(self) -> Self:
+    def _heads_fit(self) -> NotesDecoderConfig:
         if self.emb_dim % self.num_heads:
             raise ValueError(
                 f"emb_dim must be a multiple of num_heads, got emb_dim={self.emb_dim}, num_heads={self.num_heads}"
@@ -81,6 +82,14 @@ class _Notes(nn.Module):
     def hidden(self, token_ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq emb_dim"]:
         embedded = self.embedding(token_ids) + self.positions[: token_ids.shape[1]]
         return self.final_layernorm(self.blocks(self.dropout(embedded)))
+
+    def parts(self) -> Parts:
+        return Parts(
+            embedding=(self.embedding,),
+            blocks=tuple(self.blocks),
+            norm=(self.final_layernorm,),
+            head=(self.final_linear,),
+        )
 
 
 class NotesDecoder(_Notes):

@@ -28,6 +28,7 @@ from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
 from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.parts import Parts
 
 
 class Sentiment140Config(DesignConfig):
@@ -68,6 +69,9 @@ class Sentiment140(nn.Module):
             hidden = block(hidden, attention_mask)
         logits = self.classifier(self.dropout(hidden[:, 0]))
         return logits if self.training else logits[:, : self.n_classes]
+
+    def parts(self) -> Parts:
+        return Parts(embedding=(self.embedding,), blocks=tuple(self.blocks), head=(self.classifier,))
 
 
 class _Block(nn.Module):

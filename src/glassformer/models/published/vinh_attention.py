@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from glassformer.models.model_config import DesignConfig
+from glassformer.models.parts import Parts
 from glassformer.models.published.fixed_length import fixed_length
 
 
@@ -45,6 +46,9 @@ class VinhAttention(nn.Module):
         words = self.word_emb(fixed_length(token_ids, self.length))
         attention = self_attention(words)
         return self.fc((attention if self.flattens == "attention" else words).flatten(1))
+
+    def parts(self) -> Parts:
+        return Parts(embedding=(self.word_emb,), head=(self.fc,))
 
 
 def self_attention(words: Float[Tensor, "batch seq embed"]) -> Float[Tensor, "batch seq embed"]:

@@ -14,6 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from glassformer.models.model_config import DesignConfig
+from glassformer.models.parts import Parts
 from glassformer.models.published.fixed_length import fixed_length
 
 
@@ -40,3 +41,6 @@ class VinhMLP(nn.Module):
         self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
         return self.fc(self.embedding(fixed_length(token_ids, self.length)).flatten(1))
+
+    def parts(self) -> Parts:
+        return Parts(embedding=(self.embedding,), head=(self.fc,))

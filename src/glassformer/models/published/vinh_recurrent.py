@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from glassformer.models.model_config import DesignConfig
+from glassformer.models.parts import Parts
 
 _CELLS: dict[str, type[nn.RNN | nn.GRU | nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -53,3 +54,6 @@ class VinhRecurrent(nn.Module):
         _, state = self.cell(packed)
         last = state[0] if isinstance(state, tuple) else state  # (directions, batch, hidden); an LSTM has a memory too
         return self.fc(torch.cat(list(last), dim=-1))
+
+    def parts(self) -> Parts:
+        return Parts(embedding=(self.embedding,), head=(self.fc,))

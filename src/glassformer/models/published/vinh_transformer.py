@@ -14,7 +14,7 @@ ours.
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.parts import Parts
 from glassformer.models.published.fixed_length import fixed_length
 
 
@@ -33,7 +34,7 @@ class VinhTransformerConfig(DesignConfig):
     num_heads: int = Field(default=4, ge=1)
 
     @model_validator(mode="after")
-    def _heads_fit(self) -> Self:
+    def _heads_fit(self) -> VinhTransformerConfig:
         if self.embed_dim % self.num_heads:
             raise ValueError(
                 f"embed_dim must be a multiple of num_heads, got embed_dim={self.embed_dim}, num_heads={self.num_heads}"
@@ -67,3 +68,7 @@ class VinhTransformer(nn.Module):
         hidden = self.layernorm_1(hidden + attended)
         hidden = self.layernorm_2(hidden + self.ffn(hidden))
         return self.fc(hidden.mean(1))
+
+    def parts(self) -> Parts:
+        """Its only block is not repeated, and its modules are the model's own."""
+        return Parts(embedding=(self.word_emb, self.pos_emb), head=(self.fc,))

@@ -1,0 +1,114 @@
+"""Which brick a setting of our own models stands for, and how the weights of a new model begin."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import nn
+
+from glassformer.layers.attention import MultiHeadAttention
+from glassformer.layers.block import Block
+from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
+from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward, LinearFeedForward
+from glassformer.layers.masks import CausalPattern, FullPattern
+from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
+from glassformer.layers.pooling import (
+    AttentionPooling,
+    FirstPooling,
+    FlattenPooling,
+    LastPooling,
+    MaxPooling,
+    MeanPooling,
+)
+from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary, SinusoidalPositions
+from glassformer.models.model_config import ModelConfig, TrunkConfig
+
+_EMBEDDING_STD = 0.02
+
+
+def build_embedding(config: TrunkConfig, vocab_size: int) -> nn.Module:
+    if config.embedding == "one-hot":
+        return OneHotEmbedding(vocab_size, config.d_model)
+    return TokenEmbedding(vocab_size, config.d_model, std=_EMBEDDING_STD)
+
+
+def build_positions(config: TrunkConfig) -> nn.Module:
+    """What acts on the embeddings; `rotary` acts on queries and keys."""
+    if config.positions == "sinusoidal":
+        scale = 1.0 if config.embedding == "one-hot" else _EMBEDDING_STD  # as large as the words beside them
+        return SinusoidalPositions(config.max_seq_len, config.d_model, scale=scale)
+    if config.positions == "learned":
+        return LearnedPositions(config.max_seq_len, config.d_model)
+    if config.positions == "rotary-on-embeddings":
+        return Rotary(config.max_seq_len, config.d_model)
+    return NoPositions()
+
+
+def build_block(config: TrunkConfig) -> Block:
+    rotary = config.positions == "rotary"
+    attention = MultiHeadAttention(
+        config.d_model,
+        config.n_heads,
+        pattern=CausalPattern() if config.attention == "causal" else FullPattern(),
+        rotation=Rotary(config.max_seq_len, config.d_model // config.n_heads) if rotary else NoPositions(),
+        dropout=config.attention_dropout,
+    )
+    pre = config.residual == "pre-norm"
+    return Block(
+        attention=attention,
+        feed_forward=_feed_forward(config),
+        attention_pre_norm=_norm(config) if pre else NoNorm(),
+        attention_post_norm=NoNorm() if pre else _norm(config),
+        feed_forward_pre_norm=_norm(config) if pre else NoNorm(),
+        feed_forward_post_norm=NoNorm() if pre else _norm(config),
+        dropout=config.dropout,
+    )
+
+
+def build_last_norm(config: TrunkConfig) -> nn.Module:
+    """Behind the blocks; post-norm blocks end on a norm of their own."""
+    return _norm(config) if config.residual == "pre-norm" else NoNorm()
+
+
+def build_pooling(config: ModelConfig) -> nn.Module:
+    if config.pooling == "attention":
+        return AttentionPooling(config.d_model)
+    if config.pooling == "flatten":
+        return FlattenPooling(config.max_seq_len)
+    return {"first": FirstPooling, "last": LastPooling, "mean": MeanPooling, "max": MaxPooling}[config.pooling]()
+
+
+def pooled_size(config: ModelConfig) -> int:
+    """The width of what the pooling gives."""
+    return config.d_model * (config.max_seq_len if config.pooling == "flatten" else 1)
+
+
+def initialise(model: nn.Module) -> None:
+    """Unit-variance projections into a branch, zeros out of it: a new block changes nothing.
+
+    With zero-initialised outputs the model starts as a bag of embeddings and grows its depth as training needs it
+    (Zhang et al. 2019, "Fixup"; Bachlechner et al. 2021, "ReZero").
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    for name, parameter in model.named_parameters():
+        if name.endswith("out_projection.weight"):
+            nn.init.zeros_(parameter)
+
+
+def _feed_forward(config: TrunkConfig) -> nn.Module:
+    if config.feed_forward == "linear":
+        return LinearFeedForward(config.d_model, bias=False)
+    plain: dict[str, Activation] = {"relu": F.relu, "gelu": F.gelu}
+    if config.feed_forward in plain:
+        return FeedForward(config.d_model, config.d_ff, plain[config.feed_forward])
+    gated: dict[str, Activation] = {"glu": F.sigmoid, "swiglu": F.silu, "geglu": F.gelu}
+    return GatedFeedForward(config.d_model, config.d_ff, gated[config.feed_forward])
+
+
+def _norm(config: TrunkConfig) -> nn.Module:
+    if config.norm == "none":
+        return NoNorm()
+    return {"layer": LayerNorm, "rms": RMSNorm, "batch": BatchNorm}[config.norm](config.d_model)
