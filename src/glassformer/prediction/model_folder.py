@@ -176,7 +176,9 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
     """
 
     def write(place: Path) -> None:
-        config = trained.config.model_copy(update={"format_version": FORMAT_VERSION})  # it may come from an older folder
+        config = trained.config.model_copy(
+            update={"format_version": FORMAT_VERSION}
+        )  # it may have been read as another
         (place / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
         trained.tokenizer.save(place / "tokenizer.json")
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.model.state_dict().items()}
