@@ -18,12 +18,6 @@ MOST_TEXTS = 7_000  # with a hidden word, to learn from afterwards and to judge 
 WORDS_SEED = 17
 
 
-def some_rows(table: Table, rows: int | None) -> Table:
-    if rows is None or rows >= table.frame.height:
-        return table
-    return replace(table, frame=table.frame.sample(rows, seed=WORDS_SEED, shuffle=True))
-
-
 def apart_from(test: Table, train: Table) -> Table:
     """The training rows whose text is no test text.
 
@@ -57,7 +51,7 @@ def choose_words(
         for word, id_ in tokenizer.words().items()
         if texts[id_] >= FEWEST_TRAINING_TEXTS and tested[id_] and word.isalpha() and dictionary.define(word)
     ]
-    candidates.sort(key=lambda one: (-telling[one[1]], one[0]))
+    candidates.sort(key=lambda candidate: (-telling[candidate[1]], candidate[0]))
     bearing = [word for word, _ in candidates[:count]]
     others = sorted(word for word, _ in candidates[count:])
     chosen = np.random.default_rng(WORDS_SEED).permutation(len(others))[:count]

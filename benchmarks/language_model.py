@@ -1,49 +1,41 @@
 """How well do language models say the next token? Ours, the notes' decoder and a Kneser–Ney 5-gram model, side by side.
 
-    python benchmarks/language_model.py imdb --minutes 15 --seed 0
+    python -m benchmarks.language_model imdb --minutes 15 --seed 0
 
 All learn from the same texts, cut into the same tokens; what is trained by steps gets the same minutes on the same
 machine. All are judged by bits per byte on the same test texts, which no training, vocabulary or choice of an epoch has
 seen. Also measured: how fast they train and write, and how they write.
 
-Every part that is done is kept in --out and not repeated, so that a stopped benchmark goes on where it was; after a
-change of the code, empty that folder. With --limit it is a trial, and its result is left there too.
+Finished parts are kept in --work: a stopped benchmark goes on where it was.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kneser_ney import FloatArray, KneserNey
-from language_speeds import training_speed, writing_speeds
-from provenance import RESULTS, commit, provenance
 
-from glassformer.cli.live import LiveView
+from benchmarks.experiment import Experiment, arguments, part
+from benchmarks.kneser_ney import FloatArray, KneserNey
+from benchmarks.language_speeds import training_speed, writing_speeds
+from benchmarks.models import language_model
 from glassformer.data.documents import Documents, hold_out, read_documents
-from glassformer.data.files import written_aside
 from glassformer.data.known import resolve
 from glassformer.data.store import TokenStore
 from glassformer.data.table import text_keys
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap
 from glassformer.evaluation.result import Estimate
 from glassformer.models.model_config import LANGUAGE_PRESETS
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, is_unfinished, load_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
-from glassformer.training.loop import InterruptedTraining
 from glassformer.training.memory import keep_large_buffers
-from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe
 
 OURS, NOTES, NOTES_AS_OURS, NGRAMS = "ours", "notes-decoder", "notes-decoder-as-ours", "kneser-ney-5"
@@ -55,45 +47,30 @@ SAMPLING = SamplingConfig(max_tokens=100, temperature=0.8, top_p=0.95)
 
 def main() -> None:
     """Run the benchmark that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", help="a known data set")
+    parser = arguments(__doc__)
     parser.add_argument("--minutes", type=float, default=15.0, help="training of each model that is trained by steps")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, help="a trial on so many training and test texts")
-    parser.add_argument("--out", type=Path, default=Path("runs/language-model"), help="folder for models and figures")
     options = parser.parse_args()
-    at = commit()
     keep_large_buffers()
-    trial = f"-{options.limit}" if options.limit else ""
-    work = options.out / f"{options.data}-{options.seed}-{options.minutes:g}{trial}"
-    work.mkdir(parents=True, exist_ok=True)
-    recipes = recipes_of(options.seed, options.minutes * 60)
-    try:
-        texts = read_texts(options.data, options.limit)
-        results = {name: measured(name, recipe, texts, work) for name, recipe in recipes.items()}
-        tokenizer = load_model(work / OURS, LANGUAGE_MODEL).tokenizer
-        results[NGRAMS] = counted(tokenizer, recipes[OURS], texts, work)
-    except (InterruptedTraining, KeyboardInterrupt):
-        sys.exit(f"stopped; what is done is kept in {work}")
-    except UsageError as error:
-        sys.exit(str(error))
-    document = {
-        "benchmark": f"language model, {options.data}",
-        "seed": options.seed,
-        "minutes": options.minutes,
-        "data": described(texts, recipes[OURS]),
-        "systems": compared(results, texts.test),
-        **provenance(at),
-    }
-    file = work / "result.json" if options.limit else RESULTS / "language-model" / f"{options.data}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write(file, document)
-    show(document["systems"])
-    print(file)
+    with Experiment(options) as experiment:
+        work = experiment.work / f"language-model-{options.data}"
+        recipes = recipes_of(options.seed, options.minutes * 60)
+        texts = read_texts(options.data, options.rows)
+        folders = {name: language_model(work, name, recipe, texts.documents) for name, recipe in recipes.items()}
+        results = {name: measured(name, recipe, texts, folders[name], work) for name, recipe in recipes.items()}
+        results[NGRAMS] = ngrams(folders[OURS], recipes[OURS], texts, work)
+        document = {
+            "benchmark": f"language model, {options.data}",
+            "seed": options.seed,
+            "minutes": options.minutes,
+            "data": described(texts, recipes[OURS]),
+            "systems": compared(results, texts.test),
+        }
+        experiment.write(f"language-model/{options.data}", document)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts:
+class LearnedAndJudged:
     """What is learned from and judged by.
 
     Attributes:
@@ -109,7 +86,7 @@ class Texts:
     left_out: int
 
 
-def read_texts(name: str, limit: int | None) -> Texts:
+def read_texts(name: str, limit: int | None) -> LearnedAndJudged:
     """The texts of a known data set; in a trial only the first `limit` to train on, and no more to judge by."""
     rows = resolve(name, "test").frame["text"]
     count = min(TEST_TEXTS, len(rows), limit or TEST_TEXTS)
@@ -117,7 +94,7 @@ def read_texts(name: str, limit: int | None) -> Texts:
     documents = read_documents(name)
     texts = documents.texts.head(limit) if limit else documents.texts
     kept = texts.filter(~text_keys(texts).is_in(text_keys(test.texts).unique().implode()))
-    return Texts(
+    return LearnedAndJudged(
         documents=replace(documents, texts=kept),
         test=test,
         test_split=len(rows),
@@ -145,9 +122,9 @@ def recipes_of(seed: int, seconds: float) -> dict[str, PretrainingRecipe]:
     }
 
 
-def measured(name: str, recipe: PretrainingRecipe, texts: Texts, work: Path) -> dict[str, Any]:
+def measured(name: str, recipe: PretrainingRecipe, texts: LearnedAndJudged, folder: Path, work: Path) -> dict[str, Any]:
     """All figures of a model that is trained by steps."""
-    trained = trained_model(name, recipe, texts.documents, work / name)
+    trained = load_model(folder, LANGUAGE_MODEL)
     test = encoded(trained.tokenizer, texts.test)
 
     def quality() -> dict[str, Any]:
@@ -162,7 +139,9 @@ def measured(name: str, recipe: PretrainingRecipe, texts: Texts, work: Path) -> 
             "generation": writing_speeds(trained, recipe.training.seed),
         }
 
-    found = stage(work / f"{name}-quality.json", recipe, quality) | stage(work / f"{name}-speed.json", recipe, speed)
+    decided_by = {"model": folder.name, "test": texts.test.fingerprint}
+    found = part(work, f"{name}-quality", decided_by, dict[str, Any], quality)
+    found |= part(work, f"{name}-speed", decided_by, dict[str, Any], speed)
     history, best = trained.metrics["history"], trained.metrics["best"]
     return found | {
         "parameters": trained.config.data["parameters"],
@@ -177,8 +156,9 @@ def measured(name: str, recipe: PretrainingRecipe, texts: Texts, work: Path) -> 
     }
 
 
-def counted(tokenizer: TextTokenizer, recipe: PretrainingRecipe, texts: Texts, work: Path) -> dict[str, Any]:
-    """The same figures of n-grams counted in the same tokens, as far as there are such."""
+def ngrams(folder: Path, recipe: PretrainingRecipe, texts: LearnedAndJudged, work: Path) -> dict[str, Any]:
+    """The same figures of n-grams counted in the tokens of a model, as far as there are such."""
+    tokenizer = load_model(folder, LANGUAGE_MODEL).tokenizer
 
     def make() -> dict[str, Any]:
         train, validation = hold_out(texts.documents, recipe.validation, seed=recipe.training.seed)
@@ -193,40 +173,11 @@ def counted(tokenizer: TextTokenizer, recipe: PretrainingRecipe, texts: Texts, w
             "training_tokens_per_second": (len(store.tokens) + len(store)) / seconds,
         }
         if validation is not None:
-            bits = model.document_bits(encoded(tokenizer, validation)).sum()
+            bits = float(model.document_bits(encoded(tokenizer, validation)).sum())
             found["validation_bits_per_byte"] = bits / validation.n_bytes
         return found
 
-    return stage(work / f"{NGRAMS}.json", recipe, make)
-
-
-def stage(file: Path, recipe: PretrainingRecipe, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What the file holds, if it was made with this recipe; else it is made."""
-    if file.is_file():
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        if kept["recipe"] == recipe.model_dump(mode="json"):
-            return dict(kept["found"])
-    print(f"{file.stem} …", file=sys.stderr, flush=True)
-    found = make()
-    write(file, {"recipe": recipe.model_dump(mode="json"), "found": found})
-    return found
-
-
-def write(file: Path, document: Mapping[str, Any]) -> None:
-    with written_aside(file) as aside:
-        aside.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def trained_model(name: str, recipe: PretrainingRecipe, documents: Documents, folder: Path) -> TrainedLanguageModel:
-    """The model in the folder; or a new one, which goes on from where it was begun."""
-    if (folder / "config.json").is_file():
-        trained = load_model(folder, LANGUAGE_MODEL)
-        if trained.config.recipe == recipe.model_dump(mode="json"):
-            return trained
-    print(f"{name}: {recipe.model.in_words()}", file=sys.stderr, flush=True)
-    resume = is_unfinished(folder)
-    with LiveView() as view:
-        return pretrain(documents, recipe, out=folder, resume=resume, overwrite=not resume, observer=view)
+    return part(work, NGRAMS, {"tokens": folder.name, "test": texts.test.fingerprint}, dict[str, Any], make)
 
 
 def encoded(tokenizer: TextTokenizer, documents: Documents) -> TokenStore:
@@ -259,12 +210,12 @@ def written_samples(trained: TrainedLanguageModel) -> list[dict[str, Any]]:
     writer = TextGenerator(trained.model, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
     samples = []
     for seed in range(SAMPLES):
-        (one,) = writer.complete([""], SAMPLING.model_copy(update={"seed": seed}))
-        samples.append({"seed": seed, "text": one.text, "ended": one.ended})
+        (completion,) = writer.complete([""], SAMPLING.model_copy(update={"seed": seed}))
+        samples.append({"seed": seed, "text": completion.text, "ended": completion.ended})
     return samples
 
 
-def described(texts: Texts, recipe: PretrainingRecipe) -> dict[str, Any]:
+def described(texts: LearnedAndJudged, recipe: PretrainingRecipe) -> dict[str, Any]:
     """Which texts these were, without any."""
     train, validation = hold_out(texts.documents, recipe.validation, seed=recipe.training.seed)
     parts = {"training": train, "validation": validation, "test": texts.test}
@@ -273,9 +224,9 @@ def described(texts: Texts, recipe: PretrainingRecipe) -> dict[str, Any]:
         "test_split": f"{len(texts.test.texts):,} of {texts.test_split:,} test texts, evenly spread in their order",
         "left_out": texts.left_out,
     } | {
-        part: {"texts": len(one.texts), "bytes": one.n_bytes, "sha256": one.fingerprint}
-        for part, one in parts.items()
-        if one is not None
+        name: {"texts": len(documents.texts), "bytes": documents.n_bytes, "sha256": documents.fingerprint}
+        for name, documents in parts.items()
+        if documents is not None
     }
 
 
@@ -297,13 +248,6 @@ def per_byte(bits: FloatArray, n_bytes: np.ndarray[Any, Any]) -> Estimate:
     """All bits of all texts over all their bytes, with the bootstrap interval over texts."""
     rows = np.stack([bits, n_bytes], axis=1)
     return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda sums: sums[:, 0] / sums[:, 1], seed=0)
-
-
-def show(systems: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, one in systems.items():
-        bits = one["bits_per_byte"]
-        line = f"{name:24} {bits['value']:.4f} [{bits['low']:.4f}, {bits['high']:.4f}] bits per byte"
-        print(f"{line}  trained in {one['training_seconds']:.0f} s, {one['training_tokens_per_second']:,.0f} tokens/s")
 
 
 if __name__ == "__main__":

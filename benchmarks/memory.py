@@ -1,7 +1,7 @@
 """Memory and time of what `glassformer train` does with 1.6 million tweets, before its first step and around it.
 
-    python benchmarks/memory.py
-    python benchmarks/memory.py --rows 100000 --name try
+    python -m benchmarks.memory
+    python -m benchmarks.memory --rows 100000 --name try
 
 The rows are generated: word frequencies by Zipf's law, handles, addresses, emoji, quotes, duplicates, some of them
 with the other label. Each measurement is a process of its own. The phases are those of a run, one after another, each
@@ -27,7 +27,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from provenance import RESULTS, commit, provenance
+
+from benchmarks.experiment import ROOT, Experiment
 
 ROWS_PER_PART = 50_000
 N_WORDS, N_HANDLES = 250_000, 150_000
@@ -45,19 +46,13 @@ def main() -> None:
     if options.phases_of is not None:
         print(json.dumps(run_phases(options.phases_of)))
         return
-    at = commit()
+    experiment = Experiment()
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(Path(folder), options.rows)
-    document = {
-        "benchmark": options.name,
-        "rows": options.rows,
-        **measured,
-        "load_average_at_end": round(os.getloadavg()[0], 2),
-        **provenance(at),
-    }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{options.name}.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    print(json.dumps(measured, indent=2))
+    load = round(os.getloadavg()[0], 2)
+    experiment.write(
+        options.name, {"benchmark": options.name, "rows": options.rows, **measured, "load_average_at_end": load}
+    )
 
 
 def measure(folder: Path, n_rows: int) -> dict[str, Any]:
@@ -70,7 +65,7 @@ def measure(folder: Path, n_rows: int) -> dict[str, Any]:
         "table": _summary(table["text"]) | {p.suffix[1:]: _megabytes(p) for p in (csv, parquet)}
     }
     for path in (csv, parquet):
-        done = _output(sys.executable, __file__, "--phases-of", str(path))
+        done = _output(sys.executable, "-m", "benchmarks.memory", "--phases-of", str(path.absolute()))
         measured[f"phases_of_{path.suffix[1:]}"] = phases = json.loads(done)
         _say(f"{path.suffix[1:]}: peak {max(phase['peak_mib'] for phase in phases):,} MiB")
     measured["command_of_csv"] = run_command(csv, folder / "model")
@@ -214,7 +209,7 @@ def _megabytes(path: Path) -> str:
 
 
 def _output(*command: str) -> str:
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def _say(text: str) -> None:

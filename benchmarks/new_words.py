@@ -1,19 +1,16 @@
 """Does reading a definition help? Hide words from training, learn them by their definitions, answer texts with them.
 
-    python benchmarks/new_words.py disaster-tweets --seeds 5
-    python benchmarks/new_words.py imdb --seeds 2
+    python -m benchmarks.new_words disaster-tweets --seeds 5
+    python -m benchmarks.new_words imdb --seeds 2
 
 Needs an installed WordNet. All texts with a word share its one embedding, so intervals are over words: a text belongs
-to the first hidden word in it. Runs that are done are kept in --work and not repeated; after a change of the code,
-empty that folder. With --rows it is a trial on some of the rows, and its figures are left in --work.
+to the first hidden word in it. Finished runs are kept in --work: a stopped benchmark goes on where it was.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,18 +18,15 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 import torch.nn.functional as F
-from hidden_words import WORDS_SEED, Hidden, apart_from, choose_words, hide, some_rows
-from provenance import RESULTS, commit, provenance
-from stages import make_once
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from glassformer.cli.live import LiveView
+from benchmarks.experiment import Experiment, arguments, part
+from benchmarks.hidden_words import WORDS_SEED, Hidden, apart_from, choose_words, hide
+from benchmarks.models import classifier, some_rows
 from glassformer.data.batches import assemble, bucket, random_windows
-from glassformer.data.files import written_aside
 from glassformer.data.known import resolve
 from glassformer.data.labels import LabelSet
-from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.table import Table
@@ -41,8 +35,7 @@ from glassformer.evaluation.intervals import bootstrap, bootstrap_mean
 from glassformer.evaluation.result import Estimate
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.scoring import score
-from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import train_classifier
+from glassformer.training.recipe import load_recipe
 from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of
@@ -59,62 +52,61 @@ BATCH = {"batch_tokens": 16_384, "batch_size": 64}
 
 def main() -> None:
     """Run the experiment that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", help="a known data set")
+    parser = arguments(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--words", type=int, default=200, help="hidden words of each kind")
-    parser.add_argument("--rows", type=int, help="a trial on so many training rows, and as many test rows at most")
-    parser.add_argument("--work", type=Path, default=Path("runs/new-words"), help="folder for models and finished runs")
     parser.add_argument("--dictionary-dir", type=Path)
     options = parser.parse_args()
-    at = commit()
-    wordnet = open_dictionary(WORDNET, options.dictionary_dir)
-    assert isinstance(wordnet, WordNet)
-    given, test = (some_rows(resolve(options.data, split), options.rows) for split in ("train", "test"))
-    train = apart_from(test, given)
-    work = options.work / (f"{options.data}-{options.words}" + (f"-{options.rows}" if options.rows else ""))
-    tokenizer = TextTokenizer.train(train.frame["text"], load_recipe().tokenizer)
-    results = {}
-    for name, words in choose_words(train, test, tokenizer, wordnet, options.words).items():
-        hidden = hide(words, train, test, tokenizer)
-        runs = [_run(name, hidden, train, test, seed, work, wordnet) for seed in range(options.seeds)]
-        results[name] = {"hidden": words, "of_test_texts": hidden.test_texts} | summary(runs)
-    document = {
-        "benchmark": f"new words, {options.data}",
-        "data": {
-            "name": options.data,
-            "split": "test texts with a hidden word, of the official split",
-            "training_texts": train.frame.height,
-            "left_out": given.frame.height - train.frame.height,
-            "training_sha256": fingerprint(train),
-            "test_sha256": fingerprint(test),
-        },
-        "seeds": list(range(options.seeds)),
-        "results": results,
-        "recipe": load_recipe().model_dump(mode="json"),
-        **provenance(at),
-    }
-    file = work / "result.json" if options.rows else RESULTS / "new-words" / f"{options.data}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    for name, result in results.items():
-        _show(name, result)
-    print(file)
+    with Experiment(options) as experiment:
+        wordnet = open_dictionary(WORDNET, options.dictionary_dir)
+        assert isinstance(wordnet, WordNet)
+        given, test = (
+            some_rows(resolve(options.data, split), options.rows, seed=WORDS_SEED) for split in ("train", "test")
+        )
+        train = apart_from(test, given)
+        tokenizer = TextTokenizer.train(train.frame["text"], load_recipe().tokenizer)
+        results = {}
+        for kind, words in choose_words(train, test, tokenizer, wordnet, options.words).items():
+            hidden, work = hide(words, train, test, tokenizer), experiment.work / f"new-words-{options.data}"
+            runs = [_run(work, kind, hidden, train, test, seed, wordnet) for seed in range(options.seeds)]
+            results[kind] = {"hidden": words, "of_test_texts": hidden.test_texts} | summary(runs)
+        document = {
+            "benchmark": f"new words, {options.data}",
+            "data": {
+                "name": options.data,
+                "split": "test texts with a hidden word, of the official split",
+                "training_texts": train.frame.height,
+                "left_out": given.frame.height - train.frame.height,
+                "training_sha256": fingerprint(train),
+                "test_sha256": fingerprint(test),
+            },
+            "seeds": list(range(options.seeds)),
+            "results": results,
+            "recipe": load_recipe().model_dump(mode="json"),
+        }
+        experiment.write(f"new-words/{options.data}", document)
 
 
 def _run(
-    name: str, hidden: Hidden, train: Table, test: Table, seed: int, work: Path, wordnet: WordNet
+    work: Path, kind: str, hidden: Hidden, train: Table, test: Table, seed: int, wordnet: WordNet
 ) -> dict[str, Any]:
     """Which of the test texts with hidden words each condition answers rightly, and each embedding's cosine."""
-    done = work / f"{name}-{seed}.json"
-    if done.is_file():
-        finished: dict[str, Any] = json.loads(done.read_text(encoding="utf-8"))
-        if (finished["words"], finished.get("first")) == (hidden.words, hidden.first):
-            return finished
     recipe = load_recipe(overrides={"training.seed": seed})
-    labels = LabelSet.from_table(train)
-    whole = _trained(train, test, recipe, work / f"whole-{seed}")
-    blind = _trained(hidden.without, test, recipe, work / f"without-{name}-{seed}")
+    whole = classifier(work, f"whole-{seed}", recipe, train, test)
+    blind = classifier(work, f"without-{kind}-{seed}", recipe, hidden.without, test)
+    decided_by = {"whole": whole.name, "blind": blind.name, "words": hidden.words, "first": hidden.first}
+
+    def make() -> dict[str, Any]:
+        trained, without = (load_model(folder, CLASSIFIER) for folder in (whole, blind))
+        return _conditions(trained, without, hidden, LabelSet.from_table(train), wordnet)
+
+    return part(work, f"{kind}-{seed}", decided_by, dict[str, Any], make)
+
+
+def _conditions(
+    whole: TrainedModel, blind: TrainedModel, hidden: Hidden, labels: LabelSet, wordnet: WordNet
+) -> dict[str, Any]:
+    seed: int = blind.config.recipe["training"]["seed"]
     space = word_space(blind)
     fitted = map_of(space, wordnet)
     assert fitted is not None
@@ -131,8 +123,7 @@ def _run(
     answered |= {condition: correct(blind, space.with_words(of_it)) for condition, of_it in vectors.items()}
     answered[WITH] = correct(whole, None)
     truths = np.stack(list(vectors[AFTERWARDS].values()))
-    found = {
-        "words": hidden.words,
+    return {
         "first": hidden.first,
         "learned": list(vectors[OURS]),
         "correct": answered,
@@ -143,9 +134,6 @@ def _run(
         },
         "map": dataclasses.asdict(fitted.report),
     }
-    with written_aside(done) as aside:
-        aside.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
-    return found
 
 
 def _embeddings(
@@ -162,18 +150,6 @@ def _embeddings(
         BARE: {word: ours[word].bare for word in learned},
         OURS: {word: ours[word].vector for word in learned},
     }
-
-
-def _trained(train: Table, test: Table, recipe: Recipe, folder: Path) -> TrainedModel:
-    """The model in the folder, or a new one."""
-
-    def make() -> None:
-        with LiveView() as view:
-            train_classifier(Sources(train=train, test=test), recipe, out=folder, overwrite=True, observer=view)
-
-    tables = {"training": fingerprint(train), "test": fingerprint(test)}
-    make_once(folder, {"recipe": recipe.model_dump(mode="json"), **tables}, make)
-    return load_model(folder, CLASSIFIER)
 
 
 def _synonym(space: WordSpace, word: str, wordnet: WordNet) -> Vectors:
@@ -277,15 +253,6 @@ def over_words(values: Vectors, first: IntArray) -> Estimate:
     sums = np.bincount(first, weights=values)
     rows = np.stack([sums, texts], axis=1)[texts > 0]
     return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=0)
-
-
-def _show(name: str, result: Mapping[str, Any]) -> None:
-    print(f"{name}: {len(result['hidden'])} hidden words, {result['test_texts']} test texts of {result['test_words']}")
-    for condition, one in result["conditions"].items():
-        accuracy, gain, cosine = one["accuracy"], one["above_unknown"], one.get("cosine")
-        line = f"  {condition:24} {accuracy['value']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}]"
-        line += f"  {gain['value']:+.3f} [{gain['low']:+.3f}, {gain['high']:+.3f}]"
-        print(line + (f"  cosine {cosine['value']:.3f}" if cosine else ""))
 
 
 if __name__ == "__main__":

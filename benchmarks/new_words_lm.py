@@ -1,16 +1,13 @@
 """Does reading a definition help a language model? Hide words from training, learn them all at once, read and say them.
 
-    python benchmarks/new_words_lm.py imdb
+    python -m benchmarks.new_words_lm imdb
 
 Every sentence is a text of its own. Sentences with a hidden word are left out of training; those of the test texts say
-how well the model goes on after the word, and how likely the word is there. Needs an installed WordNet. With --rows it
-is a trial, and its figures are left in --work.
+how well the model goes on after the word, and how likely the word is there. Needs an installed WordNet.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,19 +17,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import torch
-from hidden_words import WORDS_SEED, some_rows
-from new_words import with_embeddings
-from provenance import RESULTS, commit, provenance
 from torch import Tensor, nn
 
-from glassformer.cli.live import LiveView
+from benchmarks.experiment import Experiment, arguments
+from benchmarks.hidden_words import WORDS_SEED
+from benchmarks.models import language_model, some_rows
+from benchmarks.new_words import with_embeddings
 from glassformer.data.documents import Documents
-from glassformer.data.files import written_aside
 from glassformer.data.known import Split, resolve
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap_mean
-from glassformer.training.pretrain import pretrain
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe
 from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, Dictionary, open_dictionary
@@ -51,78 +47,80 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\s*<br\s*/?>\s*")
 
 def main() -> None:
     """Run the experiment that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", help="a known data set")
+    parser = arguments(__doc__)
     parser.add_argument("--words", type=int, default=150, help="hidden words")
     parser.add_argument("--seed", type=int, default=0, help="of training; the words are always the same")
-    parser.add_argument("--rows", type=int, help="a trial on so many texts of each split")
-    parser.add_argument("--work", type=Path, default=Path("runs/new-words-lm"), help="folder for the model")
     parser.add_argument("--dictionary-dir", type=Path)
     options = parser.parse_args()
-    at = commit()
-    wordnet = open_dictionary(WORDNET, options.dictionary_dir)
-    recipe = load_pretraining_recipe(
+    with Experiment(options) as experiment:
+        wordnet = open_dictionary(WORDNET, options.dictionary_dir)
+        recipe = recipe_of(options.seed)
+        train, test = (sentences(options.data, split, options.rows) for split in ("train", "test"))
+        hidden = hide_in_sentences(train, test, recipe, wordnet, options.words)
+        folder = language_model(experiment.work, f"new-words-lm-{options.data}", recipe, hidden.training)
+        found = measured(load_model(folder, LANGUAGE_MODEL), hidden, wordnet)
+        document = {
+            "benchmark": f"new words in a language model, {options.data}",
+            "data": {
+                "name": options.data,
+                "split": "sentences of the training texts without hidden words; sentences of the test texts",
+                "training_sentences": len(hidden.training.texts),
+                "left_out": len(train) - len(hidden.training.texts),
+                "test_sentences": len(test),
+                "training_sha256": hidden.training.fingerprint,
+                "test_sha256": Documents(texts=test, source=options.data).fingerprint,
+            },
+            "seed": options.seed,
+            "hidden": hidden.words,
+            **found,
+            "recipe": recipe.model_dump(mode="json"),
+        }
+        experiment.write(f"new-words/lm-{options.data}", document)
+
+
+def recipe_of(seed: int) -> PretrainingRecipe:
+    return load_pretraining_recipe(
         preset="tiny",
         overrides={
             "tokenizer.kind": "word",
             "tokenizer.vocab_size": VOCABULARY,
             "tokenizer.lowercase": True,
             "training.max_steps": STEPS,
-            "training.seed": options.seed,
+            "training.seed": seed,
             "validation.fraction": 0.01,
         },
     )
-    train, test = (sentences(options.data, split, options.rows) for split in ("train", "test"))
-    hidden = hide(train, test, recipe, wordnet, options.words)
-    with LiveView() as view:
-        trained = pretrain(hidden.training, recipe, out=options.work / "model", overwrite=True, observer=view)
+
+
+def measured(trained: TrainedLanguageModel, hidden: HiddenInSentences, wordnet: Dictionary) -> dict[str, Any]:
+    """Which words are learned, and how the model reads and says them by each condition."""
     space = word_space(trained)
     fitted = map_of(space, wordnet)
     assert fitted is not None
     vectors = embeddings_of(space, list(hidden.test), wordnet, fitted)
     learned = list(next(iter(vectors.values())))
-    texts = Texts.of(space, learned, hidden)
+    texts = SentenceIds.of(space, learned, hidden)
     found = {UNKNOWN: judged(trained.model, space.embeddings, texts)}
     for condition, of_it in vectors.items():
         found[condition] = judged(trained.model, space.with_words(of_it).embeddings, texts)
-    document = {
-        "benchmark": f"new words in a language model, {options.data}",
-        "data": {
-            "name": options.data,
-            "split": "sentences of the training texts without hidden words; sentences of the test texts",
-            "training_sentences": len(hidden.training.texts),
-            "left_out": len(train) - len(hidden.training.texts),
-            "test_sentences": len(test),
-            "training_sha256": hidden.training.fingerprint,
-            "test_sha256": Documents(texts=test, source=options.data).fingerprint,
-        },
-        "seed": options.seed,
-        "hidden": hidden.words,
+    return {
         "learned": learned,
         "sentences": {"with_a_word": len(texts.with_word), "elsewhere": len(texts.elsewhere)},
         "map": asdict(fitted.report),
         "rare_words": rare_words(trained.model, space, texts),
-        "conditions": summary(found),
-        "recipe": recipe.model_dump(mode="json"),
-        **provenance(at),
+        "conditions": conditions_of(found),
     }
-    file = options.work / "result.json" if options.rows else RESULTS / "new-words" / f"lm-{options.data}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with written_aside(file) as aside:
-        aside.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    show(document["conditions"])
-    print(file)
 
 
 def sentences(data: str, split: Split, rows: int | None) -> pl.Series:
     """The sentences of a split, each once, in their order."""
-    texts = some_rows(resolve(data, split), rows or MOST_TEXTS).frame["text"]
+    texts = some_rows(resolve(data, split), rows or MOST_TEXTS, seed=WORDS_SEED).frame["text"]
     parts = [part.strip() for text in texts for part in _SENTENCE_ENDS.split(text)]
     return pl.Series([part for part in dict.fromkeys(parts) if part])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hidden:
+class HiddenInSentences:
     """What was hidden.
 
     Attributes:
@@ -137,7 +135,9 @@ class Hidden:
     elsewhere: list[str]
 
 
-def hide(train: pl.Series, test: pl.Series, recipe: PretrainingRecipe, dictionary: Dictionary, count: int) -> Hidden:
+def hide_in_sentences(
+    train: pl.Series, test: pl.Series, recipe: PretrainingRecipe, dictionary: Dictionary, count: int
+) -> HiddenInSentences:
     """Words by chance from the rarer half of the vocabulary, which have a definition and stand in test sentences."""
     tokenizer, window = TextTokenizer.train(train, recipe.tokenizer), recipe.model.max_seq_len
     in_train, in_test = (tokenizer.encode(texts.to_list()) for texts in (train, test))
@@ -167,7 +167,7 @@ def hide(train: pl.Series, test: pl.Series, recipe: PretrainingRecipe, dictionar
         elif not of_it:
             without.append(text)
     kept = train.filter(pl.Series([not of_it for of_it in held(in_train)]))
-    return Hidden(
+    return HiddenInSentences(
         words=words,
         training=Documents(texts=kept, source="sentences"),
         test={word: _some(texts, MOST_TEST_SENTENCES, rng) for word, texts in with_word.items() if texts},
@@ -197,7 +197,7 @@ def embeddings_of(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts:
+class SentenceIds:
     """Test sentences as token ids.
 
     Attributes:
@@ -211,7 +211,7 @@ class Texts:
     elsewhere: list[list[int]]
 
     @classmethod
-    def of(cls, space: WordSpace, learned: Sequence[str], hidden: Hidden) -> Texts:
+    def of(cls, space: WordSpace, learned: Sequence[str], hidden: HiddenInSentences) -> SentenceIds:
         tokenizer, first = space.tokenizer.with_words(learned), space.tokenizer.vocab_size
         with_word = []
         for number, word in enumerate(learned):
@@ -222,7 +222,7 @@ class Texts:
         return cls(first=first, words=len(learned), with_word=with_word, elsewhere=elsewhere)
 
 
-def judged(model: nn.Module, embeddings: Tensor, texts: Texts) -> dict[str, Vectors]:
+def judged(model: nn.Module, embeddings: Tensor, texts: SentenceIds) -> dict[str, Vectors]:
     """How the model reads and says the words with these embeddings; those that have none are read as unknown.
 
     Returns:
@@ -236,13 +236,13 @@ def judged(model: nn.Module, embeddings: Tensor, texts: Texts) -> dict[str, Vect
     after: list[list[float]] = [[] for _ in range(texts.words)]
     own: list[list[float]] = [[] for _ in range(texts.words)]
     for number, ids, place in texts.with_word:
-        logprobs = token_logprobs(reader, ids if known else [UNKNOWN_ID if id_ >= texts.first else id_ for id_ in ids])
+        logprobs = next_logprobs(reader, ids if known else [UNKNOWN_ID if id_ >= texts.first else id_ for id_ in ids])
         following = list(enumerate(ids))[place + 1 : place + 1 + AFTER]
         after[number].append(-float(np.mean([logprobs[at, id_] for at, id_ in following])))
         own[number].append(float(logprobs[place, ids[place]]) if known else 0.0)
     found = {"after": means(after)}
     if known:
-        rows = [token_logprobs(reader, ids)[:, texts.first :] for ids in texts.elsewhere]
+        rows = [next_logprobs(reader, ids)[:, texts.first :] for ids in texts.elsewhere]
         probs = np.stack([np.exp(row).mean(axis=0) for row in rows])  # (sentences, words)
         usual = np.stack([row.mean(axis=0) for row in rows]).mean(axis=0)
         found |= {"elsewhere": probs.mean(axis=0), "share": probs.sum(axis=1), "gain": means(own) - usual}
@@ -254,37 +254,30 @@ def means(values: Sequence[Sequence[float]]) -> Vectors:
 
 
 @torch.inference_mode()
-def token_logprobs(model: nn.Module, ids: Sequence[int]) -> Vectors:
+def next_logprobs(model: nn.Module, ids: Sequence[int]) -> Vectors:
     """(seq, vocab) log-probability of every token at each place of a text."""
     read = torch.tensor([[START_ID, *ids[:-1]]])
     logits: Tensor = model(read, torch.ones_like(read, dtype=torch.bool))[0]
     return logits.double().log_softmax(dim=1).numpy()
 
 
-def rare_words(model: nn.Module, space: WordSpace, texts: Texts) -> float:
+def rare_words(model: nn.Module, space: WordSpace, texts: SentenceIds) -> float:
     """The mean probability of a known word of the rarer half at the same places as `elsewhere`, as the median."""
     known = list(space.by_frequency().values())
-    rows = [np.exp(token_logprobs(model, ids)).mean(axis=0) for ids in texts.elsewhere]
+    rows = [np.exp(next_logprobs(model, ids)).mean(axis=0) for ids in texts.elsewhere]
     return float(np.median(np.mean(rows, axis=0)[known[len(known) // 2 :]]))
 
 
-def summary(found: Mapping[str, dict[str, Vectors]]) -> dict[str, dict[str, Any]]:
+def conditions_of(found: Mapping[str, dict[str, Vectors]]) -> dict[str, dict[str, Any]]:
     """Means with intervals, over words or, for the share, over sentences; the loss also less the unknown token's."""
     conditions: dict[str, dict[str, Any]] = {}
-    for condition, one in found.items():
-        above = {} if condition == UNKNOWN else {"after_above_unknown": one["after"] - found[UNKNOWN]["after"]}
+    for condition, figures in found.items():
+        after = figures["after"] - found[UNKNOWN]["after"]
+        above = {} if condition == UNKNOWN else {"after_above_unknown": after}
         conditions[condition] = {
-            name: bootstrap_mean(values, seed=0).model_dump() for name, values in (one | above).items()
+            name: bootstrap_mean(values, seed=0).model_dump() for name, values in (figures | above).items()
         }
     return conditions
-
-
-def show(conditions: Mapping[str, Mapping[str, Any]]) -> None:
-    for condition, one in conditions.items():
-        figures = (
-            f"{name} {of_it['value']:.3g} [{of_it['low']:.3g}, {of_it['high']:.3g}]" for name, of_it in one.items()
-        )
-        print(f"{condition:20} {'  '.join(figures)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The table of the published systems, written down: every run with its seed, versions, machine and commit.
 
-    python benchmarks/reproduce.py                          # all of it: many hours
-    python benchmarks/reproduce.py bui-dang-rows --data zhou
+    python -m benchmarks.reproduce                          # all of it: many hours
+    python -m benchmarks.reproduce bui-dang-rows --data zhou
 
 Takes systems and --data as `glassformer reproduce` does, keeps its runs in --out and goes on from there, and writes one
 JSON file per line of the table into benchmarks/results/reproduce.
@@ -13,8 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from provenance import RESULTS, commit, processor
-
+from benchmarks.experiment import RESULTS, commit, processor
 from glassformer.cli.reproduce import LiveTable
 from glassformer.errors import UsageError
 from glassformer.experiments.published.reproduce import choose, reproduce
@@ -34,8 +33,8 @@ def main() -> None:
     init = None if options.init is None else read_initial_weights(options.init)
     stamp = {"commit": commit(), "processor": processor()}
     for entry in choose(options.systems, options.data, first_look=False):
-        command = f"python benchmarks/reproduce.py {entry.system.split()[0]} --data {entry.data}"
-        command += f" --init {options.init}" if any(one.from_weights for one in entry.variants.values()) else ""
+        command = f"python -m benchmarks.reproduce {entry.system.split()[0]} --data {entry.data}"
+        command += f" --init {options.init}" if any(variant.from_weights for variant in entry.variants.values()) else ""
         try:
             with LiveTable() as view:
                 found = reproduce(
@@ -55,9 +54,9 @@ def _write(found: Reproduction) -> None:
     folder = RESULTS / "reproduce"
     folder.mkdir(parents=True, exist_ok=True)
     for line in found.lines:
-        one = found.model_copy(update={"lines": (_compact(line),)})
+        of_line = found.model_copy(update={"lines": (_compact(line),)})
         file = folder / f"{line.system.replace(' ', '-')}-{line.data}.json"
-        file.write_text(one.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        file.write_text(of_line.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _compact(line: Line) -> Line:

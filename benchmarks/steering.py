@@ -1,19 +1,16 @@
 """Is a policy that is steered towards favourable reviews judged favourable by judges that never gave reward?
 
-    python benchmarks/steering.py imdb --seeds 3
+    python -m benchmarks.steering imdb --seeds 3
 
 A language model learns from all training texts; a classifier that learned from one half of their labels gives the
 reward; the judges learned from the other half: TF-IDF + logistic regression, and a recurrent network. Prompts are the
-first words of training texts, those that are judged of test texts. Models that are done are kept in --work and made
-again when what they are made of changes; after a change of the code, empty that folder. With --rows it is a trial on
-some of the rows, and its figures are left in --work.
+first words of training texts, those that are judged of test texts. Finished models are kept in --work: a stopped
+benchmark goes on where it was.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -21,9 +18,9 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import torch
-from provenance import RESULTS, commit, provenance
-from stages import make_once
 
+from benchmarks.experiment import Experiment, arguments, model_folder
+from benchmarks.models import classifier, language_model, some_rows
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.divergence import categorical_kl
 from glassformer.alignment.diversity import distinct_n
@@ -32,12 +29,10 @@ from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
 from glassformer.alignment.stage_run import Start
-from glassformer.cli.live import LiveView
 from glassformer.cli.steering import SteeringView
 from glassformer.data.documents import Documents
 from glassformer.data.known import resolve
 from glassformer.data.labels import LabelSet
-from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
@@ -47,9 +42,7 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
-from glassformer.training.pretrain import pretrain
-from glassformer.training.recipe import Recipe, load_pretraining_recipe, load_recipe
-from glassformer.training.run import train_classifier
+from glassformer.training.recipe import load_pretraining_recipe, load_recipe
 
 LIKED = "positive"
 EXCERPT, PROMPT = 60, 4  # words: of the texts that classifiers learn from, and of a prompt
@@ -65,60 +58,64 @@ ALGORITHMS: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "
 
 def main() -> None:
     """Run the experiment that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", help="a known data set with the labels positive and negative")
+    parser = arguments(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=1, help="of pre-training")
     parser.add_argument("--updates", type=int, default=100)
-    parser.add_argument("--rows", type=int, help="a trial on so many training and test rows")
-    parser.add_argument("--work", type=Path, default=Path("runs/steering"), help="folder for models and finished runs")
     options = parser.parse_args()
-    at = commit()
-    train, test = (_some(resolve(options.data, split), options.rows) for split in ("train", "test"))
-    work: Path = options.work / (options.data + (f"-{options.rows}" if options.rows else ""))
-    rewarding, judging = halves(_excerpts(train))
-    _classifier(rewarding, load_recipe(), work / "reward")
-    judges = {
-        "TF-IDF + logistic regression": _tfidf(judging),
-        "recurrent network": _recurrent(judging, work / "judge"),
-    }
-    language_model = _language_model(train, options.epochs, work / "lm")
+    with Experiment(options) as experiment:
+        work = experiment.work / f"steering-{options.data}"
+        train, test = (some_rows(resolve(options.data, split), options.rows) for split in ("train", "test"))
+        rewarding, judging = halves(_excerpts(train))
+        rewarder = classifier(work, "reward", load_recipe(), rewarding)
+        recurrent = load_recipe("vinh-recurrent", overrides={"training.seed": 1})
+        judges = {
+            "TF-IDF + logistic regression": _tfidf(judging),
+            "recurrent network": _probability(classifier(work, "judge", recurrent, judging)),
+        }
+        recipe = load_pretraining_recipe(overrides={"training.epochs": options.epochs})
+        folder = language_model(work, "lm", recipe, Documents(texts=train.frame["text"], source=train.source))
+        start = Start(trained=load_model(folder, LANGUAGE_MODEL), folder=folder)
+        settings = {"updates": options.updates, "max_tokens": MAX_TOKENS, "beta": BETA, "learning_rate": RATE}
+        configs = [
+            (name, kind(seed=seed, **settings)) for name, kind in ALGORITHMS.items() for seed in range(options.seeds)
+        ]
+        before, runs = steered_and_judged(start, rewarder, judges, configs, train, test, work)
+        document = {
+            "benchmark": f"steering, {options.data}",
+            "judges": {name: _right(judge, _excerpts(test)) for name, judge in judges.items()},
+            "reward": _right(_probability(rewarder), _excerpts(test)),
+            "language_model": start.trained.metrics["best"],
+            "before": before,
+            "runs": runs,
+            "summary": {
+                name: summary([run for run in runs if run["algorithm"] == name], before) for name in ALGORITHMS
+            },
+            "training_sha256": fingerprint(train),
+            "test_sha256": fingerprint(test),
+        }
+        experiment.write(f"steering/{options.data}", document)
+
+
+def steered_and_judged(
+    start: Start,
+    rewarder: Path,
+    judges: dict[str, Judge],
+    configs: Sequence[tuple[str, PPOConfig | GRPOConfig]],
+    train: Table,
+    test: Table,
+    work: Path,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What is found before, and of the policy by each config."""
     prompts, asked = prompts_of(train, PROMPTS), prompts_of(test, JUDGED)
-    start = Start(trained=language_model, folder=work / "lm")
-    name = f"{work / 'reward'}:{LIKED}"
-    reward = open_reward(name, language_model.tokenizer, device="cpu")
-    before = _judged(language_model, language_model, asked, judges, seed=0)
+    name = f"{rewarder}:{LIKED}"
+    reward = open_reward(name, start.trained.tokenizer, device="cpu")
     runs = []
-    for algorithm, kind in ALGORITHMS.items():
-        for seed in range(options.seeds):
-            config = kind(seed=seed, updates=options.updates, max_tokens=MAX_TOKENS, beta=BETA, learning_rate=RATE)
-            steered = policy(start, reward, prompts, config, reward_name=name, folder=work / f"{algorithm}-{seed}")
-            runs.append(
-                _described(algorithm, seed, steered) | _judged(steered, language_model, asked, judges, seed=seed)
-            )
-    document = {
-        "benchmark": f"steering, {options.data}",
-        "judges": {name: _right(judge, _excerpts(test)) for name, judge in judges.items()},
-        "reward": _right(_probability(Predictor.load(work / "reward")), _excerpts(test)),
-        "language_model": language_model.metrics["best"],
-        "before": before,
-        "runs": runs,
-        "summary": {one: summary([run for run in runs if run["algorithm"] == one], before) for one in ALGORITHMS},
-        "training_sha256": fingerprint(train),
-        "test_sha256": fingerprint(test),
-        **provenance(at),
-    }
-    file = work / "result.json" if options.rows else RESULTS / "steering" / f"{options.data}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(json.dumps(document["summary"], indent=1))
-    print(file)
-
-
-def _some(table: Table, rows: int | None) -> Table:
-    if rows is None or rows >= table.frame.height:
-        return table
-    return dataclasses.replace(table, frame=table.frame.sample(rows, seed=0, shuffle=True))
+    for algorithm, config in configs:
+        steered = policy(start, reward, prompts, config, reward_name=name, work=work)
+        found = _judged(steered, start.trained, asked, judges, seed=config.seed)
+        runs.append(_described(algorithm, config.seed, steered) | found)
+    return _judged(start.trained, start.trained, asked, judges, seed=0), runs
 
 
 def _excerpts(table: Table) -> Table:
@@ -134,23 +131,9 @@ def halves(table: Table) -> tuple[Table, Table]:
     return first, second
 
 
-def _classifier(table: Table, recipe: Recipe, folder: Path) -> Predictor:
-    """The one in the folder, or a new one."""
-
-    def make() -> None:
-        with LiveView() as view:
-            train_classifier(Sources(train=table), recipe, out=folder, overwrite=True, observer=view)
-
-    make_once(folder, {"recipe": recipe.model_dump(mode="json"), "training": fingerprint(table)}, make)
-    return Predictor.load(folder)
-
-
-def _recurrent(table: Table, folder: Path) -> Judge:
-    recipe = load_recipe("vinh-recurrent", overrides={"training.seed": 1})
-    return _probability(_classifier(table, recipe, folder))
-
-
-def _probability(predictor: Predictor) -> Judge:
+def _probability(folder: Path) -> Judge:
+    """The probability that a classifier gives to the label that is liked."""
+    predictor = Predictor.load(folder)
     column = list(map(str, predictor.trained.config.labels)).index(LIKED)
     return lambda texts: predictor.answer(texts).probs[:, column]
 
@@ -168,19 +151,6 @@ def _right(judge: Judge, test: Table) -> float:
     return float(((judge(test.frame["text"].to_list()) > 0.5) == liked).mean())
 
 
-def _language_model(train: Table, epochs: int, folder: Path) -> TrainedLanguageModel:
-    """The one in the folder, or a new one of all training texts."""
-    recipe = load_pretraining_recipe(overrides={"training.epochs": epochs})
-    documents = Documents(texts=train.frame["text"], source=train.source)
-
-    def make() -> None:
-        with LiveView() as view:
-            pretrain(documents, recipe, out=folder, overwrite=True, observer=view)
-
-    make_once(folder, {"recipe": recipe.model_dump(mode="json"), "texts": documents.fingerprint}, make)
-    return load_model(folder, LANGUAGE_MODEL)
-
-
 def prompts_of(table: Table, count: int) -> list[str]:
     """The first words of some texts, all of them different."""
     begun = {" ".join(words[:PROMPT]) for text in table.frame["text"] if len(words := text.split()) > PROMPT}
@@ -188,11 +158,11 @@ def prompts_of(table: Table, count: int) -> list[str]:
 
 
 def policy(
-    start: Start, reward: Reward, prompts: list[str], config: PPOConfig | GRPOConfig, *, reward_name: str, folder: Path
+    start: Start, reward: Reward, prompts: list[str], config: PPOConfig | GRPOConfig, *, reward_name: str, work: Path
 ) -> TrainedLanguageModel:
-    """The one in the folder, or a new one."""
+    """The policy that is kept, or a new one."""
 
-    def make() -> None:
+    def make(folder: Path) -> None:
         with SteeringView(config.updates) as view:
             steer(
                 start, reward, prompts, config,
@@ -206,8 +176,8 @@ def policy(
         "algorithm": type(config).__name__,
         "settings": config.model_dump(mode="json"),
     }
-    make_once(folder, made_of, make)
-    return load_model(folder, LANGUAGE_MODEL)
+    name = f"{type(config).__name__.removesuffix('Config').lower()}-{config.seed}"
+    return load_model(model_folder(work, name, made_of, make), LANGUAGE_MODEL)
 
 
 def _described(algorithm: str, seed: int, steered: TrainedLanguageModel) -> dict[str, Any]:
@@ -233,7 +203,7 @@ def _judged(
     seed: int,
 ) -> dict[str, Any]:
     """The share of texts that each judge finds favourable, how far they are from the reference, and some of them."""
-    policy, other = (cast(LanguageModel, one.model.eval()) for one in (trained, reference))
+    policy, other = (cast(LanguageModel, each.model.eval()) for each in (trained, reference))
     texts: list[str] = []
     written: list[list[int]] = []
     nats: list[float] = []
@@ -280,7 +250,7 @@ def above_before(runs: list[dict[str, Any]], before: dict[str, Any], judge: str)
     The interval is over prompts and what was drawn for them. Of how much training varies it knows nothing.
     """
     after, was = (
-        np.array([[int(digit) for digit in one["liked_by_prompt"][judge]] for one in of_it])
+        np.array([[int(digit) for digit in judged["liked_by_prompt"][judge]] for judged in of_it])
         for of_it in (runs, [before])
     )
     return bootstrap_mean((after - was).mean(axis=0), seed=0)

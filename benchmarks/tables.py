@@ -1,23 +1,27 @@
-"""The result tables of the documents, written from the committed results.
+"""The result tables of the README and the docs, written from the committed results.
 
-python benchmarks/tables.py            # writes every table anew
-python benchmarks/tables.py --check    # writes nothing; names the pages that are out of date, and exits with 1
+python -m benchmarks.tables            # writes every table anew
+python -m benchmarks.tables --check    # writes nothing; names the pages that are out of date, and exits with 1
+
+A table stands between `<!-- KIND: NAME -->` and `<!-- end -->`; NAME is that of a result file without its ending.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from tables_language import language_pages
-from tables_new_words import new_words_pages
-from tables_reproduce import reproduce_pages
-from tables_variants import variant_pages
-
+from benchmarks.experiment import RESULTS, ROOT
+from benchmarks.tables_attacks import attacks_table
+from benchmarks.tables_common import Shown, fill, from_file
+from benchmarks.tables_language import language_model_tables, steering_tables
+from benchmarks.tables_measured import measured_table
+from benchmarks.tables_new_words import new_words_tables
+from benchmarks.tables_reproduce import read_results, reproduced
+from benchmarks.tables_variants import chart, compared, read_comparison
 from glassformer.data.files import written_aside
-
-ROOT = Path(__file__).parent.parent
 
 
 def main() -> None:
@@ -27,7 +31,7 @@ def main() -> None:
     options = parser.parse_args()
     stale = stale_pages()
     if options.check and stale:
-        sys.exit(f"out of date: {', '.join(page.name for page in stale)}; run python benchmarks/tables.py")
+        sys.exit(f"out of date: {', '.join(page.name for page in stale)}; run python -m benchmarks.tables")
     for page, text in stale.items():
         with written_aside(page) as aside:
             aside.write_text(text, encoding="utf-8")
@@ -35,10 +39,27 @@ def main() -> None:
 
 
 def stale_pages() -> dict[Path, str]:
-    """The pages that are not what they should be, and what that is."""
-    pages = reproduce_pages() | variant_pages() | language_pages() | new_words_pages()
+    """The pages and charts that are not what they should be, and what that is."""
+    pages, shown = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], kinds(RESULTS)
+    written = {page: fill(page.read_text(encoding="utf-8"), shown) for page in pages}
+    for file in (RESULTS / "variants").glob("*.json"):
+        written[ROOT / "docs" / f"variants-{file.stem}.svg"] = chart(read_comparison(file))
     return {
-        page: text for page, text in pages.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
+        page: text for page, text in written.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
+    }
+
+
+def kinds(results: Path) -> Mapping[str, Shown]:
+    """KIND → how the results of a name are shown."""
+    systems = read_results(results / "reproduce")
+    return {
+        "measured": lambda names: measured_table(results, names.split("+")),
+        "attacks": lambda name: attacks_table(results / f"{name}.json", ROOT / "tests" / "attacks"),
+        "results": lambda name: reproduced(name, systems),
+        "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
+        "language-model": from_file(results / "language-model", language_model_tables),
+        "steering": from_file(results / "steering", steering_tables),
+        "new-words": from_file(results / "new-words", new_words_tables),
     }
 
 

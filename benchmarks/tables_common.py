@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 Document = Mapping[str, Any]
-Parts = Callable[[Document], Iterator[str]]
-"""A result → the paragraphs and tables that show it."""
+Shown = Callable[[str], Iterable[str]]
+"""NAME → the paragraphs and tables that show the result of that name."""
+NOT_YET = "Not measured yet."
 
 _BLOCK = re.compile(r"(<!-- ([\w-]+): (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def fill(text: str, kinds: Mapping[str, tuple[Path, Parts]]) -> str:
+def fill(text: str, kinds: Mapping[str, Shown]) -> str:
     """A page with what stands between `<!-- KIND: NAME -->` and `<!-- end -->` written anew.
-
-    NAME is that of a result file without its ending; where there is no such file yet, the page says so.
-
-    Args:
-        kinds: KIND → the folder of its results, and how one is shown.
 
     Raises:
         KeyError: a kind is not among `kinds`.
     """
+    return _BLOCK.sub(lambda block: block[1] + "\n\n".join(kinds[block[2]](block[3])) + "\n" + block[4], text)
 
-    def written(block: re.Match[str]) -> str:
-        folder, parts = kinds[block[2]]
-        file = folder / f"{block[3]}.json"
+
+def from_file(folder: Path, parts: Callable[[Document], Iterable[str]]) -> Shown:
+    """Shows a result file of a folder with its provenance; where there is no such file yet, the page says so."""
+
+    def shown(name: str) -> Iterable[str]:
+        file = folder / f"{name}.json"
         if not file.is_file():
-            return f"{block[1]}Not measured yet.\n{block[4]}"
+            return [NOT_YET]
         found = json.loads(file.read_text(encoding="utf-8"))
-        return block[1] + "\n\n".join([*parts(found), _provenance(found)]) + "\n" + block[4]
+        return [*parts(found), _provenance(found)]
 
-    return _BLOCK.sub(written, text)
+    return shown
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from tables_common import Document, fill
-
+from benchmarks.tables_common import Document
 from glassformer.data.table import counted
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 NAMES = {
     "ours": "ours, preset `small`",
     "notes-decoder": "`notes-decoder`, small and plain",
@@ -22,22 +18,7 @@ NAMES = {
 }
 
 
-def language_pages() -> dict[Path, str]:
-    """The page on language models, as it should be."""
-    page = ROOT / "docs" / "language-models.md"
-    return {page: filled(page.read_text(encoding="utf-8"), RESULTS)}
-
-
-def filled(text: str, results: Path) -> str:
-    """The page with every table written anew."""
-    kinds = {
-        "language-model": (results / "language-model", _language_model),
-        "steering": (results / "steering", _steering),
-    }
-    return fill(text, kinds)
-
-
-def _language_model(found: Document) -> Iterator[str]:
+def language_model_tables(found: Document) -> Iterator[str]:
     systems, data = found["systems"], found["data"]
     train, held_out, test = (data[part] for part in ("training", "validation", "test"))
     yield markdown(
@@ -77,7 +58,7 @@ def _writing(speeds: Document) -> tuple[str, ...]:
     return tuple("–" if speed is None else f"{speed:,.0f}" for speed in found)
 
 
-def _steering(found: Document) -> Iterator[str]:
+def steering_tables(found: Document) -> Iterator[str]:
     judges = list(found["judges"])
     before = found["before"]
     rows = [("policy", *judges, "KL, nats", "distinct-2", "tokens"), _policy_row("before", judges, before)]

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from tables_common import Document, fill, seeds_in_words
-
+from benchmarks.tables_common import Document, seeds_in_words
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "new-words"
 KINDS = {"bearing": "Words that bear on the label", "random": "Random words"}
 
 
-def new_words_pages() -> dict[Path, str]:
-    """The page on new words, as it should be."""
-    page = ROOT / "docs" / "new-words.md"
-    return {page: filled(page.read_text(encoding="utf-8"), RESULTS)}
-
-
-def filled(text: str, results: Path) -> str:
-    """The page with every table written anew."""
-    return fill(text, {"new-words": (results, _parts)})
-
-
-def _parts(found: Document) -> Iterator[str]:
+def new_words_tables(found: Document) -> Iterator[str]:
     """Of classifiers, or of language models, by what was measured."""
     return _classifier(found) if "results" in found else _language_model(found)
 

@@ -1,33 +1,20 @@
-"""The tables of docs/systems, from benchmarks/results/reproduce.
-
-A table stands between `<!-- results: NAME -->` and `<!-- end -->`; NAME is that of a file without its ending, or `all`.
-"""
+"""The tables of docs/systems, from benchmarks/results/reproduce: one for each file, and `all`."""
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tables_common import seeds_in_words
-
+from benchmarks.tables_common import seeds_in_words
 from glassformer.cli.output import duration
 from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import ENTRIES, VARIANTS, TableEntry
 from glassformer.experiments.published.table import Cell, Line, Reproduction, markdown, rows, short
 
-ROOT = Path(__file__).parent.parent
-PAGES, RESULTS = ROOT / "docs" / "systems", ROOT / "benchmarks" / "results" / "reproduce"
 NOT_YET = "not measured yet"
 
-_BLOCK = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NAMES = {"literal": "literal", "corrected": "corrected", "default": "our default"}
-
-
-def reproduce_pages() -> dict[Path, str]:
-    """The pages on published systems, as they should be."""
-    return dict(filled_pages(PAGES, read_results(RESULTS)))
 
 
 def read_results(folder: Path) -> dict[str, Reproduction]:
@@ -52,33 +39,23 @@ def name_of(line: TableEntry | Line) -> str:
     return f"{line.system} {line.data}".replace(" ", "-")
 
 
-def filled_pages(folder: Path, found: Mapping[str, Reproduction]) -> Iterator[tuple[Path, str]]:
-    """Each page with the text that it should have."""
-    for page in sorted(folder.glob("*.md")):
-        yield page, fill(page.read_text(encoding="utf-8"), found)
-
-
-def fill(text: str, found: Mapping[str, Reproduction]) -> str:
-    """The page with every table written anew.
+def reproduced(name: str, found: Mapping[str, Reproduction]) -> Iterator[str]:
+    """A line of `glassformer reproduce` and what it stands on; or `all` lines.
 
     Raises:
-        ValueError: a table has a name that no line of `glassformer reproduce` has.
+        ValueError: no line has this name.
     """
-    return _BLOCK.sub(lambda block: block[1] + _written(block[2], found) + "\n" + block[3], text)
-
-
-def _written(name: str, found: Mapping[str, Reproduction]) -> str:
     if name == "all":
-        return _whole_table(found)
-    if name not in map(name_of, ENTRIES):
+        yield _whole_table(found)
+    elif name not in map(name_of, ENTRIES):
         raise ValueError(f"no line is named {name!r}")
-    if name not in found:
-        return f"This line is {NOT_YET}."
-    one = found[name]
-    (line,) = one.lines
-    parts = [markdown([row[2:] for row in rows([line])]), "\n".join(_facts(one, line))]
-    parts += [_epochs(cell) for cell in line.cells if cell.variant != "default" and _validated(cell.runs[0])]
-    return "\n\n".join(parts)
+    elif name not in found:
+        yield f"This line is {NOT_YET}."
+    else:
+        (line,) = found[name].lines
+        yield markdown([row[2:] for row in rows([line])])
+        yield "\n".join(_facts(found[name], line))
+        yield from (_epochs(cell) for cell in line.cells if cell.variant != "default" and _validated(cell.runs[0]))
 
 
 def _whole_table(found: Mapping[str, Reproduction]) -> str:

@@ -1,11 +1,7 @@
-"""The tables and charts of docs/variants.md, from benchmarks/results/variants.
-
-A table stands between `<!-- variants: NAME -->` and `<!-- end -->`; NAME is that of a file without its ending.
-"""
+"""The tables and charts of docs/variants.md, from benchmarks/results/variants."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -18,40 +14,17 @@ from glassformer.experiments.published.table import markdown, short
 from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.effects import KeyEffect
 
-ROOT = Path(__file__).parent.parent
-VARIANTS = ROOT / "benchmarks" / "results" / "variants"
 
-_VARIANTS_BLOCK = re.compile(r"(<!-- variants: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def variant_pages() -> dict[Path, str]:
-    """The page on variants and its charts, as they should be."""
-    comparisons, page = read_comparisons(VARIANTS), ROOT / "docs" / "variants.md"
-    charts = {page.with_name(f"variants-{name}.svg"): chart(one) for name, one in comparisons.items()}
-    return {page: fill_variants(page.read_text(encoding="utf-8"), comparisons), **charts}
-
-
-def read_comparisons(folder: Path) -> dict[str, VariantComparison]:
-    """What was compared, by the name of its file."""
-    return {
-        file.stem: VariantComparison.model_validate_json(file.read_text(encoding="utf-8"))
-        for file in sorted(folder.glob("*.json"))
-    }
-
-
-def fill_variants(text: str, found: dict[str, VariantComparison]) -> str:
-    """The page with every comparison written anew (raises `KeyError` for a name without a file)."""
-    return _VARIANTS_BLOCK.sub(
-        lambda block: block[1] + "\n\n".join(_compared(block[2], found[block[2]])) + "\n" + block[3], text
-    )
+def read_comparison(file: Path) -> VariantComparison:
+    return VariantComparison.model_validate_json(file.read_text(encoding="utf-8"))
 
 
 def chart(found: VariantComparison) -> str:
     """Mean accuracy of every value of every key with its interval, as an SVG file of its own."""
     dots = [
-        Dot(name=f"{key.key} = {one.value}", estimate=one.accuracy, style="second" if number % 2 else "first")
+        Dot(name=f"{key.key} = {value.value}", estimate=value.accuracy, style="second" if number % 2 else "first")
         for number, key in enumerate(found.keys)
-        for one in key.values
+        for value in key.values
     ]
     css = files("glassformer.evaluation").joinpath("report.css").read_text(encoding="utf-8")
     drawn = interval_chart("Mean accuracy of the variants with each value", "accuracy with 95% interval", dots)
@@ -60,7 +33,7 @@ def chart(found: VariantComparison) -> str:
     )
 
 
-def _compared(name: str, found: VariantComparison) -> Iterator[str]:
+def compared(name: str, found: VariantComparison) -> Iterator[str]:
     yield f"![Mean accuracy with its interval for each value of each part](variants-{name}.svg)"
     yield f"**{found.verdict}**"
     yield "\n".join(f"- **{key.key}**: {key.verdict.removeprefix(key.key + ': ')}" for key in found.keys)
@@ -75,9 +48,9 @@ def _compared(name: str, found: VariantComparison) -> Iterator[str]:
 def _values(keys: tuple[KeyEffect, ...]) -> Iterator[tuple[str, ...]]:
     yield "part", "value", "mean accuracy", "95% interval", "less the mean of the part"
     for key in keys:
-        for one in key.values:
-            effect = f"{signed(one.effect.value)} ({signed(one.effect.low)} to {signed(one.effect.high)})"
-            yield key.key, one.value, short(one.accuracy.value), _interval(one.accuracy), effect
+        for value in key.values:
+            effect = f"{signed(value.effect.value)} ({signed(value.effect.low)} to {signed(value.effect.high)})"
+            yield key.key, value.value, short(value.accuracy.value), _interval(value.accuracy), effect
 
 
 def _all_variants(found: VariantComparison) -> Iterator[tuple[str, ...]]:

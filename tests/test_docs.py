@@ -1,25 +1,33 @@
-"""The pages on the published systems: their tables are those of the committed results, and what they name exists."""
+"""The README and the docs: their tables are those of the committed results; what the pages on systems name exists."""
 
+import ast
+import json
 import re
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tables_language import language_pages
-from tables_new_words import new_words_pages
-from tables_reproduce import NOT_YET, PAGES, RESULTS, fill, name_of, read_results, reproduce_pages
-from tables_variants import variant_pages
 
+from benchmarks import tables_common
+from benchmarks.experiment import RESULTS as ALL_RESULTS
+from benchmarks.experiment import ROOT
+from benchmarks.tables import kinds, stale_pages
+from benchmarks.tables_reproduce import NOT_YET, name_of, read_results, reproduced
 from glassformer.evaluation.result import Estimate, Machine
 from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import ENTRIES, SYSTEMS, VariantName
 from glassformer.experiments.published.table import Cell, Line, Reproduction
 from glassformer.training.recipe import PretrainingRecipe, shipped_recipes
 
-ROOT = Path(__file__).parent.parent
+PAGES, RESULTS = ROOT / "docs" / "systems", ALL_RESULTS / "reproduce"
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in sorted(PAGES.glob("*.md"))}
 SHOWN = [name for text in TEXTS.values() for name in re.findall(r"<!-- results: (\S+) -->", text)]
 BLOCK = "# A page\n\n<!-- results: {} -->\nold\n<!-- end -->\n\nmore\n"
+
+
+def fill(text: str, found: dict[str, Reproduction]) -> str:
+    return tables_common.fill(text, {"results": lambda name: reproduced(name, found)})
 
 
 def a_run(seed: int, accuracy: float, epochs: Sequence[dict[str, float]], **changes: object) -> SystemRun:
@@ -57,7 +65,7 @@ def a_result(system: str, data: str, runs: dict[VariantName, list[SystemRun]], *
         "lines": (Line(system=system, data=data, reported=".99, one run", cells=cells),),
         "left_out": (),
         "machine": Machine(architecture="abc", system="Linux", cores=5, python="3.12.4"),
-        "command": "python benchmarks/reproduce.py vinh-mlp",
+        "command": "python -m benchmarks.reproduce vinh-mlp",
         "created": "2026-01-02",
     }
     return Reproduction.model_validate(fields | changes)
@@ -75,9 +83,58 @@ MLP = a_result(
 
 
 def test_pages_are_what_the_script_writes() -> None:
-    pages = reproduce_pages() | variant_pages() | language_pages() | new_words_pages()
-    stale = [page.name for page, text in pages.items() if text != page.read_text(encoding="utf-8")]
-    assert not stale, "run python benchmarks/tables.py"
+    """The README's table, those of the docs, and the charts."""
+    assert not [page.name for page in stale_pages()], "run python -m benchmarks.tables"
+
+
+def test_the_readme_shows_every_result_that_accuracy_wrote() -> None:
+    files = {file.stem for file in ALL_RESULTS.glob("*.json") if "benchmarks.accuracy" in file.read_text()}
+    (shown,) = re.findall(r"<!-- measured: (\S+) -->", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert set(shown.split("+")) == files
+
+
+def test_a_readme_row_of_each_kind(tmp_path: Path) -> None:
+    """Over seeds that differ, that agree, over folds, and of one run."""
+
+    def row(name: str, values: list[float], arguments: str) -> str:
+        run = {"rows": 1_234, "seed": 3, "accuracy": {"value": 0.5, "low": 0.25, "high": 0.75}}
+        mean, spread = statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+        found = {
+            "accuracy": {"mean": mean, "stdev": spread, "min": min(values), "max": max(values)},
+            "baselines": {"TF-IDF + logistic regression": {"accuracy": {"mean": 0.8125}}},
+            "training_seconds": {"mean": 20.4},
+            "runs": [run] * len(values),
+            "command": f"python -m benchmarks.accuracy films {arguments}",
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps(found), encoding="utf-8")
+        (table,) = kinds(tmp_path)["measured"](name)
+        return table.splitlines()[-1]
+
+    assert row("a", [0.5, 0.75], "--seeds 2") == (
+        "| `films`, 1,234 | .625 ± .177 over 2 seeds | .812 | 20 s | `python -m benchmarks.accuracy films --seeds 2` |"
+    )
+    assert "| 1.000 in each of 3 seeds |" in row("b", [1.0] * 3, "--seeds 3")
+    assert row("c", [0.5, 0.75], "--folds 2").startswith("| `films`, 2 folds | .625 ± .177 over 2 folds |")
+    assert "| .500 (95% interval .250 – .750), seed 3 |" in row("d", [0.5], "")
+
+
+def test_attacks_are_shown_by_family_with_their_sum(tmp_path: Path) -> None:
+    (before,) = kinds(tmp_path)["attacks"]("attacks")
+    assert before == "Not measured yet."
+    counts = {
+        "recipes": {"tried": 5, "answered_well": 4, "lost": 1},
+        "rewards": {"tried": 7, "answered_well": 7, "lost": 0},
+    }
+    (tmp_path / "attacks.json").write_text(json.dumps(counts), encoding="utf-8")
+    (table,) = kinds(tmp_path)["attacks"]("attacks")
+    lines = table.splitlines()
+    assert lines[2] == "| recipes | Settings that no machine can hold, and values that are no settings | 5 | 4 | 1 |"
+    assert lines[-1] == "| all |  | 12 | 11 | 1 |"
+
+
+def test_every_family_of_attacks_says_what_it_tries() -> None:
+    for file in (ROOT / "tests" / "attacks").glob("test_*.py"):
+        assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), file.name
 
 
 def test_every_line_and_every_result_is_shown_on_one_page() -> None:
@@ -120,7 +177,7 @@ def test_a_line_is_written_with_what_it_stands_on() -> None:
     assert "- our default: recipe `vinh-mlp`, seed 0, weighted F1" in text
     assert "25,000 test rows of `imdb`" in text
     assert "- Linux, abc, 5 cores (Abacus 7), threads used: 3\n" in text
-    assert "- torch 2.13.0, Python 3.12.4, commit 0123456789, `python benchmarks/reproduce.py vinh-mlp`" in text
+    assert "- torch 2.13.0, Python 3.12.4, commit 0123456789, `python -m benchmarks.reproduce vinh-mlp`" in text
     assert text.endswith("\n<!-- end -->\n\nmore\n")
     assert fill(text, {"vinh-mlp-imdb": MLP}) == text
 

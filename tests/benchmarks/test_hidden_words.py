@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
-from hidden_words import apart_from, choose_words, cut_out, drawn, hide
 
+from benchmarks.hidden_words import apart_from, choose_words, cut_out, drawn, hide
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 
@@ -41,7 +41,7 @@ def test_texts_belong_to_the_first_hidden_word_in_them(tokenizer: TextTokenizer)
 
 
 def test_drawn_texts_keep_their_words(tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hidden_words.MOST_TEXTS", 2)
+    monkeypatch.setattr("benchmarks.hidden_words.MOST_TEXTS", 2)
     texts = table("good film, bad film", "it", "so bad", "a superb one", "nothing bad", "superb film")
     firsts = {"good film, bad film": 0, "so bad": 1, "a superb one": 2, "nothing bad": 1, "superb film": 2}
     hidden = hide(["film", "bad", "superb"], texts, texts, tokenizer)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kneser_ney import FALLBACK, KneserNey, discounts
 
+from benchmarks.kneser_ney import FALLBACK, KneserNey, discounts
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
 

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from language_model import document_bits, per_byte
 
+from benchmarks.language_model import document_bits, per_byte
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
 from glassformer.prediction.model_folder import TrainedLanguageModel

@@ -2,7 +2,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from new_words import OURS, UNKNOWN, over_words, summary
+
+from benchmarks.new_words import OURS, UNKNOWN, over_words, summary
 
 
 def test_intervals_are_over_words() -> None:

@@ -1,6 +1,6 @@
 import polars as pl
-from new_words_lm import MOST_TEST_SENTENCES, Hidden, hide
 
+from benchmarks.new_words_lm import MOST_TEST_SENTENCES, HiddenInSentences, hide_in_sentences
 from glassformer.training.recipe import load_pretraining_recipe
 from tests.words.samples import Definitions
 
@@ -25,12 +25,12 @@ TEST = [
 ]
 
 
-def hidden(count: int) -> Hidden:
+def hidden(count: int) -> HiddenInSentences:
     recipe = load_pretraining_recipe(
         preset="tiny",
         overrides={"tokenizer.kind": "word", "tokenizer.lowercase": True, "model.max_seq_len": WINDOW},
     )
-    return hide(pl.Series(TRAIN), pl.Series(TEST), recipe, DEFINED, count)
+    return hide_in_sentences(pl.Series(TRAIN), pl.Series(TEST), recipe, DEFINED, count)
 
 
 def test_words_that_are_rare_defined_and_tested_are_hidden() -> None:

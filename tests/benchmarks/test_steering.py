@@ -5,8 +5,8 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from steering import above_before, halves, policy, prompts_of, summary
 
+from benchmarks.steering import above_before, halves, policy, prompts_of, summary
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.stage_run import Start
@@ -97,10 +97,10 @@ def test_a_policy_is_another_when_anything_that_it_is_made_of_is(
         count = len(made)
         start = Start(trained=trained_language_model(seed=seed), folder=tmp_path / "lm")
         judge = Reward(judge=lambda rollouts: torch.zeros(len(rollouts.texts)), fingerprint=reward)
-        policy(start, judge, list(prompts), config, reward_name="a:good", folder=tmp_path / "policy")
+        policy(start, judge, list(prompts), config, reward_name="a:good", work=tmp_path)
         return len(made) > count
 
-    monkeypatch.setattr("steering.steer", steer)
+    monkeypatch.setattr("benchmarks.steering.steer", steer)
     four = PPOConfig(updates=4)
     assert again(config=four)
     changes: list[dict[str, Any]] = [
@@ -111,6 +111,5 @@ def test_a_policy_is_another_when_anything_that_it_is_made_of_is(
         {"prompts": "ac"},
     ]
     for change in changes:
-        assert not again(config=four)
         assert again(**{"config": four} | change), change
-        assert again(config=four), change
+        assert not again(config=four), change

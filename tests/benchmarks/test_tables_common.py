@@ -2,7 +2,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tables_common import fill, seeds_in_words
+
+from benchmarks.tables_common import fill, from_file, seeds_in_words
 
 MACHINE = {
     "architecture": "abc",
@@ -17,19 +18,19 @@ MACHINE = {
 @pytest.mark.parametrize("changes", ["", " with uncommitted changes"])
 def test_each_table_names_its_machine_versions_commit_and_command(tmp_path: Path, changes: str) -> None:
     found = {
-        "command": "python benchmarks/a.py imdb",
+        "command": "python -m benchmarks.a imdb",
         "machine": MACHINE,
         "versions": {"torch": "2.13.0"},
         "commit": f"0123456789abcdef{changes}",
         "rows": 12,
     }
     (tmp_path / "one.json").write_text(json.dumps(found), encoding="utf-8")
-    kinds = {"kind": (tmp_path, lambda found: iter(["first", f"{found['rows']} rows"]))}
+    kinds = {"kind": from_file(tmp_path, lambda found: ["first", f"{found['rows']} rows"])}
     page = "before\n<!-- kind: one -->\nold\nlines\n<!-- end -->\nbetween\n<!-- kind: two -->\n<!-- end -->\n"
     assert fill(page, kinds) == (
         "before\n<!-- kind: one -->\nfirst\n\n12 rows\n\n"
         "Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, Python 3.12.4; "
-        f"commit 0123456789{changes}; `python benchmarks/a.py imdb`\n<!-- end -->\nbetween\n"
+        f"commit 0123456789{changes}; `python -m benchmarks.a imdb`\n<!-- end -->\nbetween\n"
         "<!-- kind: two -->\nNot measured yet.\n<!-- end -->\n"
     )
     with pytest.raises(KeyError, match="other"):

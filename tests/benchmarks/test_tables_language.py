@@ -2,11 +2,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tables_language import filled
+from benchmarks.tables import kinds
+from benchmarks.tables_common import fill
 
 BLOCK = "# A page\n\n<!-- {} -->\nold\n<!-- end -->\n\nmore\n"
 PROVENANCE: dict[str, Any] = {
-    "command": "python benchmarks/a.py imdb",
+    "command": "python -m benchmarks.a imdb",
     "machine": {"architecture": "abc", "system": "Linux", "cores": 5, "python": "3.12.4"}
     | {"threads": 3, "processor": "Abacus 7"},
     "versions": {"torch": "2.13.0"},
@@ -22,8 +23,8 @@ def shown(kind: str, folder: Path, document: dict[str, Any]) -> str:
     file = folder / kind / "imdb.json"
     file.parent.mkdir()
     file.write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
-    text = filled(BLOCK.format(f"{kind}: imdb"), folder)
-    assert filled(text, folder) == text
+    text = fill(BLOCK.format(f"{kind}: imdb"), kinds(folder))
+    assert fill(text, kinds(folder)) == text
     assert text.startswith(f"# A page\n\n<!-- {kind}: imdb -->\n| ")
     assert text.endswith("\n<!-- end -->\n\nmore\n")
     assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, Python 3.12.4; commit 0123456789; `p" in text
@@ -32,7 +33,7 @@ def shown(kind: str, folder: Path, document: dict[str, Any]) -> str:
 
 def test_what_has_no_result_is_said(tmp_path: Path) -> None:
     for kind in ("language-model", "steering"):
-        assert "-->\nNot measured yet.\n<!-- end -->" in filled(BLOCK.format(f"{kind}: imdb"), tmp_path)
+        assert "-->\nNot measured yet.\n<!-- end -->" in fill(BLOCK.format(f"{kind}: imdb"), kinds(tmp_path))
 
 
 def test_language_models_side_by_side(tmp_path: Path) -> None:

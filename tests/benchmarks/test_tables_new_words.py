@@ -3,11 +3,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tables_new_words import RESULTS, ROOT, filled
+from benchmarks.experiment import RESULTS, ROOT
+from benchmarks.tables import kinds
+from benchmarks.tables_common import fill
 
 BLOCK = "# A page\n\n<!-- new-words: {} -->\nold\n<!-- end -->\n\nmore\n"
 PROVENANCE: dict[str, Any] = {
-    "command": "python benchmarks/a.py imdb",
+    "command": "python -m benchmarks.a imdb",
     "machine": {"architecture": "abc", "system": "Linux", "cores": 5, "python": "3.12.4"}
     | {"threads": 3, "processor": "Abacus 7"},
     "versions": {"torch": "2.13.0"},
@@ -20,9 +22,10 @@ def estimate(value: float, width: float = 0.1) -> dict[str, float]:
 
 
 def shown(name: str, folder: Path, document: dict[str, Any]) -> str:
-    (folder / f"{name}.json").write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
-    text = filled(BLOCK.format(name), folder)
-    assert filled(text, folder) == text
+    (folder / "new-words").mkdir()
+    (folder / "new-words" / f"{name}.json").write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
+    text = fill(BLOCK.format(name), kinds(folder))
+    assert fill(text, kinds(folder)) == text
     assert text.startswith(f"# A page\n\n<!-- new-words: {name} -->\n")
     assert text.endswith("\n<!-- end -->\n\nmore\n")
     assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, Python 3.12.4; commit 0123456789; `p" in text
@@ -32,8 +35,8 @@ def shown(name: str, folder: Path, document: dict[str, Any]) -> str:
 def test_every_result_is_shown_and_what_has_none_is_said(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "new-words.md").read_text(encoding="utf-8")
     shown = re.findall(r"<!-- new-words: (\S+) -->", page)
-    assert {file.stem for file in RESULTS.glob("*.json")} <= set(shown)
-    assert filled(page, tmp_path).count("-->\nNot measured yet.\n<!-- end -->") == len(shown) == 3
+    assert {file.stem for file in (RESULTS / "new-words").glob("*.json")} <= set(shown)
+    assert fill(page, kinds(tmp_path)).count("-->\nNot measured yet.\n<!-- end -->") == len(shown) == 3
 
 
 def test_a_classifiers_words(tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""The README's table of accuracies, from benchmarks/results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.tables_common import Document, seeds_in_words
+from glassformer.cli.output import duration
+from glassformer.experiments.published.table import markdown, short
+
+BASELINE = "TF-IDF + logistic regression"
+_HEADINGS = ("data, test rows", "accuracy", BASELINE, "training", "command")
+
+
+def measured_table(results: Path, names: Sequence[str]) -> Iterator[str]:
+    """One row for each of these results."""
+    found = (json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in names)
+    yield markdown([_HEADINGS, *(_row(of_data) for of_data in found)])
+
+
+def _row(found: Document) -> tuple[str, ...]:
+    folds = re.search(r" --folds (\d+)", found["command"])
+    rows = f"{folds[1]} folds" if folds else f"{found['runs'][0]['rows']:,}"
+    baseline = short(found["baselines"][BASELINE]["accuracy"]["mean"])
+    training = duration(found["training_seconds"]["mean"])
+    data = found["command"].split()[3]
+    return (
+        f"`{data}`, {rows}",
+        _accuracy(found, "folds" if folds else "seeds"),
+        baseline,
+        training,
+        f"`{found['command']}`",
+    )
+
+
+def _accuracy(found: Document, runs: str) -> str:
+    """The mean with its deviation over seeds or folds; of one run its interval; of equal runs what all of them have."""
+    accuracy, count = found["accuracy"], len(found["runs"])
+    if count == 1:
+        only = found["runs"][0]
+        interval = f"{short(only['accuracy']['low'])} – {short(only['accuracy']['high'])}"
+        return f"{short(accuracy['mean'])} (95% interval {interval}), {seeds_in_words([only['seed']])}"
+    if accuracy["min"] == accuracy["max"]:
+        return f"{short(accuracy['mean'])} in each of {count} {runs}"
+    return f"{short(accuracy['mean'])} ± {short(accuracy['stdev'])} over {count} {runs}"
