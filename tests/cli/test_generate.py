@@ -151,7 +151,7 @@ def test_what_is_amiss_is_said_beside_the_text(model: Path) -> None:
         (["--samples", "0"], ["--samples 0", "at least 1"]),
         (["--stop", ""], ["--stop", "empty"]),
         (["--device", "abacus"], ["--device abacus"]),
-        (["not\udcffutf8"], ["prompt 2 is not UTF-8"]),
+        (["not\udcffutf8"], ["argument 4", "not UTF-8"]),
     ],
 )
 def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], model: Path) -> None:

@@ -197,7 +197,7 @@ def test_the_text_column_is_the_one_asked_for_or_the_one_of_training(reviews: Tr
         (["--file", "empty.csv"], ["empty.csv is empty"]),
         (["--file", "taken.csv"], ["'prediction'", "rename"]),
         (["--device", "abacus", "x"], ["--device abacus"]),
-        ([b"\xff x".decode(errors="surrogateescape")], ["text 1 is not UTF-8"]),
+        ([b"\xff x".decode(errors="surrogateescape")], ["argument 3", "not UTF-8"]),
         ([], ["the pipe was empty"]),
     ],
 )

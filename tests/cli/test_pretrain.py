@@ -152,7 +152,7 @@ def test_few_texts_are_all_trained_on(tmp_path: Path) -> None:
         (["--objective", "causal", "--set", "model.attention=full"], ["contradicts model.attention = 'full'"]),
         (["--objective", "masked", "--set", "model.attention=causal"], ["contradicts model.attention = 'causal'"]),
         (["--text", "review"], ["--text review", "no columns"]),
-        (["--prompt", "not\udcffutf8"], ["prompt", "not UTF-8"]),
+        (["--prompt", "not\udcffutf8"], ["argument", "not UTF-8"]),
         (["--prompt", "the", "--objective", "masked"], ["--prompt", "no samples"]),
         (["--set", "model.d_modle=4"], ["d_modle", "did you mean model.d_model?"]),
         (["--set", "training.epochs=many"], ["training.epochs = 'many'"]),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Settings, TextColumn
-from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
@@ -54,10 +54,12 @@ def pairs(
     files = out / "pairs.jsonl", out / "preferences.jsonl"
     if not overwrite and (there := [file for file in files if file.exists()]):
         raise UsageError(f"{there[0]} is already there; choose another --out, or --overwrite to replace it")
+    doing(f"reading {data}")
     table = resolve(data, "train", data_dir, text=text, label=label)
     asked = data == "polarity" and prompt_words is None
     words = 3 if prompt_words is None else prompt_words
     split = question if asked else partial(cut, words=words)
+    doing("making pairs")
     made = from_table(table, split, chosen=chosen, rejected=rejected, seed=seed)
     if not made.preferences:
         raise UsageError(
@@ -69,8 +71,8 @@ def pairs(
         counts = {"pairs": len(made.pairs), "preferences": len(made.preferences)}
         print_json({"out": str(out), **counts, "too_short": made.too_short, "without_partner": made.alone})
         return
-    print(f"{files[0]}: {human_count(len(made.pairs))} prompts with their completions")
-    print(f"{files[1]}: {human_count(len(made.preferences))} preferences, {chosen!r} over the other")
+    show(f"{files[0]}: {human_count(len(made.pairs))} prompts with their completions")
+    show(f"{files[1]}: {human_count(len(made.preferences))} preferences, {chosen!r} over the other")
     if made.too_short:
         say(f"  left out: {human_count(made.too_short)} × a text of no more than {words} words")
     if made.alone:
@@ -103,7 +105,7 @@ def sft(
         return
     held_out = best.get("validation_loss")
     measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
-    print(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
     say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
 
 
@@ -130,7 +132,7 @@ def reward(
         print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
         return
     measured = f"on held-out pairs {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
-    print(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
     say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
 
 
@@ -162,11 +164,13 @@ def rl(
     if algorithm not in algorithms:
         raise UsageError(f"--algorithm {algorithm}: there are {' and '.join(algorithms)}")
     config = configured(algorithms[algorithm], _overrides(set_, seed))
+    doing(f"reading {model}")
     start, target = _start(model), choose_device(device)
     asked, source = _prompts(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
     say(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
+    doing("a first look at the held-out prompts")
     with resumable(out), SteeringView(config.updates) as view:
         trained = steer(
             start, judge, asked, config,
@@ -194,7 +198,7 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
     if beta and settings["target_kl"] is None and not (metrics["best_update"] or metrics["collapsed"]):
         less = beta / 5  # as from what suits rewards of several units to what suits a probability
         found += f" (a nat of KL costs {beta:g}; --set training.beta={less:g} lets it go further)"
-    print(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
+    show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
     say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
 
 
@@ -210,6 +214,7 @@ def _run(
 
     config = configured(FineTuningConfig, _overrides(set_, seed))
     target = choose_device(device)
+    doing(f"reading {model} and the records")
     with resumable(out), LiveView() as view:
         yield Run(
             start=_start(model),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Multilabel, TextColumn
-from glassformer.cli.output import one_line, print_json, say
+from glassformer.cli.output import doing, one_line, print_json, say, show
 
 if TYPE_CHECKING:
     from glassformer.evaluation.paired_comparison import Flip
@@ -33,6 +33,7 @@ def compare(
     from glassformer.evaluation.verdict import share
     from glassformer.prediction.devices import choose_device
 
+    doing(f"answering {data} with both models")
     found = compare_models(
         model_a,
         model_b,
@@ -46,10 +47,10 @@ def compare(
     if json:
         print_json(found.model_dump(mode="json"))
         return
-    print(f"{found.data}: {counted(found.rows, 'text')}")
+    show(f"{found.data}: {counted(found.rows, 'text')}")
     for name, accuracy in ((found.model_a, found.accuracy_a), (found.model_b, found.accuracy_b)):
-        print(f"{name}: accuracy {share(accuracy.value)} ({share(accuracy.low)} to {share(accuracy.high)})")
-    print(found.verdict)
+        show(f"{name}: accuracy {share(accuracy.value)} ({share(accuracy.low)} to {share(accuracy.high)})")
+    show(found.verdict)
     _show_flips(f"only {found.model_a} is right", found.only_a_right)
     _show_flips(f"only {found.model_b} is right", found.only_b_right)
     say("all of them: --json")
@@ -58,7 +59,7 @@ def compare(
 def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:
     from glassformer.data.table import counted
 
-    print(f"\n{title}: {counted(len(flips), 'text')}")
+    show(f"\n{title}: {counted(len(flips), 'text')}")
     for flip in flips[:_FLIPS_SHOWN]:
         shown = one_line(flip.text if len(flip.text) <= 100 else flip.text[:99] + "…")
-        print(f"  row {flip.row}, {flip.truth} (answers {flip.answer_a} / {flip.answer_b}): {shown}")
+        show(f"  row {flip.row}, {flip.truth} (answers {flip.answer_a} / {flip.answer_b}): {shown}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.live import Live
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.live import Live, words
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -20,7 +21,7 @@ from glassformer.cli.options import (
     Settings,
     TextColumn,
 )
-from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, say
+from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, say, show
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def compare_variants(
         print_json(found.model_dump(mode="json"))
     else:
         _show(found)
-        print(f"\nreport: {out / 'report.html'}    figures: {out / 'results.json'}")
+        show(f"\nreport: {out / 'report.html'}    figures: {out / 'results.json'}")
     if earlier is not None and not found.holds(earlier):
         say(f"note: this replaces the report on {earlier.in_words()}, whose runs are kept; another --out keeps both")
     for note in found.notes:
@@ -97,15 +98,14 @@ class _LiveRuns(Live):
     """A bar over the runs with the time that is left, and a line per run."""
 
     def __init__(self, title: str) -> None:
-        from rich.progress import BarColumn, TextColumn
+        from rich.progress import BarColumn
 
         super().__init__(
-            TextColumn("{task.fields[count]}"),
+            words("{task.fields[count]}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[doing]}", markup=False),
+            words("{task.fields[doing]}"),
         )
         self._title = title
-        self._task = self._progress.add_task("", visible=False, count="", doing="")
         self._runs = self._done = self._before = 0
         self._began = 0.0
         self._doing = ""
@@ -114,7 +114,7 @@ class _LiveRuns(Live):
         self._runs, self._done, self._before, self._began = runs, done, done, time.perf_counter()
         kept = f", {human_count(done)} of them kept from before" if done else ""
         rest = "" if seconds is None or done == runs else f"; about {duration(seconds)} of training to go"
-        self._console.print(f"{self._title}: {human_count(runs)} runs{kept}{rest}")
+        self.line(f"{self._title}: {human_count(runs)} runs{kept}{rest}")
 
     def on_run(self, variant: str, seed: int) -> None:
         self._doing = f"{variant}, seed {seed}"
@@ -122,19 +122,15 @@ class _LiveRuns(Live):
 
     def on_share(self, share: float) -> None:
         left = self._left(share)
-        self._progress.update(
-            self._task,
-            visible=True,
-            total=self._runs,
-            completed=self._done + share,
-            count=f"{self._done}/{self._runs}",
-            doing=self._doing if left is None else f"{duration(left)} left  {self._doing}",
-        )
+        count = f"{self._done}/{self._runs}"
+        now = self._doing if left is None else f"{duration(left)} left  {self._doing}"
+        self.move(self._done + share, self._runs, count=count, doing=now)
+        ACTIVITY.progress(f"{count} runs done, {now}")
 
     def on_done(self, run: VariantRun) -> None:
         self._done += 1
         left = f"; {duration(self._left(0.0) or 0.0)} left" if self._done < self._runs else ""
-        self._console.print(
+        self.line(
             f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: accuracy {run.accuracy:.4f}"
             f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}{left}"
         )
@@ -152,7 +148,7 @@ def _show(found: VariantComparison) -> None:
     from glassformer.evaluation.report import seconds
 
     data = found.data
-    print(f"{data.source}: measured on {data.measured_on}, {human_count(data.measured_rows)} per run\n")
+    show(f"{data.source}: measured on {data.measured_on}, {human_count(data.measured_rows)} per run\n")
     heads = ("variant", "accuracy", "95% interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s")
     lines = [heads]
     for variant in found.variants:
@@ -171,7 +167,7 @@ def _show(found: VariantComparison) -> None:
             )
         )
     print_table(lines)
-    print(f"\n{found.verdict}")
+    show(f"\n{found.verdict}")
     for key in found.keys:
-        print(f"{key.key}: {key.verdict}")
-    print(f"Intervals cover {found.covers}; p is Holm-corrected.")
+        show(f"{key.key}: {key.verdict}")
+    show(f"Intervals cover {found.covers}; p is Holm-corrected.")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from glassformer.cli.output import print_json, say
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.output import human_count, print_json, say, show
 
 app = typer.Typer(help="List the known data sets, or get one.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -42,12 +43,12 @@ def list_(data_dir: DataDir = None, json: Json = False) -> None:
         )
         return
     for name, known in KNOWN.items():
-        print(f"{name}  ({'here' if here[name] else f'not here: glassformer data get {name}'})")
-        print(f"    {known.title}. {known.description}")
-        print(f"    splits: {known.splits}")
-        print(f"    source: {known.source_url or known.by_hand or 'comes with glassformer'}")
-        print(f"    licence: {known.licence}")
-        print(f"    cite: {known.citation}")
+        show(f"{name}  ({'here' if here[name] else f'not here: glassformer data get {name}'})")
+        show(f"    {known.title}. {known.description}")
+        show(f"    splits: {known.splits}")
+        show(f"    source: {known.source_url or known.by_hand or 'comes with glassformer'}")
+        show(f"    licence: {known.licence}")
+        show(f"    cite: {known.citation}")
 
 
 @app.command("get")
@@ -58,23 +59,25 @@ def get(
     json: Json = False,
 ) -> None:
     """Download a data set, verify it and lay it out."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
 
+    from glassformer.cli.live import Live, words
     from glassformer.data.known import download
 
-    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None)
+    with Live(words("{task.fields[name]}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()) as view:
+
+        def on_progress(done: int, total: int | None) -> None:
+            view.move(done, total, name=name)
+            ACTIVITY.progress(f"{name}: {human_count(done)} bytes")
+
         folder = download(
             name,
             data_dir,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=on_progress,
             from_file=from_,
         )
     if json:
         print_json({"name": name, "folder": str(folder)})
     else:
-        print(folder)
+        show(str(folder))
     say(f"next: glassformer train {name} --out runs/{name}")

@@ -20,7 +20,7 @@ from glassformer.cli.options import (
     Settings,
     TextColumn,
 )
-from glassformer.cli.output import duration, human_count, say
+from glassformer.cli.output import doing, duration, human_count, say, show, write_json
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -57,33 +57,39 @@ def doctor(
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
     source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
+    doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
-    diagnosis = diagnose(sources, chosen, device=target, init=start, on_check=lambda what: say(f"checking {what}"))
+    diagnosis = diagnose(sources, chosen, device=target, init=start, on_check=_announce)
     if out is not None:
         write_diagnosis(out, diagnosis)
     if json:
-        print(diagnosis.model_dump_json(indent=2))
+        write_json(diagnosis.model_dump_json(indent=2) + "\n")
     else:
         _show(diagnosis)
     if out is not None:
         say(f"report: {out / 'report.html'}")
 
 
+def _announce(check: str) -> None:
+    say(f"checking {check}")
+    doing(f"checking {check}")
+
+
 def _show(diagnosis: Diagnosis) -> None:
     from glassformer.data.table import counted
     from glassformer.doctor.findings import LEVELS
 
-    print(
+    show(
         f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.model}, "
         f"{human_count(diagnosis.parameters)} parameters{diagnosis.weights and f'; {diagnosis.weights}'}"
     )
     for level in LEVELS:
         found = diagnosis.at(level)
-        print(f"\n{level}: {len(found) or 'none'}")
+        show(f"\n{level}: {len(found) or 'none'}")
         for one in found:
-            print(f"  {one.check}: {one.found}")
+            show(f"  {one.check}: {one.found}")
             if one.advice:
-                print(f"    → {one.advice}")
+                show(f"    → {one.advice}")
     for limit in diagnosis.limits:
         say(f"to save time {limit}")
     say(f"checked in {duration(diagnosis.seconds)}")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, Json, LabelColumn, TextColumn
-from glassformer.cli.output import command_line, human_count, print_table, say
+from glassformer.cli.output import command_line, doing, human_count, print_table, say, show, write_json
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -31,8 +33,7 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
-    from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     from glassformer.data.files import written_aside
     from glassformer.evaluation.evaluate_model import evaluate_model
@@ -43,10 +44,19 @@ def evaluate(
 
     folder = out or model / EVALUATION_FOLDER
     check_folder(folder)
+    doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=choose_device(device))
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("answering", total=1.0)
+    with Live(words("answering"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as view:
+
+        def on_progress(share: float) -> None:
+            view.move(share, 1.0)
+            ACTIVITY.progress(f"answering, {share:.0%}")
+
+        def announce(what: str) -> None:
+            view.end()
+            say(what)
+            doing(what)
+
         evaluation = evaluate_model(
             predictor,
             model,
@@ -57,9 +67,10 @@ def evaluate(
             train=train,
             data_dir=data_dir,
             command=command_line(),
-            say=say,
-            on_progress=lambda share: bar.update(task, completed=share),
+            say=announce,
+            on_progress=on_progress,
         )
+    doing("writing the report")
     folder.mkdir(parents=True, exist_ok=True)
     _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
     write_report(folder / REPORT_FILE, evaluation, predictor.trained.metrics.get("history"))
@@ -67,10 +78,10 @@ def evaluate(
     with written_aside(folder / FIGURES_FILE) as aside:
         aside.write_text(document + "\n", encoding="utf-8")
     if json:
-        print(document)
+        write_json(document + "\n")
     else:
         _show(evaluation)
-        print(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
+        show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
     for note in evaluation.notes:
         say(f"note: {note}")
     for dropped in evaluation.dropped:
@@ -97,7 +108,7 @@ def _show(evaluation: Evaluation) -> None:
     from glassformer.evaluation.report import seconds, size
 
     metrics = evaluation.metrics
-    print(f"{evaluation.data.source}: {counted(metrics.rows, 'text')}\n")
+    show(f"{evaluation.data.source}: {counted(metrics.rows, 'text')}\n")
     heads = ("", "accuracy", "95% interval", "macro F1", "log loss", "trained in", "answers in", "size")
     lines = [heads]
     for one in (*reversed(evaluation.duel.baselines), evaluation.duel.model):
@@ -121,5 +132,5 @@ def _show(evaluation: Evaluation) -> None:
     fitted = (
         "no temperature was fitted" if temperature == 1 else f"{before:.4f} before the temperature of {temperature:.2f}"
     )
-    print(f"\n{auc}calibration error {after:.4f} ({fitted})")
-    print(evaluation.duel.verdict)
+    show(f"\n{auc}calibration error {after:.4f} ({fitted})")
+    show(evaluation.duel.verdict)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.options import Device, Json
-from glassformer.cli.output import print_json, say, without_control
+from glassformer.cli.output import doing, print_json, say, show
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,10 +63,12 @@ def generate(
         raise UsageError("give prompts or --file, not both")
     asked = _prompts_of(file) if file else prompts or [""]
     check_prompts(asked)
+    doing(f"reading {model}")
     writer = TextGenerator.load(model, device=choose_device(device))
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
     if json or len(texts) > 1:
+        doing(f"writing {len(texts)} texts")
         written = writer.complete(texts, sampling)
         if json:
             records = [_record(prompt, one) for prompt, one in zip(texts, written, strict=True)]
@@ -108,18 +110,17 @@ def _warn(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> 
 def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) -> list[Continuation]:
     shown = 0
     written: list[Continuation] = []
-    sys.stdout.write(without_control(prompt))
+    show(prompt, end="")
     for written in writer.stream([prompt], sampling):
-        sys.stdout.write(without_control(written[0].text[shown:]))
-        sys.stdout.flush()
+        show(written[0].text[shown:], end="")
         shown = len(written[0].text)
-    print()
+    show()
     return written
 
 
 def _print_all(prompts: list[str], written: list[Continuation]) -> None:
     for number, (prompt, one) in enumerate(zip(prompts, written, strict=True)):
-        print(f"{'' if number == 0 else chr(10)}[{number + 1}] {without_control(prompt + one.text)}")
+        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + one.text}")
 
 
 def _record(prompt: str, one: Continuation) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.options import Json
-from glassformer.cli.output import human_count, print_json, print_table, say
+from glassformer.cli.output import doing, human_count, print_json, print_table, say, show
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,10 +50,12 @@ def learn_word(
     from glassformer.words.new_words import check_new, learn_words, save_lesson
 
     target = _beside(model) if out is None else out
+    doing(f"reading {model}")
     trained = load_learner(model)
     check_new(target)
     look_up = None if dictionary is None else open_dictionary(dictionary, dictionary_dir)
     entries = _entries(word, definition, file, defined=look_up is None)
+    doing("learning")
     lesson = learn_words(trained, entries, look_up, depth=depth)
     save_lesson(lesson, target, card=read_card(model))
     _say_how(lesson, look_up)
@@ -66,7 +68,7 @@ def learn_word(
         print_json({"model": str(target), "words": words, "left_out": lesson.left_out, "map": report})
         return
     _show(lesson)
-    print(f"\n{target}: {model} and {_words(len(lesson.words))} more")
+    show(f"\n{target}: {model} and {_words(len(lesson.words))} more")
     if (command := _next(lesson)) is not None:
         say(f"next: glassformer {command} {shlex.quote(str(target))} {shlex.quote(lesson.words[0].new.word)}")
 
@@ -132,7 +134,7 @@ def _show(lesson: Lesson[Learner]) -> None:
     of_what = "words" if lesson.trained.config.tokenizer.kind == "word" else "words, or what words begin with"
     print_table([("new word", f"nearest known {of_what}, by cosine"), *lines], others=str.ljust)
     if len(lesson.words) > _SHOWN:
-        print(f"and {_words(len(lesson.words) - _SHOWN)} more (--json lists them)")
+        show(f"and {_words(len(lesson.words) - _SHOWN)} more (--json lists them)")
 
 
 def _words(count: int) -> str:

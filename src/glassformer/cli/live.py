@@ -1,89 +1,120 @@
-"""What a long command shows while it works, on standard error: a bar, and lines that stay; the bar in a terminal only.
+"""What a long command shows while it works, on standard error: a bar in a terminal, and lines that stay.
 
-Texts of the user's are shown as they are: rich would take `[b]` in a folder's name for markup.
+Elsewhere the figures of the bar are a line now and then. Texts of the user's are shown as they are: rich would take
+`[b]` in a folder's name for markup.
 """
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from glassformer.cli.output import duration, without_control
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.output import doing, duration, say, without_control
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import ProgressColumn, TaskID
+    from rich.progress import ProgressColumn, TaskID, TextColumn
 
     from glassformer.training.loop import StepReport
 
 
 class Live:
-    """A bar of these columns, and lines above it. A message is said once, however many runs repeat it."""
+    """A bar of these columns, there from its first task on, and lines above it. A message is said once, however many
+    runs repeat it."""
 
-    def __init__(self, *columns: ProgressColumn, transient: bool = True, expand: bool = False) -> None:
+    def __init__(
+        self, *columns: ProgressColumn, transient: bool = True, expand: bool = False, quiet: bool = False
+    ) -> None:
         from rich.progress import Progress
 
         self._console = console()
+        self._quiet = quiet
         self._progress = Progress(
             *columns,
             console=self._console,
             transient=transient,
             expand=expand,
-            disable=not self._console.is_terminal,
+            redirect_stdout=False,  # results are for standard output also where a bar is still there
+            disable=quiet or not self._console.is_terminal,
         )
+        self._task: TaskID | None = None
+        self._started = False
         self._said: set[str] = set()
 
     def __enter__(self) -> Self:
-        self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        self.end()
+
+    def begin(self, description: str = "", total: float | None = None, **fields: Any) -> None:
+        """A new bar. Until the first one is there, the line of what is being done is shown."""
+        if not self._started and not self._progress.disable:
+            ACTIVITY.pause()
+            self._progress.start()
+            self._started = True
+        self._task = self._progress.add_task(description, total=total, **fields)
+
+    def move(self, completed: float, total: float | None = None, **fields: Any) -> None:
+        """Move the last bar, or begin one."""
+        if self._task is None:
+            self.begin(total=total, **fields)
+        assert self._task is not None
+        self._progress.update(self._task, completed=completed, total=total, **fields)
+
+    def end(self) -> None:
+        """No bar any more."""
+        if self._started:
+            self._progress.stop()
+            ACTIVITY.resume()
+            self._started = False
+
+    def line(self, text: str) -> None:
+        """A line that stays."""
+        if self._quiet:
+            return
+        if self._started:
+            self._console.print(without_control(text))
+        else:
+            say(text)
 
     def on_message(self, text: str) -> None:
         """Say something on a line of its own, which may be what a model wrote."""
         if text not in self._said:
             self._said.add(text)
-            self._console.print(without_control(text))
+            self.line(text)
 
 
 class LiveView(Live):
     """A bar per epoch that stays as one line."""
 
-    def __init__(self) -> None:
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    def __init__(self, *, quiet: bool = False) -> None:
+        from rich.progress import BarColumn, TaskProgressColumn
         from rich.table import Column
 
         super().__init__(
-            TextColumn("epoch {task.fields[epoch]}"),
-            *([BarColumn(bar_width=24)] if console().width >= 120 else []),
+            words("epoch {task.fields[epoch]}"),
+            BarColumn(bar_width=bar_width()),
             TaskProgressColumn(),
-            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+            words("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             expand=True,
+            quiet=quiet,
         )
-        self._task: TaskID | None = None
         self._speed = ""
 
     def on_step(self, report: StepReport) -> None:
         """Move the bar."""
         self._speed = f"{report.speed:,.0f} {report.unit}/s"
         accuracy = "" if report.accuracy is None else f"  accuracy {report.accuracy:.0%}"
-        figures = (
-            f"loss {report.loss:.3f}{accuracy}  {duration(report.seconds_left)} left  "
-            f"{self._speed}  padding {report.padding:.0%}"
-        )
+        figures = f"loss {report.loss:.3f}{accuracy}  {duration(report.seconds_left)} left"
+        if is_wide():
+            figures += f"  {self._speed}  padding {report.padding:.0%}"
         epoch = f"{report.epoch}/{report.epochs}"
-        if self._task is None:
-            self._task = self._progress.add_task("", total=report.steps_per_epoch, epoch=epoch, figures=figures)
-        self._progress.update(
-            self._task,
-            completed=report.step_of_epoch,
-            total=report.steps_per_epoch,
-            epoch=epoch,
-            figures=figures,
-        )
+        self.move(report.step_of_epoch, report.steps_per_epoch, epoch=epoch, figures=figures)
+        ACTIVITY.progress(f"epoch {epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
 
     def on_epoch(self, row: dict[str, float]) -> None:
         """Leave the epoch's figures as a line."""
@@ -92,7 +123,32 @@ class LiveView(Live):
             figures = {name.removeprefix(f"{which}_"): row[name] for name in row if name.startswith(f"{which}_")}
             shown = " ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in figures.items())
             parts += [said + shown] if shown else []
-        self._console.print(f"epoch {row['epoch']:.0f}: {'  '.join(parts)}  {self._speed}  {duration(row['seconds'])}")
+        self.line(f"epoch {row['epoch']:.0f}: {'  '.join(parts)}  {self._speed}  {duration(row['seconds'])}")
+        doing("saving")  # until the next step
+
+
+def bar_width() -> int:
+    """So that the figures beside a bar have room in a narrow terminal too."""
+    return 24 if is_wide() else 12
+
+
+def is_wide() -> bool:
+    """Whether the terminal has room for a bar and all figures on one line."""
+    return console().width >= 120
+
+
+def words(template: str, **options: Any) -> TextColumn:
+    """A column of text, shown as it is but for characters that steer a terminal."""
+    from rich.progress import Task, TextColumn
+    from rich.text import Text
+
+    class Words(TextColumn):
+        def render(self, task: Task) -> Text:
+            text = super().render(task)
+            text.plain = without_control(text.plain)
+            return text
+
+    return Words(template, markup=False, **options)
 
 
 def console() -> Console:

@@ -29,10 +29,12 @@ from glassformer.cli import (
     reproduce,
     train,
 )
-from glassformer.cli.output import say
-from glassformer.errors import GlassformerError
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.output import open_streams, say, say_error, show
+from glassformer.errors import GlassformerError, UsageError
 
 _CTRL_C = 130  # what typer makes of it, as a shell does
+_READER_GONE = 141  # as of every program in a pipe
 
 app = typer.Typer(
     name="glassformer",
@@ -61,7 +63,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from glassformer import __version__
 
-        print(f"glassformer {__version__}")
+        show(f"glassformer {__version__}")
         raise typer.Exit
 
 
@@ -78,12 +80,13 @@ def main() -> None:
     """Run a command; exit with 0, 1 (it failed) or 2 (misuse), and no traceback for a user's mistake."""
     # Threads that spin while they wait starve every other program on the machine, a second run most of all.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # JSON and tables are, whatever the locale
+    open_streams()
     with _remembered_ctrl_c() as stopped:
         try:
             try:
-                app(prog_name="glassformer")
+                _check_arguments()
+                with ACTIVITY.running("loading"):
+                    _command()
             finally:
                 sys.stdout.flush()
         except (KeyboardInterrupt, SystemExit) as ended:
@@ -94,6 +97,34 @@ def main() -> None:
             if stopped.is_set():
                 _stop()
             _fail(error)
+
+
+def _check_arguments() -> None:
+    """What is no UTF-8 could be read as a file's name, but neither shown nor kept in a model folder."""
+    for number, argument in enumerate(sys.argv[1:], 1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"argument {number}, {argument!r}, is not UTF-8; rename the file, or convert the text"
+            ) from error
+
+
+def _command() -> NoReturn:
+    """The command that was typed; what typer has to say of it goes the way of every other message."""
+    try:
+        sys.exit(app(prog_name="glassformer", standalone_mode=False))
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # typer's own answer to it is 1
+            raise ended.__context__ from None
+        raise
+    except Exception as error:
+        if (describe := getattr(error, "show", None)) is None:  # typer keeps the class of its errors to itself
+            raise
+        said = io.StringIO()
+        describe(said)
+        say(said.getvalue().rstrip("\n"))
+        sys.exit(getattr(error, "exit_code", 2))
 
 
 @contextmanager
@@ -123,12 +154,13 @@ def _stop() -> NoReturn:
 def _fail(error: Exception) -> NoReturn:
     """Say what went wrong and exit; what is no one's mistake but ours is raised again."""
     if isinstance(error, GlassformerError):
-        say(f"error: {error}")
+        say_error(str(error))
         sys.exit(error.exit_code)
-    if isinstance(error, OSError):  # no space, no permission; or the reader of a pipe went away, as `head` does
-        if not isinstance(error, BrokenPipeError):
-            say(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+    if isinstance(error, OSError):
+        reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough
+        if not reader_gone:  # no space, no permission
+            say_error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         # What could not be written is not tried again on the way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(_READER_GONE if reader_gone else 1)
     raise error

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.options import Device, Json, TextColumn
-from glassformer.cli.output import human_count, print_json, say
+from glassformer.cli.output import human_count, one_line, print_json, say, show
 from glassformer.cli.unknown import warn_of_unknown
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
@@ -87,11 +88,6 @@ def _check(
             raise UsageError(f"--out {out} is the table that is read; name another file")
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
-    for number, given in enumerate(texts or (), 1):
-        try:
-            given.encode()
-        except UnicodeEncodeError as error:
-            raise UsageError(f"text {number} is not UTF-8; convert it first") from error
 
 
 def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style) -> None:
@@ -137,6 +133,7 @@ def _answer_file(
             answers = predictor.answer(texts_of(frame, column))
             write(frame, answers)
             told.add(answers)
+            ACTIVITY.progress(f"answering {one_line(str(file))}: {counted(told.rows, 'row')}")
     told.warn()
     if out is None:
         return
@@ -144,7 +141,7 @@ def _answer_file(
         print_json({"out": str(out), "rows": told.rows, "unanswered": told.empty, "predictions": told.predictions()})
     else:
         shown = ", ".join(f"{label} {human_count(count)}" for label, count in list(told.predictions().items())[:10])
-        print(f"{out}: {counted(told.rows, 'row')} answered ({shown})")
+        show(f"{out}: {counted(told.rows, 'row')} answered ({shown})")
 
 
 class _Told:

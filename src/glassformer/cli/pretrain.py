@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.options import DataDir, Device, Json, Preset, RecipeName, Settings, TextColumn
-from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.errors import UsageError
 
@@ -67,7 +67,9 @@ def pretrain(
         raise UsageError("--prompt: a model that fills in hidden tokens writes no samples; leave it out")
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
+    doing(f"reading {data}")
     documents = read_documents(data, data_dir, text=text)
+    doing("splitting the texts, learning a vocabulary, encoding the texts")
     with resumable(out), LiveView() as view:
         trained = run(
             documents,
@@ -86,7 +88,7 @@ def pretrain(
         print_json(record | {"best": best, "history": trained.metrics["history"]})
         return
     measured = f"on held-out texts {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
-    print(f"{out}: {measured}; trained in {duration(config.training_seconds)}")
+    show(f"{out}: {measured}; trained in {duration(config.training_seconds)}")
     if config.model.causal:
         say(f'next: glassformer generate {shlex.quote(str(out))} "how it begins"')
 
@@ -111,3 +113,4 @@ def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str) 
         f"model: {human_count(prepared.parameters)} parameters ({recipe.model.in_words()}, window "
         f"{recipe.model.max_seq_len} tokens), on {device}"
     )
+    doing("starting to train")

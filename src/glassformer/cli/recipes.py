@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from glassformer.cli.options import Json
-from glassformer.cli.output import print_json
+from glassformer.cli.output import print_json, show
 
 
 def recipes(
@@ -27,7 +27,7 @@ def recipes(
         if json:
             print_json({"name": name, "recipe": loaded[name](name).model_dump(mode="json")})
         else:
-            print(shipped[name].read_text(encoding="utf-8"), end="")
+            show(shipped[name].read_text(encoding="utf-8"), end="")
         return
     described = {one: load(one).description for one, load in loaded.items()}
     if json:
@@ -35,4 +35,4 @@ def recipes(
         return
     width = max(map(len, described))
     for one, text in described.items():
-        print(f"{one:<{width}}  {text}")
+        show(f"{one:<{width}}  {text}")

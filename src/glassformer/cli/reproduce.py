@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from glassformer.cli.live import Live
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, Json
-from glassformer.cli.output import command_line, duration, print_json, print_table, say
+from glassformer.cli.output import command_line, doing, duration, print_json, print_table, say, show
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def reproduce(
         print_json(found.model_dump(mode="json"))
     else:
         _show(found)
-        print(f"\ntable: {out / TABLE_FILE}    every run: {out / RESULTS_FILE}")
+        show(f"\ntable: {out / TABLE_FILE}    every run: {out / RESULTS_FILE}")
     for sentence in found.left_out:
         say(f"left out: {sentence}")
     if quick:
@@ -82,40 +83,41 @@ class LiveTable(Live):
     """A bar per system over the training of its runs, and a line per finished run."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TimeRemainingColumn
 
         super().__init__(
-            TextColumn("{task.description}", markup=False),
+            words("{task.description}"),
             BarColumn(bar_width=24),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[doing]}"),
+            words("{task.fields[doing]}"),
             transient=False,
         )
-        self._task = self._progress.add_task("", visible=False, doing="")
         self._done = 0
         self._doing = ""
 
     def on_line(self, name: str, runs: int) -> None:
         self._done = 0
-        self._task = self._progress.add_task(name, total=runs, doing="")
-        self._console.print(f"{name}: {runs} run{'' if runs == 1 else 's'}")
+        self.begin(name, runs, doing="")
+        self.line(f"{name}: {runs} run{'' if runs == 1 else 's'}")
 
     def on_run(self, variant: VariantName, seed: int) -> Self:
         self._doing = f"{variant}, seed {seed}"
+        doing(self._doing)
         return self
 
     def on_done(self, run: SystemRun) -> None:
         self._done += 1
-        self._progress.update(self._task, completed=self._done, doing="")
-        self._console.print(
+        self.move(self._done, doing="")
+        self.line(
             f"  {self._doing}: accuracy {run.accuracy.value:.4f} on {run.test_rows} test rows, "
             f"trained in {duration(run.training_seconds)}"
         )
 
     def on_step(self, report: StepReport) -> None:
         share = ((report.epoch - 1) + report.step_of_epoch / report.steps_per_epoch) / report.epochs
-        doing = f"{self._doing}, epoch {report.epoch}: loss {report.loss:.3f}"
-        self._progress.update(self._task, completed=self._done + share, doing=doing)
+        now = f"{self._doing}, epoch {report.epoch}: loss {report.loss:.3f}"
+        self.move(self._done + share, doing=now)
+        ACTIVITY.progress(now)
 
     def on_epoch(self, row: dict[str, float]) -> None: ...
 
@@ -126,5 +128,5 @@ class LiveTable(Live):
 def _show(found: Reproduction) -> None:
     from glassformer.experiments.published.table import rows
 
-    print()
+    show()
     print_table(list(rows(found.lines)), others=str.ljust)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from glassformer.cli.live import Live, console
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.live import Live, bar_width, words
 from glassformer.cli.output import one_line
-
-if TYPE_CHECKING:
-    from rich.progress import TaskID
 
 _SHOWN = {
     "reward": ".3f",
@@ -26,17 +22,17 @@ class SteeringView(Live):
     """A bar with the figures of the last round, and after each look at the held-out prompts two lines that stay."""
 
     def __init__(self, rounds: int) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import BarColumn, MofNCompleteColumn
         from rich.table import Column
 
         super().__init__(
-            TextColumn("round"),
+            words("round"),
             MofNCompleteColumn(),
-            *([BarColumn(bar_width=12)] if console().width >= 120 else []),
-            TextColumn("{task.fields[figures]}", table_column=Column(ratio=1)),  # on two lines where one is too short
+            BarColumn(bar_width=bar_width()),
+            words("{task.fields[figures]}", table_column=Column(ratio=1)),  # on two lines where one is too short
             expand=True,
         )
-        self._task: TaskID = self._progress.add_task("", total=rounds, figures="")
+        self._rounds = rounds
         self._figures, self._sample = "", ("", "")
 
     def on_update(self, row: dict[str, float], sample: tuple[str, str]) -> None:
@@ -45,7 +41,8 @@ class SteeringView(Live):
             f"{name.replace('_', ' ')} {row[name]:{form}}" for name, form in _SHOWN.items() if name in row
         )
         self._sample = sample
-        self._progress.update(self._task, completed=row["update"], figures=self._figures)
+        self.move(row["update"], self._rounds, figures=self._figures)
+        ACTIVITY.progress(f"round {row['update']:.0f} of {self._rounds}: {self._figures}")
 
     def on_message(self, text: str) -> None:
         """A look at the held-out prompts: its figures, those of the last round, and one text of it."""

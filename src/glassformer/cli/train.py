@@ -21,7 +21,7 @@ from glassformer.cli.options import (
     Settings,
     TextColumn,
 )
-from glassformer.cli.output import duration, human_count, print_json, say
+from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def train(
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel)
+    doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
+    doing("splitting the rows, learning a vocabulary, encoding the texts")
     with resumable(out), LiveView() as view:
         trained = train_classifier(
             sources,
@@ -98,7 +100,7 @@ def train(
             }
         )
         return
-    print(f"{out}: {_measured(trained)}, trained in {duration(trained.config.training_seconds)}")
+    show(f"{out}: {_measured(trained)}, trained in {duration(trained.config.training_seconds)}")
     folder = shlex.quote(str(out))
     say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
 
@@ -138,3 +140,4 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str) -> None:
         f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window {model.max_seq_len} tokens)"
         f", on {device}"
     )
+    doing("starting to train")

@@ -6,11 +6,11 @@ import gzip
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from glassformer.cli.output import one_line
+from glassformer.cli.output import one_line, show, write_json, write_table
 from glassformer.data.files import written_aside
 from glassformer.errors import UsageError
 
@@ -86,18 +86,19 @@ def write_answers(
 
             yield write_records
         return
-    with _standard_output() if out is None else _opened(out) as file:
+    with nullcontext() if out is None else _opened(out) as file:
+        write_bytes = write_table if file is None else file.write
         header = True
 
-        def write_table(frame: pl.DataFrame, answers: Answers) -> None:
+        def write_rows(frame: pl.DataFrame, answers: Answers) -> None:
             nonlocal header
             check(frame)
             answered = with_answers(frame, answers)
             answered = without_formulas(answered) if safe else answered
-            file.write(answered.write_csv(include_header=header, separator=separator).encode())
+            write_bytes(answered.write_csv(include_header=header, separator=separator).encode())
             header = False
 
-        yield write_table
+        yield write_rows
 
 
 @contextmanager
@@ -111,13 +112,16 @@ def write_lines(style: Style) -> Iterator[WriteLines]:
     def write(lines: Iterable[str]) -> None:
         nonlocal separator
         for line in lines:
-            sys.stdout.write(f"{separator}{line}" if style == "json" else f"{line}\n")
+            if style == "plain":
+                show(line)
+            else:
+                write_json(f"{separator}{line}" if style == "json" else f"{line}\n")
             separator = ",\n"
         sys.stdout.flush()
 
     yield write
     if style == "json":
-        sys.stdout.write("\n]}\n")
+        write_json("\n]}\n")
 
 
 def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None, *, alone: bool) -> Iterator[str]:
@@ -150,12 +154,6 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
 def _opened(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     with written_aside(out) as aside, gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
         yield file
-
-
-@contextmanager
-def _standard_output() -> Iterator[IO[bytes]]:
-    yield sys.stdout.buffer
-    sys.stdout.buffer.flush()
 
 
 @contextmanager
