@@ -85,6 +85,19 @@ def test_nothing_read_from_outside_is_ever_run(path: Path) -> None:
             assert called not in ("torch.load", "torch.save"), f"line {node.lineno}: {called}"
 
 
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) == "cli"], ids=name)
+def test_the_command_line_writes_in_one_place(path: Path) -> None:
+    """Which keeps control characters from the terminal; the live view and the line of what is being done go with it."""
+    writers = ("print", "typer.echo", "Console", "TextColumn", "sys.stdout.write", "sys.stderr.write")
+    if path.name in ("output.py", "live.py", "activity.py"):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            elsewhere = called in writers or called.endswith(("buffer.write", "console.print"))
+            assert not elsewhere, f"line {node.lineno}: {called}; use show or say"
+
+
 @pytest.mark.parametrize("path", [path for path in FILES if path.name != "__main__.py"], ids=name)
 def test_every_file_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))

@@ -11,6 +11,7 @@ from unittest.mock import patch
 import typer.main
 from typer.core import TyperGroup
 
+from glassformer.cli import activity
 from glassformer.cli.main import app, main
 
 QUICK = ("--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5")
@@ -34,6 +35,7 @@ def glassformer(*arguments: object, stdin: bytes = b"") -> Outcome:
     """Run a command as the shell would, in this process: torch is imported once for all tests."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with (
+        patch.object(activity, "_SAID_AFTER", 3600),  # a busy machine says nothing more than an idle one
         patch.object(sys, "argv", ["glassformer", *map(str, arguments)]),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
         redirect_stdout(out),

@@ -1,7 +1,7 @@
 """What a command is doing, for a person who waits.
 
-In a terminal it is a line that is drawn again every second and goes away when there is something to say. Elsewhere it is
-a line now and then, so that a log shows that the command is alive.
+In a terminal it is a line that is drawn again every second and goes away when there is something to say. Elsewhere it
+is a line now and then, so that a log shows that the command is alive.
 """
 
 from __future__ import annotations

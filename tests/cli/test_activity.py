@@ -1,0 +1,81 @@
+import io
+import sys
+import time
+from contextlib import redirect_stderr
+
+import pytest
+
+from glassformer.cli import activity
+from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.output import doing, say
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "_REDRAWN_AFTER", 0.01)
+    monkeypatch.setattr(activity, "_SAID_AFTER", 0.05)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def wait_for(text: str, shown: io.StringIO) -> None:
+    deadline = time.monotonic() + 20
+    while text not in shown.getvalue():
+        assert time.monotonic() < deadline, shown.getvalue()
+        time.sleep(0.01)
+
+
+def test_a_terminal_shows_what_is_being_done_until_something_is_said() -> None:
+    with redirect_stderr(Terminal()) as shown, ACTIVITY.running("loading"):
+        wait_for("loading (0 s)", shown)
+        doing("reading \x1b[2Ja.csv")
+        wait_for("reading \ufffd[2Ja.csv (0 s)", shown)
+        say("done")
+        doing("the end")
+        wait_for("the end", shown)
+    written = shown.getvalue()
+    assert "\r\x1b[Kdone\n" in written  # the line was taken away first
+    assert written.endswith("\r\x1b[K")
+    assert written.count("\n") == 1
+
+
+def test_elsewhere_there_is_a_line_after_a_silence_and_no_carriage_return() -> None:
+    with redirect_stderr(io.StringIO()) as shown, ACTIVITY.running("loading"):
+        wait_for("loading (0 s)\n", shown)
+        time.sleep(0.3)
+        lines = shown.getvalue().splitlines()
+    assert 2 <= len(lines) <= 4  # ever more rarely, not every time that it looks
+    assert "\r" not in shown.getvalue()
+    assert "\x1b" not in shown.getvalue()
+
+
+def test_while_a_bar_is_there_nothing_is_drawn() -> None:
+    with redirect_stderr(Terminal()) as shown, ACTIVITY.running("loading"):
+        wait_for("loading", shown)
+        ACTIVITY.pause()
+        before = shown.getvalue()
+        time.sleep(0.1)
+        assert shown.getvalue() == before
+        ACTIVITY.resume()
+        doing("saving")
+        wait_for("saving", shown)
+
+
+def test_a_narrow_terminal_keeps_it_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    with redirect_stderr(Terminal()) as shown, ACTIVITY.running("x" * 100):
+        wait_for("xxx", shown)
+    assert max(map(len, shown.getvalue().replace("\x1b[K", "").split("\r"))) == 19
+
+
+def test_it_outlives_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Terminal()
+    monkeypatch.setattr(sys, "stderr", gone)
+    with ACTIVITY.running("loading"):
+        wait_for("loading", gone)
+        gone.close()
+        time.sleep(0.05)
