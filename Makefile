@@ -5,7 +5,7 @@ DEMO := runs/demo
 ASSISTANT := runs/assistant
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test lint clean
+.PHONY: demo demo-assistant test lint pictures clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -35,6 +35,9 @@ lint: .venv/ready
 
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
+
+pictures: .venv/ready
+	$(BIN)/python docs/pictures/draw.py
 
 clean:
 	rm -rf .venv runs
