@@ -1,12 +1,13 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import sklearn
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -89,11 +90,11 @@ def test_texts_come_in_any_sequence(container: Callable[[list[Any]], Any], fitte
 
 
 def test_save_and_load_answer_the_same_bit_for_bit(fitted: TextClassifier, tmp_path: Path) -> None:
-    texts = [*TEXTS, "good " * 900, "", "电影 😀"]
+    texts = [*TEXTS, "good " * 900, "电影 😀"]
     loaded = TextClassifier.load(fitted.save(tmp_path / "model"))
     assert np.array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
     assert loaded.history_ == fitted.history_
-    other = small(seed=3).fit(TEXTS, BINARY)
+    other = small(random_state=3).fit(TEXTS, BINARY)
     other.save(tmp_path / "model")
     assert np.array_equal(TextClassifier.load(tmp_path / "model").predict_proba(texts), other.predict_proba(texts))
 
@@ -115,14 +116,14 @@ def test_several_labels_per_text(tmp_path: Path) -> None:
 
 
 def test_parameters_round_trip() -> None:
-    classifier = small(recipe="quick", learning_rate=3e-3, seed=5)
+    classifier = small(recipe="quick", learning_rate=3e-3, random_state=5)
     assert TextClassifier(**classifier.get_params()).get_params() == classifier.get_params()
     assert clone(classifier).get_params() == classifier.get_params()
     assert classifier.set_params(epochs=7).epochs == 7
 
 
 def test_parameters_reach_the_recipe() -> None:
-    trained = small(recipe="quick", learning_rate=3e-3, seed=5, epochs=1).fit(TEXTS, BINARY).predictor_.trained
+    trained = small(recipe="quick", learning_rate=3e-3, random_state=5, epochs=1).fit(TEXTS, BINARY).predictor_.trained
     training = trained.config.recipe["training"]
     assert (training["learning_rate"], training["seed"], training["epochs"]) == (3e-3, 5, 1)
     assert training["min_steps_per_epoch"] == 4
@@ -167,7 +168,18 @@ def test_settings_that_do_not_exist() -> None:
         (TEXTS, [1, 0], "24 texts but 2 labels"),
         ([None, *TEXTS[1:]], BINARY, "text 0 is NoneType"),
         ([*TEXTS[:-1], "\ud800"], BINARY, "text 23 cannot be read"),
-        (np.array(TEXTS)[:, None], BINARY, "text 0 is ndarray"),
+        (np.array([TEXTS, TEXTS]).T, BINARY, r"texts are a matrix of shape \(24, 2\)"),
+        (
+            pl.DataFrame({"a": TEXTS, "b": TEXTS}),
+            BINARY,
+            r"shape \(24, 2\), with the columns \['a', 'b'\]; give the column",
+        ),
+        (dict.fromkeys(TEXTS), BINARY, "not a dict"),
+        (set(TEXTS), BINARY, "not a set"),
+        (7, BINARY, "give a list of texts, not 7"),
+        ([float("nan"), *TEXTS[1:]], BINARY, "text 0 is float.*missing texts"),
+        (TEXTS, None, "the target y is None"),
+        (TEXTS, [float("inf"), 1.0] * 12, "inf"),
         (TEXTS, [None, 1] * 12, "None"),
         (TEXTS, [float("nan"), 1.0] * 12, "nan"),
         (TEXTS, [1, "1"] * 12, "several types"),
@@ -191,9 +203,11 @@ def test_texts_that_cannot_be_answered(fitted: TextClassifier) -> None:
 
 
 def test_rows_left_out_are_said() -> None:
-    with pytest.warns(UserWarning, match="2 of 26 rows were left out: empty text"):
+    with pytest.warns(
+        UserWarning, match=r"2 rows were left out of training: empty text \(first: text 24, counted from 0"
+    ):
         small().fit([*TEXTS, "", "  "], [*BINARY, 1, 0])
-    with pytest.warns(UserWarning, match="1 of 25 rows was left out: empty text"):
+    with pytest.warns(UserWarning, match="1 row was left out of training: empty text"):
         small().fit([*TEXTS, ""], [*BINARY, 1])
 
 
@@ -220,3 +234,150 @@ def test_it_starts_from_the_weights_of_a_folder(fitted: TextClassifier, tmp_path
     np.testing.assert_allclose(begun.predictor_.logits(TEXTS), fitted.predictor_.logits(TEXTS), rtol=1e-5, atol=1e-6)
     with pytest.raises(UsageError, match="preset 'small' contradicts"):
         TextClassifier("small", init=str(folder)).fit(TEXTS, BINARY)
+
+
+class Frame:
+    """What a frame of pandas looks like to those who ask no more than columns and shape."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.columns = list(columns)
+        self.shape = (24, len(columns))
+        self._values = columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._values[name]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(lambda: pl.DataFrame({"text": TEXTS}), id="polars"),
+        pytest.param(lambda: Frame({"text": TEXTS}), id="pandas"),
+        pytest.param(lambda: np.array(TEXTS)[:, None], id="column"),
+        pytest.param(lambda: (text for text in TEXTS), id="generator"),
+    ],
+)
+def test_a_column_and_a_generator_are_lists_of_texts(texts: Callable[[], Any], fitted: TextClassifier) -> None:
+    again = small(learning_rate=1e-2, epochs=4).fit(texts(), (label for label in BINARY))
+    assert np.array_equal(again.predict_proba(texts()), fitted.predict_proba(TEXTS))
+    assert again.score(texts(), BINARY) == 1.0
+
+
+def test_a_frame_of_several_columns_is_not_taken_for_its_names(fitted: TextClassifier) -> None:
+    with pytest.raises(ValueError, match=r"the columns \['id', 'text'\]"):
+        fitted.predict(Frame({"id": TEXTS, "text": TEXTS}))
+
+
+def test_labels_in_a_column_are_taken_with_a_warning(fitted: TextClassifier) -> None:
+    for column in (np.array(BINARY)[:, None], pl.DataFrame({"label": BINARY})):
+        with pytest.warns(DataConversionWarning, match="column-vector y"):
+            again = small(learning_rate=1e-2, epochs=4).fit(TEXTS, column)
+        assert np.array_equal(again.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+
+def test_an_empty_text_is_answered_with_a_warning(fitted: TextClassifier) -> None:
+    with pytest.warns(UserWarning, match=r"2 of 3 texts have no word \(first: text 1, counted from 0\)"):
+        probabilities = fitted.predict_proba(["good film", "", " \t"])
+    assert np.array_equal(probabilities[1], probabilities[2])
+    assert np.isfinite(probabilities).all()
+    with pytest.warns(UserWarning, match="1 of 1 texts have no word"):
+        assert fitted.predict([""])[0] in (0, 1)
+
+
+def test_nothing_is_said_of_rows_that_are_held_out_by_design() -> None:
+    texts = [f"{text} {number % 120}" for number, text in enumerate(TEXTS * 10)] * 2  # every text twice
+    classifier = small(epochs=1).fit(texts, BINARY * 20)  # a warning would be an error
+    assert classifier.predictor_.trained.config.data["validation_rows"]
+
+
+def test_class_weight_is_the_recipe_s() -> None:
+    weights = [
+        small(epochs=1, class_weight=given).fit(TEXTS, BINARY).predictor_.trained.config.recipe["training"]
+        for given in ("balanced", {1: 3.0}, None)
+    ]
+    assert [one["class_weights"] for one in weights] == ["balanced", {"0": 1.0, "1": 3.0}, "none"]
+    for wrong, message in (({7: 1.0}, "'7', which is no label"), ("equal", "class_weight is 'equal'")):
+        with pytest.raises(ValueError, match=message):
+            small(class_weight=wrong).fit(TEXTS, BINARY)
+
+
+def test_a_weight_of_a_text_counts_as_one_of_its_class() -> None:
+    settings = {"training.min_steps_per_epoch": 4, "model.dropout": 0}
+    by_class = small(settings=settings, class_weight={1: 3.0}).fit(TEXTS, BINARY)
+    by_row = small(settings=settings).fit(TEXTS, BINARY, sample_weight=[3.0 if label else 1.0 for label in BINARY])
+    even = small(settings=settings).fit(TEXTS, BINARY, sample_weight=2.0)
+    assert np.array_equal(by_row.predict_proba(TEXTS), by_class.predict_proba(TEXTS))
+    assert [row["train_loss"] for row in by_row.history_] == [row["train_loss"] for row in by_class.history_]
+    plain = small(settings=settings).fit(TEXTS, BINARY)
+    np.testing.assert_allclose(even.predict_proba(TEXTS), plain.predict_proba(TEXTS), atol=1e-4)
+    assert np.abs(by_row.predict_proba(TEXTS) - plain.predict_proba(TEXTS)).max() > 1e-3
+
+
+def test_weights_count_in_validation_too() -> None:
+    texts = [f"{text} {number}" for number, text in enumerate(TEXTS * 10)]
+    wrong = [1 - label if number % 7 == 0 else label for number, label in enumerate(BINARY * 10)]
+    weights = [1e-6 if number % 7 == 0 else 1.0 for number in range(len(wrong))]
+    weighted = small(learning_rate=1e-2, epochs=4).fit(texts, wrong, sample_weight=weights)
+    plain = small(learning_rate=1e-2, epochs=4).fit(texts, wrong)
+    assert min(row["validation_loss"] for row in weighted.history_) < min(
+        row["validation_loss"] for row in plain.history_
+    )
+
+
+def test_a_text_of_weight_0_is_left_out() -> None:
+    without = small().fit(TEXTS, BINARY)
+    noise, labels = ["good good", "dull dull"], [0, 1]
+    weighted = small().fit([*TEXTS, *noise], [*BINARY, *labels], sample_weight=[1.0] * 24 + [0.0] * 2)
+    np.testing.assert_allclose(weighted.predict_proba(TEXTS), without.predict_proba(TEXTS), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([1.0], "shape"), ([-1.0] * 24, "-1"), ([float("nan")] * 24, "nan"), (["a"] * 24, "number"), ([0] * 24, "zero")],
+)
+def test_weights_that_cannot_be(weights: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small().fit(TEXTS, BINARY, sample_weight=weights)
+
+
+def test_random_state_is_the_seed() -> None:
+    first = small(random_state=3).fit(TEXTS, BINARY).predict_proba(TEXTS)
+    assert np.array_equal(small(random_state=3).fit(TEXTS, BINARY).predict_proba(TEXTS), first)
+    drawn = [small(random_state=np.random.RandomState(1)).fit(TEXTS, BINARY).predict_proba(TEXTS) for _ in range(2)]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], first)
+
+
+def test_verbose_shows_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    small().fit(TEXTS, BINARY)
+    assert capsys.readouterr() == ("", "")
+    small(verbose=1).fit(TEXTS, BINARY)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert [line.split(":")[0] for line in said.err.splitlines()] == ["epoch 1", "epoch 2"]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    small(verbose=1).fit(TEXTS, BINARY)
+    said = capsys.readouterr()
+    assert "\repoch 1/2 █" in said.err
+    assert [line.rsplit("\r")[-1].split(":")[0] for line in said.err.split("\n")] == ["epoch 1", "epoch 2", ""]
+
+
+def test_what_scikit_learn_users_expect(fitted: TextClassifier) -> None:
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(TEXTS)), fitted.predict_proba(TEXTS))
+    assert not hasattr(fitted, "n_features_in_")
+    assert fitted.__sklearn_is_fitted__()
+    assert not small().__sklearn_is_fitted__()
+    assert fitted.score(TEXTS, BINARY, sample_weight=[1.0] * 24) == 1.0
+    assert fitted.score(["good film", "dull film"], [1, 1], sample_weight=[3, 1]) == 0.75
+    with sklearn.config_context(enable_metadata_routing=True):
+        request = small().set_fit_request(sample_weight=True).get_metadata_routing()
+    assert request.fit.requests == {"sample_weight": True}
+
+
+def test_the_score_of_several_labels_counts_texts_with_all_labels_right() -> None:
+    classifier = small(learning_rate=1e-2, epochs=6).fit(TEXTS, LISTS)
+    assert classifier.score(TEXTS[:4], LISTS[:4]) == 1.0
+    assert classifier.score(TEXTS[:4], [["a", "b"], ["b"], ["b"], []]) == 0.5

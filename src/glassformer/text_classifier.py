@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-import polars as pl
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from glassformer.data.in_memory import InputError, as_table, as_texts, as_weights, plain_labels
 from glassformer.data.labels import label_name
 from glassformer.data.sources import Sources
-from glassformer.data.table import Dropped, Table
-from glassformer.errors import UsageError
+from glassformer.data.table import counted
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
-from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.predictor import Answers, Predictor
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
+from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import as_labels, train_classifier
 
@@ -35,13 +36,21 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         classifier.save("model")
         TextClassifier.load("model")
 
-    Works in scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`.
+    Works in scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Texts come as a list, an array, a
+    series, a frame of one column, or a generator.
+
+    A text of white space alone is left out of training. For such a text `predict` and `predict_proba` give what the
+    model says of no word at all, which means little, and warn.
 
     Args:
         preset: size of the model, `tiny`, `small` or `base`; None takes the recipe's, else `small`.
         recipe: a recipe by name or file; None is the default.
         init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`); the size is theirs then.
-        epochs, learning_rate, seed: the recipe's values of those names, where not None.
+        epochs, learning_rate: the recipe's values of those names, where not None.
+        class_weight: `balanced`, or a weight by label (1 for a label without one), as in scikit-learn; None takes the
+            recipe's `training.class_weights`.
+        random_state: the seed, or numpy's generator to draw it from; None takes the recipe's `training.seed`.
+        verbose: 0 trains silently, 1 shows progress on standard error.
         settings: any other values of the recipe by dotted name, `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
         observer: hears how training goes (see `glassformer.training.loop.Observer`).
@@ -59,9 +68,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         init: str | None = None,
         epochs: int | None = None,
         learning_rate: float | None = None,
-        seed: int | None = None,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        random_state: int | np.random.RandomState | None = None,
         settings: Mapping[str, Any] | None = None,
         device: str = "auto",
+        verbose: int = 0,
         observer: Observer | None = None,
     ) -> None:
         self.preset = preset
@@ -69,37 +80,64 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.init = init
         self.epochs = epochs
         self.learning_rate = learning_rate
-        self.seed = seed
+        self.class_weight = class_weight
+        self.random_state = random_state
         self.settings = settings
         self.device = device
+        self.verbose = verbose
         self.observer = observer
 
-    def fit(self, X: Sequence[str], y: Sequence[Any]) -> Self:  # noqa: N803 (scikit-learn's names)
+    def fit(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts `X` and their labels `y`, of any one type; lists of labels make a multi-label classifier.
 
         A tenth of the rows is held out for early stopping where there are 200 or more (recipe section `[validation]`).
 
-        Warns of rows that were left out: empty texts, and texts that are also held out.
+        Args:
+            sample_weight: what each text counts for in the loss, of training and of validation; a text of weight 0 is
+                left out.
+
+        Warns of empty texts, which are left out.
 
         Raises:
             UsageError: the sizes differ, a text is not a string, the labels are of several types, there is one class
                 only, a setting is unknown, or the weights to start from cannot be read.
         """
-        settings = dict(self.settings or {})
-        given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed}
-        settings |= {f"training.{key}": value for key, value in given.items() if value is not None}
+        table, by_name = as_table(X, y, sample_weight)
         start = None if self.init is None else read_initial_weights(self.init)
-        recipe = load_recipe(self.recipe, preset=self.preset, overrides=settings, init=start)
-        table, by_name = _as_table(X, y)
+        recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
         trained = train_classifier(
-            Sources(train=table), recipe, device=choose_device(self.device), observer=self.observer, init=start
+            Sources(train=table), recipe, device=choose_device(self.device), observer=self._observer(), init=start
         )
-        for dropped in trained.config.data["dropped"]:
-            was = "was" if dropped["count"] == 1 else "were"
-            warnings.warn(f"{dropped['count']} of {len(X)} rows {was} left out: {dropped['reason']}", stacklevel=2)
+        for dropped in table.dropped:
+            warnings.warn(
+                f"{counted(len(dropped.rows), 'row was', 'rows were')} left out of training: {dropped.reason} "
+                f"(first: text {dropped.rows[0] - 1}, counted from 0)",
+                stacklevel=2,
+            )
         labels = tuple(by_name[str(name)] for name in trained.config.labels)
         self._take(Predictor(as_labels(trained, labels), device=choose_device(self.device)))
         return self
+
+    def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of the recipe that the parameters stand for."""
+        settings = dict(self.settings or {})
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        given: dict[str, Any] = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": seed}
+        if isinstance(self.class_weight, Mapping):
+            weights = {label_name(label): weight for label, weight in self.class_weight.items()}
+            if unknown := sorted(weights.keys() - by_name.keys()):
+                raise InputError(f"class_weight names {unknown[0]!r}, which is no label of y")
+            given["class_weights"] = dict.fromkeys(by_name, 1.0) | weights
+        elif self.class_weight not in (None, "balanced"):
+            raise InputError(f"class_weight is {self.class_weight!r}; give 'balanced', a weight by label, or None")
+        else:
+            given["class_weights"] = self.class_weight
+        return settings | {f"training.{key}": value for key, value in given.items() if value is not None}
+
+    def _observer(self) -> Observer | None:
+        return ProgressLine() if self.observer is None and self.verbose else self.observer
 
     def _take(self, predictor: Predictor) -> None:
         self.predictor_ = predictor
@@ -108,26 +146,54 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.classes_ = labels[self._order]
         self.history_ = predictor.trained.metrics.get("history", [])
 
-    def predict_proba(self, X: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    def predict_proba(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
         """Calibrated probabilities (texts, classes) in the order of `classes_`."""
         probs: np.ndarray[Any, np.dtype[np.float64]] = self._answer(X).probs[:, self._order].astype(np.float64)
         return probs
 
-    def predict(self, X: Sequence[str]) -> Any:  # noqa: N803
+    def predict_log_proba(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
+        """The logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):  # a probability that float32 holds as 0
+            logs: np.ndarray[Any, np.dtype[np.float64]] = np.log(self.predict_proba(X))
+        return logs
+
+    def predict(self, X: Iterable[str]) -> Any:  # noqa: N803
         """The label of each text as an array; for a multi-label classifier a list of lists."""
         answers = self._answer(X)
         if answers.multilabel:
-            return answers.predictions()
+            return answers.read()
         return self.classes_[answers.probs[:, self._order].argmax(axis=1)]
 
-    def unknown_words(self, X: Sequence[str]) -> Counter[str]:  # noqa: N803
-        """Words that the vocabulary lacks, with the number of texts that they occur in."""
-        check_is_fitted(self, "predictor_")
-        return self.predictor_.unknown_words(_as_texts(X))
+    def score(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
+        """The share of texts whose label is right; for a multi-label classifier, of those with all labels right."""
+        given, truth = self.predict(X), plain_labels(y)
+        if len(given) != len(truth):
+            raise InputError(f"{len(given)} texts but {len(truth)} labels")
+        right = [
+            set(answer) == set(label) if isinstance(label, list) else answer == label
+            for answer, label in zip(given, truth, strict=True)
+        ]
+        weights = None if sample_weight is None else as_weights(sample_weight, len(right))
+        return float(np.average(right, weights=weights))
 
-    def _answer(self, texts: Sequence[str]) -> Any:
-        check_is_fitted(self, "predictor_")
-        return self.predictor_.answer(_as_texts(texts))
+    def unknown_words(self, X: Iterable[str]) -> Counter[str]:  # noqa: N803
+        """Words that the vocabulary lacks, with the number of texts that they occur in."""
+        check_is_fitted(self)
+        return self.predictor_.unknown_words(as_texts(X))
+
+    def _answer(self, texts: Iterable[str]) -> Answers:
+        check_is_fitted(self)
+        answers = self.predictor_.answer(as_texts(texts))
+        if answers.empty.any():
+            warnings.warn(
+                f"{answers.empty.sum()} of {len(answers.empty)} texts have no word (first: text "
+                f"{answers.empty.argmax()}, counted from 0); their answer is what the model says of no word",
+                stacklevel=3,
+            )
+        return answers
 
     def save(self, folder: str | Path) -> Path:
         """Write a model folder, the same as the command line's; an existing model there is replaced.
@@ -135,7 +201,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         Raises:
             UsageError: the labels are not text, numbers or truth values.
         """
-        check_is_fitted(self, "predictor_")
+        check_is_fitted(self)
         trained = self.predictor_.trained
         save_model(Path(folder), trained, card=model_card(trained))
         return Path(folder)
@@ -156,65 +222,3 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _as_texts(texts: Sequence[str]) -> list[str]:
-    listed = list(texts)
-    if isinstance(texts, str):
-        raise UsageError("give a list of texts, not one string")
-    for number, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise UsageError(f"text {number} is {type(text).__name__}, not a string: {text!r}")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise UsageError(f"text {number} cannot be read: {error.reason}: {text!r}") from error
-    return listed
-
-
-def _as_table(texts: Sequence[str], labels: Sequence[Any]) -> tuple[Table, dict[str, Any]]:
-    """The rows as a table, and what each label's name stands for."""
-    listed, values = _as_texts(texts), [_plain(label) for label in labels]
-    if len(listed) != len(values):
-        raise UsageError(f"{len(listed)} texts but {len(values)} labels")
-    multilabel = any(isinstance(value, list) for value in values)
-    if getattr(labels, "ndim", 1) > 1:
-        raise UsageError("labels as a matrix of zeros and ones are not read; give each text a list of its labels")
-    if multilabel and not all(isinstance(value, list) for value in values):
-        raise UsageError("some texts have a list of labels and some a single label; give each text a list")
-    by_name = _names([one for value in values for one in value] if multilabel else values)
-    empty = [number for number, text in enumerate(listed, 1) if not text.strip()]
-    frame = pl.DataFrame(
-        {
-            "row": range(1, len(listed) + 1),
-            "text": listed,
-            "label": [[label_name(one) for one in value] if multilabel else label_name(value) for value in values],
-        },
-        schema={"row": pl.UInt32, "text": pl.String, "label": pl.List(pl.String) if multilabel else pl.String},
-    )
-    table = Table(
-        frame=frame.filter(pl.col("text").str.strip_chars() != ""),
-        source="rows in memory",
-        text_column="text",
-        label_column="label",
-        multilabel=multilabel,
-        dropped=(Dropped(reason="empty text", rows=empty),) if empty else (),
-    )
-    return table, by_name
-
-
-def _names(labels: list[Any]) -> dict[str, Any]:
-    """What each label's name stands for."""
-    for one in labels:
-        if not isinstance(one, (str, int, float)) or one != one:
-            raise UsageError(f"a label is {one!r}; use text, numbers or truth values")
-    if len(types := sorted({type(one).__name__ for one in labels})) > 1:
-        raise UsageError(f"the labels are of several types ({', '.join(types)}); use one")
-    return {label_name(one): one for one in labels}
-
-
-def _plain(label: Any) -> Any:
-    """NumPy's scalars and arrays as Python's own values."""
-    if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
-        return [_plain(one) for one in label]
-    return label.item() if isinstance(label, np.generic) else label

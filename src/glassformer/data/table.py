@@ -28,7 +28,8 @@ class Table:
 
     `frame` has the columns `row` (UInt32, the number of the data row in the source, from 1) and `text` (String);
     `label` (String, or List(String) when `multilabel`) unless the table is unlabelled; `group` (String) when one was
-    asked for. `source` is what the user named; `notes` say in plain words what was detected.
+    asked for; from Python also `weight` (Float64), what each row counts for in training. `source` is what the user
+    named; `notes` say in plain words what was detected.
     """
 
     frame: pl.DataFrame

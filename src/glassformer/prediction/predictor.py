@@ -38,13 +38,16 @@ class Answers:
     empty: BoolArray
     unknown: Counter[str]
 
-    def predictions(self) -> list[Any]:
-        """The label of each text; with `multilabel` the list of those at or above a half; None for an empty text."""
+    def read(self) -> list[Any]:
+        """What the model says of each text, also of one without a word: its label, or with `multilabel` the list of
+        those at or above a half."""
         if self.multilabel:
-            found: list[Any] = [[self.labels[i] for i in np.flatnonzero(row >= THRESHOLD)] for row in self.probs]
-        else:
-            found = [self.labels[i] for i in self.probs.argmax(axis=1)]
-        return [None if empty else label for label, empty in zip(found, self.empty, strict=True)]
+            return [[self.labels[i] for i in np.flatnonzero(row >= THRESHOLD)] for row in self.probs]
+        return [self.labels[i] for i in self.probs.argmax(axis=1)]
+
+    def predictions(self) -> list[Any]:
+        """What the model says of each text; None for an empty one."""
+        return [None if empty else label for label, empty in zip(self.read(), self.empty, strict=True)]
 
     def confidences(self) -> FloatArray:
         """Probability of the answer: of the label given, or with `multilabel` of the least certain decision."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from glassformer.data.batches import Windows, assemble
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
-from glassformer.prediction.scoring import score
+from glassformer.prediction.scoring import FloatArray, score
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
@@ -23,7 +23,12 @@ from glassformer.training.training_config import TrainingConfig
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingData:
-    """Encoded texts and their labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`."""
+    """Encoded texts and their labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`.
+
+    Attributes:
+        train_weights, validation_weights: (rows,) what each row counts for in the loss, times its class's weight; None
+            where all count the same.
+    """
 
     train: TokenStore
     train_labels: np.ndarray[Any, Any]
@@ -31,6 +36,8 @@ class TrainingData:
     validation_labels: np.ndarray[Any, Any] | None
     class_weights: Tensor
     multilabel: bool
+    train_weights: FloatArray | None = None
+    validation_weights: FloatArray | None = None
 
 
 class Classification:
@@ -49,11 +56,24 @@ class Classification:
 
     def _assemble(self, windows: Windows, group: list[IntArray]) -> list[Examples]:
         batches = [assemble(self.data.train, windows, chosen) for chosen in group]
-        labels = [torch.from_numpy(self.data.train_labels[batch.rows]) for batch in batches]
-        return [Examples(one.token_ids, one.attention_mask, y) for one, y in zip(batches, labels, strict=True)]
+        return [Examples(batch.token_ids, batch.attention_mask, self._answers(batch.rows)) for batch in batches]
+
+    def _answers(self, rows: IntArray) -> Tensor:
+        """The labels of rows; where rows count differently, what they count for stands in a last column beside them."""
+        labels = torch.from_numpy(self.data.train_labels[rows])
+        if self.data.train_weights is None:
+            return labels
+        weights = torch.from_numpy(self.data.train_weights[rows])
+        return torch.column_stack([labels.to(weights.dtype), weights])
+
+    def _labels_and_weights(self, answers: Tensor) -> tuple[Tensor, Tensor | None]:
+        if self.data.train_weights is None:
+            return answers, None
+        labels = answers[:, :-1] if self.data.multilabel else answers[:, 0].long()
+        return labels, answers[:, -1]
 
     def weight(self, examples: Examples) -> float:
-        return float(self._weights(examples.answers).sum())
+        return float(self._weights(*self._labels_and_weights(examples.answers)).sum())
 
     def count(self, examples: Examples) -> int:
         return len(examples.answers)
@@ -61,8 +81,9 @@ class Classification:
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         token_ids = self._drop_tokens(examples.token_ids)
         logits = model(token_ids, examples.attention_mask).float()
-        losses = self._losses(logits, examples.answers, self.config.label_smoothing)
-        return Cost(losses.sum(), float(_right_answers(logits.detach(), examples.answers).sum()))
+        labels, weights = self._labels_and_weights(examples.answers)
+        losses = self._losses(logits, labels, weights, self.config.label_smoothing)
+        return Cost(losses.sum(), float(_right_answers(logits.detach(), labels).sum()))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         store, labels = self.data.validation, self.data.validation_labels
@@ -72,19 +93,23 @@ class Classification:
         device = next(model.parameters()).device
         truth = torch.from_numpy(labels.copy()).to(device)  # a copy, as it may be read-only
         on_device = torch.from_numpy(logits).to(device)
-        losses = self._losses(on_device, truth, label_smoothing=0.0)
+        rows = self.data.validation_weights
+        weights = None if rows is None else torch.from_numpy(rows).to(device)
+        losses = self._losses(on_device, truth, weights, label_smoothing=0.0)
         return {
-            "validation_loss": float(losses.sum() / self._weights(truth).sum().to(device)),
+            "validation_loss": float(losses.sum() / self._weights(truth, weights).sum().to(device)),
             "validation_accuracy": float(_right_answers(on_device, truth).float().mean()),
         }
 
-    def _losses(self, logits: Tensor, labels: Tensor, label_smoothing: float) -> Tensor:
+    def _losses(self, logits: Tensor, labels: Tensor, rows: Tensor | None, label_smoothing: float) -> Tensor:
         weights = self.data.class_weights.to(logits.device)
-        return self.objective(logits, labels, class_weights=weights, label_smoothing=label_smoothing)
+        losses: Tensor = self.objective(logits, labels, class_weights=weights, label_smoothing=label_smoothing)
+        return losses if rows is None else losses * rows
 
-    def _weights(self, labels: Tensor) -> Tensor:
-        """What each text counts for in the mean; with several labels per text, each text counts once."""
-        return torch.ones(len(labels)) if self.data.multilabel else self.data.class_weights[labels.cpu()]
+    def _weights(self, labels: Tensor, rows: Tensor | None) -> Tensor:
+        """What each text counts for in the mean: with several labels per text, its own weight alone."""
+        weights = torch.ones(len(labels)) if self.data.multilabel else self.data.class_weights[labels.cpu()]
+        return weights if rows is None else weights * rows.cpu()
 
     def _drop_tokens(self, token_ids: Tensor) -> Tensor:
         """Show some tokens as unknown (word dropout: Iyyer et al. 2015, §3)."""

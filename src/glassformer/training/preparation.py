@@ -15,9 +15,11 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
 from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model, parameter_count
+from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.memory import keep_large_buffers
@@ -95,6 +97,8 @@ class Prepared:
             validation_labels=validation_labels,
             class_weights=weights,
             multilabel=self.labels.multilabel,
+            train_weights=_row_weights(self.splits.train),
+            validation_weights=None if validation is None else _row_weights(validation),
         )
 
     def sample(self, rows: IntArray) -> TrainingData:
@@ -147,3 +151,7 @@ class Prepared:
         """How often an epoch reads each row: more than once where the rows are few."""
         window = self.recipe.model.max_seq_len
         return passes_per_epoch(self.data.train.lengths, self.recipe.training, max_seq_len=window)
+
+
+def _row_weights(table: Table) -> FloatArray | None:
+    return table.frame["weight"].to_numpy().astype(np.float32) if "weight" in table.frame.columns else None

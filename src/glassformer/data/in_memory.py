@@ -1,0 +1,174 @@
+"""Texts and labels of a Python program: lists, arrays, series and frames of one column."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.exceptions import DataConversionWarning
+
+from glassformer.data.labels import label_name
+from glassformer.data.table import Dropped, Table
+from glassformer.errors import UsageError
+
+_SHOWN = 80  # characters of a value in a message
+
+
+class InputError(UsageError, ValueError):
+    """Texts, labels or weights that cannot be used: to scikit-learn a `ValueError`."""
+
+
+def as_texts(texts: Iterable[Any]) -> list[str]:
+    """A list of the texts of any sequence, of an array or frame of one column, or of a generator.
+
+    Raises:
+        InputError: a frame has several columns, there is no order or no list, or a text is not a string.
+    """
+    listed = _listed(texts, "texts")
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            missing = "; fill or leave out missing texts first" if text is None or text != text else ""
+            raise InputError(f"text {number} is {type(text).__name__}, not a string: {_shown(text)}{missing}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"text {number} cannot be read: {error.reason}: {_shown(text)}") from error
+    return listed
+
+
+def plain_labels(labels: Iterable[Any]) -> list[Any]:
+    """A list of the labels, of Python's own types; a column of shape (n, 1) is taken with scikit-learn's warning.
+
+    Raises:
+        InputError: there are several columns.
+    """
+    if labels is None:
+        raise InputError("fit requires y to be passed, but the target y is None; give the label of each text")
+    taken = [_plain(label) for label in _listed(labels, "labels")]
+    if len(getattr(labels, "shape", ())) > 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
+            "for example using ravel().",  # scikit-learn's own words
+            DataConversionWarning,
+            stacklevel=4,
+        )
+    return taken
+
+
+def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """One weight per row.
+
+    Raises:
+        InputError: their number is another, or one is negative, infinite or no number.
+    """
+    try:
+        array = np.full(count, weights, dtype=np.float64) if np.isscalar(weights) else np.asarray(weights, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("sample_weight holds something that is not a number") from error
+    if array.shape != (count,):
+        raise InputError(f"sample_weight has the shape {array.shape}; give a number for each of the {count} texts")
+    if not (np.isfinite(array) & (array >= 0)).all():
+        first = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
+        raise InputError(f"sample_weight {first} is {array[first]}; weights are finite and not negative")
+    if not array.any():
+        raise InputError("every sample_weight is zero; give some texts a weight")
+    return array
+
+
+def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -> tuple[Table, dict[str, Any]]:
+    """The rows as a table, and what each label's name stands for.
+
+    A row of weight 0 is left out: it has no part in anything that is learned.
+
+    Raises:
+        InputError: the sizes differ, or what the functions above raise it for.
+    """
+    listed, values = as_texts(texts), plain_labels(labels)
+    if len(listed) != len(values):
+        raise InputError(f"{len(listed)} texts but {len(values)} labels")
+    multilabel = any(isinstance(value, list) for value in values)
+    if multilabel and not all(isinstance(value, list) for value in values):
+        raise InputError("some texts have a list of labels and some a single label; give each text a list")
+    by_name = _names([label for value in values for label in value] if multilabel else values)
+    empty = [number for number, text in enumerate(listed, 1) if not text.strip()]
+    frame = pl.DataFrame(
+        {
+            "row": range(1, len(listed) + 1),
+            "text": listed,
+            "label": [[label_name(each) for each in value] if multilabel else label_name(value) for value in values],
+        },
+        schema={"row": pl.UInt32, "text": pl.String, "label": pl.List(pl.String) if multilabel else pl.String},
+    )
+    if weights is not None:
+        frame = frame.with_columns(weight=pl.Series(as_weights(weights, len(listed)))).filter(pl.col("weight") > 0)
+    frame = frame.filter(pl.col("text").str.strip_chars() != "")
+    _check_classes(frame["label"], multilabel=multilabel)
+    table = Table(
+        frame=frame,
+        source="rows in memory",
+        text_column="text",
+        label_column="label",
+        multilabel=multilabel,
+        dropped=(Dropped(reason="empty text", rows=empty),) if empty else (),
+    )
+    return table, by_name
+
+
+def _listed(values: Any, what: str) -> list[Any]:
+    """The values of any iterable with an order, or of the one column of a frame or an array."""
+    if isinstance(values, str | bytes):
+        raise InputError(f"give a list of {what}, not one string")
+    if isinstance(values, Mapping | set | frozenset):
+        raise InputError(f"give a list of {what}, not a {type(values).__name__}")
+    shape = tuple(getattr(values, "shape", ()))
+    if len(shape) > 1:
+        columns = getattr(values, "columns", None)
+        if shape[1:] != (1,):
+            names = "" if columns is None else f", with the columns {_shown(list(map(str, columns)))}"
+            lists = ", or a list of labels for each text" if what == "labels" else ""
+            raise InputError(f"the {what} are a matrix of shape {shape}{names}; give the column of {what}{lists}")
+        values = np.asarray(values)[:, 0] if columns is None else values[columns[0]]
+    try:
+        return list(values if hasattr(values, "__iter__") or not hasattr(values, "__array__") else np.asarray(values))
+    except TypeError as error:
+        raise InputError(f"give a list of {what}, not {_shown(values)}") from error
+
+
+def _names(labels: list[Any]) -> dict[str, Any]:
+    """What each label's name stands for."""
+    for label in labels:
+        if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf) or label != label:
+            raise InputError(f"a label is {_shown(label)}; use text, finite numbers or truth values")
+    if len(types := sorted({type(label).__name__ for label in labels})) > 1:
+        raise InputError(f"the labels are of several types ({', '.join(types)}); use one")
+    return {label_name(label): label for label in labels}
+
+
+def _check_classes(labels: pl.Series, *, multilabel: bool) -> None:
+    """Say of labels that no classifier can learn from what is wrong with them."""
+    counts = (labels.explode(empty_as_null=True) if multilabel else labels).drop_nulls().value_counts(sort=True)
+    if counts.is_empty():
+        raise InputError("no text has a label; give at least two classes")
+    if len(counts) == 1 and not multilabel:
+        raise InputError(f"every text has the label {counts[0, 0]!r}; a classifier needs at least two classes")
+    if single := sorted(counts.filter(pl.col("count") == 1)[:, 0].to_list()):
+        classes = "1 class has" if len(single) == 1 else f"{len(single)} classes have"
+        raise InputError(
+            f"{classes} a single row: {_shown(single)[1:-1]}; add texts of it, join it with another, or leave it out"
+        )
+
+
+def _plain(label: Any) -> Any:
+    """NumPy's scalars and arrays as Python's own values."""
+    if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
+        return [_plain(each) for each in label]
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
