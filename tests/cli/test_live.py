@@ -51,9 +51,11 @@ def test_a_line_of_the_table_is_named_as_it_is(capsys: pytest.CaptureFixture[str
     with LiveTable() as view:
         view.on_line(BRACKETS, 1)
         view.on_run("literal", 4)
+        view._progress.refresh()
         view.on_done(cast(Any, SimpleNamespace(accuracy=SimpleNamespace(value=0.5), test_rows=6, training_seconds=2.0)))
         view.on_line("two", 2)
     said = plain(capsys.readouterr().err)
     assert f"{BRACKETS}: 1 run\n" in said
     assert f"{BRACKETS} ━" in said
+    assert "literal, seed 4: preparing" in said
     assert "two: 2 runs\n" in said

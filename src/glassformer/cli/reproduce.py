@@ -83,11 +83,12 @@ class LiveTable(Live):
     """A bar per system over the training of its runs, and a line per finished run."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
 
         super().__init__(
             words("{task.description}"),
             BarColumn(bar_width=24),
+            TimeElapsedColumn(),  # moves while a run prepares or is measured, too
             TimeRemainingColumn(),
             words("{task.fields[doing]}"),
             transient=False,
@@ -102,7 +103,8 @@ class LiveTable(Live):
 
     def on_run(self, variant: VariantName, seed: int) -> Self:
         self._doing = f"{variant}, seed {seed}"
-        doing(self._doing)
+        doing(f"{self._doing}: preparing")
+        self.move(self._done, doing=f"{self._doing}: preparing")
         return self
 
     def on_done(self, run: SystemRun) -> None:
