@@ -34,7 +34,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap, bootstrap_mean
 from glassformer.evaluation.result import Estimate
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
-from glassformer.prediction.scoring import score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.recipe import load_recipe
 from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
@@ -179,8 +179,7 @@ def _trained_afterwards(
         for places in bucket(windows.lengths[chosen], **BATCH, seed=seed, epoch=epoch):
             batch = assemble(store, windows, chosen[places])
             embeddings = torch.cat([space.embeddings, new])
-            inputs = (batch.token_ids, batch.attention_mask)
-            logits: Tensor = functional_call(blind.model, {"trunk.embedding.weight": embeddings}, inputs)
+            logits: Tensor = functional_call(blind.model, {"trunk.embedding.weight": embeddings}, batch.inputs)
             loss = F.cross_entropy(logits, labels[batch.rows])
             if learn:
                 optimizer.zero_grad()
@@ -213,7 +212,8 @@ def _logits(trained: TrainedModel, space: WordSpace, texts: list[str]) -> np.nda
     """What the model answers with other words than its own."""
     model = with_embeddings(trained.model, space.embeddings)
     store = TokenStore.in_memory(space.tokenizer.encode(texts))
-    return score(model, store, max_seq_len=trained.config.model.max_seq_len, n_classes=trained.config.n_classes)
+    window, n_classes = trained.config.model.max_seq_len, trained.config.n_classes
+    return score(logits_of(model), store, max_seq_len=window, n_classes=n_classes)
 
 
 def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

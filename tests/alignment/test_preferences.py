@@ -71,8 +71,8 @@ def random_reward_model(**values: Any) -> RewardModel:
 
 def test_a_batch_by_hand() -> None:
     examples = as_examples([read([5, 6], [7]), read([], [8, 9])])
-    assert examples.token_ids.tolist() == [[[2, 5, 6], [2, 7, 0]], [[2, 0, 0], [2, 8, 9]]]
-    assert examples.attention_mask.tolist() == [
+    assert examples.inputs.token_ids.tolist() == [[[2, 5, 6], [2, 7, 0]], [[2, 0, 0], [2, 8, 9]]]
+    assert examples.inputs.attention_mask.tolist() == [
         [[True] * 3, [True, True, False]], [[True, False, False], [True] * 3]
     ]  # fmt: skip
     assert len(examples.answers) == 2
@@ -139,7 +139,7 @@ def test_each_pass_shows_every_pair_once() -> None:
     def shown(**values: Any) -> list[list[list[int]]]:
         """Which pairs, by step and batch."""
         task = Preferences(pairs, settings(batch_size=2, accumulation=3, **values))
-        return [[part.token_ids[:, 0, 1].tolist() for part in step()] for step in task.steps(4)]
+        return [[part.inputs.token_ids[:, 0, 1].tolist() for part in step()] for step in task.steps(4)]
 
     once = shown()
     assert [[len(part) for part in step] for step in once] == [[2, 2, 1], [2, 2, 1], [2, 2]]
@@ -236,4 +236,4 @@ def test_none_that_fits(tmp_path: Path) -> None:
         ReadPreference(chosen=one, rejected=one)
         for one in read_together(byte_tokenizer(), [""], ["y" * (WINDOW - 1)])
     ])  # fmt: skip
-    assert fits.token_ids.shape[2] == SMALL.max_seq_len
+    assert fits.inputs.token_ids.shape[2] == SMALL.max_seq_len

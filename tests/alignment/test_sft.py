@@ -95,14 +95,14 @@ def test_in_each_pass_every_token_of_a_completion_counts_once_and_no_other(
     steps = task.steps(epoch)
     found: Counter[int] = Counter()
     for examples in everything(steps):
-        assert len(examples.token_ids) <= size
-        assert examples.token_ids.shape[1] == examples.attention_mask.sum(dim=1).max()
-        assert not examples.token_ids[~examples.attention_mask].any()
+        assert len(examples.inputs.token_ids) <= size
+        assert examples.inputs.token_ids.shape[1] == examples.inputs.attention_mask.sum(dim=1).max()
+        assert not examples.inputs.token_ids[~examples.inputs.attention_mask].any()
         assert PAD_ID == 0
         counts = examples.answers != IGNORED
-        assert not (counts & ~examples.attention_mask).any()
+        assert not (counts & ~examples.inputs.attention_mask).any()
         found.update(examples.answers[counts].tolist())
-        for row, answers in zip(examples.token_ids.tolist(), examples.answers.tolist(), strict=True):
+        for row, answers in zip(examples.inputs.token_ids.tolist(), examples.answers.tolist(), strict=True):
             for token, answer in zip([*row[1:], START_ID], answers, strict=True):
                 assert answer in (token, IGNORED) or (answer, token) == (START_ID, PAD_ID)
     passes, rest = divmod(found[START_ID], len(sizes))
@@ -134,7 +134,7 @@ def test_the_order_is_a_function_of_seed_and_epoch() -> None:
 
     def shown(seed: int, epoch: int) -> list[list[list[int]]]:
         task = Completions(read, settings(seed=seed, min_steps_per_epoch=9), window=12)
-        return [examples.token_ids.tolist() for examples in everything(task.steps(epoch))]
+        return [examples.inputs.token_ids.tolist() for examples in everything(task.steps(epoch))]
 
     assert shown(1, 2) == shown(1, 2)
     assert shown(1, 2) != shown(1, 3)
@@ -147,7 +147,7 @@ def test_the_order_is_a_function_of_seed_and_epoch() -> None:
 def test_a_step_is_as_many_batches_as_are_accumulated() -> None:
     read = random_pairs([(3, 6)] * 14)
     steps = Completions(read, settings(batch_size=2, accumulation=3), window=10).steps(0)
-    assert [[len(part.token_ids) for part in step()] for step in steps] == [[2, 2, 1], [2, 2, 1], [2, 2]]
+    assert [[len(part.inputs.token_ids) for part in step()] for step in steps] == [[2, 2, 1], [2, 2, 1], [2, 2]]
 
 
 def test_measuring_is_without_dropout_and_leaves_the_mode_as_it_was() -> None:

@@ -138,9 +138,9 @@ def test_a_batch_starts_with_the_start_token_and_is_padded_right() -> None:
     windows = Windows(rows=array([2, 0, 1]), starts=array([1, 0, 0]), lengths=array([3, 2, 0]), max_seq_len=9)
     batch = assemble(counting_store([2, 0, 5]), windows, array([0, 1, 2]))
     assert batch.rows.tolist() == [2, 0, 1]
-    assert batch.token_ids.tolist() == [[2, 301, 302, 303], [2, 100, 101, 0], [2, 0, 0, 0]]
-    assert batch.attention_mask.tolist() == [[True] * 4, [True] * 3 + [False], [True] + [False] * 3]
-    assert batch.token_ids.dtype == torch.int64
+    assert batch.inputs.token_ids.tolist() == [[2, 301, 302, 303], [2, 100, 101, 0], [2, 0, 0, 0]]
+    assert batch.inputs.attention_mask.tolist() == [[True] * 4, [True] * 3 + [False], [True] + [False] * 3]
+    assert batch.inputs.token_ids.dtype == torch.int64
     assert padding_share(batch) == pytest.approx(4 / 12)
 
 
@@ -148,7 +148,7 @@ def test_a_batch_starts_with_the_start_token_and_is_padded_right() -> None:
 def test_batches_come_in_few_widths(longest: int, width: int) -> None:
     store = counting_store([longest])
     windows = Windows(rows=array([0]), starts=array([0]), lengths=array([longest]), max_seq_len=99)
-    assert assemble(store, windows, array([0])).token_ids.shape == (1, width)
+    assert assemble(store, windows, array([0])).inputs.token_ids.shape == (1, width)
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=30), st.integers(2, 25))
@@ -156,10 +156,13 @@ def test_covering_batches_hold_every_token_of_every_row(lengths: list[int], max_
     store = counting_store(lengths)
     found: dict[int, set[int]] = {row: set() for row in range(len(lengths))}
     for batch in covering_batches(store, max_seq_len, batch_tokens=100, batch_size=6):
-        assert batch.token_ids.shape[1] <= max_seq_len
-        assert (batch.token_ids[:, 0] == 2).all()
-        assert (batch.token_ids[~batch.attention_mask] == 0).all()
-        for row, ids, mask in zip(batch.rows, batch.token_ids, batch.attention_mask, strict=True):
-            found[int(row)] |= set(ids[mask].tolist()[1:])
+        assert batch.inputs.token_ids.shape[1] <= max_seq_len
+        assert (batch.inputs.token_ids[:, 0] == 2).all()
+        assert (batch.inputs.token_ids[~batch.inputs.attention_mask] == 0).all()
+        for row, start, ids, mask in zip(batch.rows, batch.starts, *batch.inputs, strict=True):
+            read = ids[mask].tolist()[1:]
+            found[int(row)] |= set(read)
+            first = store.offsets[row] + start
+            assert read == store.tokens[first : first + len(read)].tolist()
     rows = np.split(store.tokens, store.offsets[1:-1])
     assert found == {row: set(tokens.tolist()) for row, tokens in enumerate(rows)}

@@ -45,14 +45,14 @@ def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, orde
     taken: list[list[list[list[int]]]] = []
 
     def record(trainer: Trainer[Any], batches: list[Examples]) -> None:
-        taken.append([batch.token_ids.tolist() for batch in batches])
+        taken.append([batch.inputs.token_ids.tolist() for batch in batches])
         trainer.state.batch += 1
         trainer.state.step += 1
         trainer.state.sums = dict.fromkeys(("loss", "correct", "count", "weight"), 1.0)
 
     monkeypatch.setattr(Trainer, "_step", record)
     Trainer(one.model, Classification(one.data, one.config, max_seq_len=one.max_seq_len), one.config).run()
-    assert [[batch.token_ids.tolist() for batch in group] for group in islice(one.groups(), 9)] == taken
+    assert [[batch.inputs.token_ids.tolist() for batch in group] for group in islice(one.groups(), 9)] == taken
 
 
 def test_a_pass_holds_every_row_once_and_a_step_as_many_batches_as_the_recipe_says() -> None:

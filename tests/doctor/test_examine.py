@@ -172,7 +172,7 @@ def test_a_batch_holds_what_is_said(monkeypatch: pytest.MonkeyPatch, order: str,
     assert limits == said
     batches = one.sample(6)
     most = max(len(batch.rows) for batch in batches)
-    assert most == (8 if order != "bucketed" else min(tokens, 64) // batches[0].token_ids.shape[1])
+    assert most == (8 if order != "bucketed" else min(tokens, 64) // batches[0].inputs.token_ids.shape[1])
 
 
 @pytest.mark.parametrize(

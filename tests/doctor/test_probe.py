@@ -26,9 +26,9 @@ def test_the_output_of_a_layer_is_measured_without_padding() -> None:
     one = bench()
     randomise(one.model)
     model, batches = one.copy_of_model(dropout=False), one.sample(3)
-    assert any((~batch.attention_mask).any() for batch in batches)
+    assert any((~batch.inputs.attention_mask).any() for batch in batches)
     tokens = torch.cat(
-        [model.get_submodule("trunk.embedding")(b.token_ids)[b.attention_mask] for b in batches]
+        [model.get_submodule("trunk.embedding")(b.inputs.token_ids)[b.inputs.attention_mask] for b in batches]
     ).detach()
     found = {one.name: one for one in watched(one, model, batches)}
     assert found["trunk.embedding"].mean == pytest.approx(float(tokens.mean()), abs=1e-6)

@@ -5,11 +5,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 
 from glassformer.layers.attention import Kernel, MultiHeadAttention, fused_attention, plain_attention
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.positions import NoPositions, Rotary
+from glassformer.layers.slots import Pattern
 from tests.support import double_precision, randomise, right_padded
 
 D_MODEL, N_HEADS = 12, 2
@@ -17,7 +18,7 @@ kernels = pytest.mark.parametrize("kernel", [fused_attention, plain_attention])
 lengths = st.lists(st.integers(1, 7), min_size=1, max_size=4)
 
 
-def attention(pattern: nn.Module, *, kernel: Kernel = fused_attention, dropout: float = 0.0) -> MultiHeadAttention:
+def attention(pattern: Pattern, *, kernel: Kernel = fused_attention, dropout: float = 0.0) -> MultiHeadAttention:
     with double_precision():
         layer = MultiHeadAttention(
             D_MODEL, N_HEADS, pattern=pattern, rotation=Rotary(16, D_MODEL // N_HEADS), kernel=kernel, dropout=dropout
@@ -30,7 +31,7 @@ def random_hidden(batch: int, seq: int) -> Tensor:
 
 
 @given(lengths=lengths, pattern=st.sampled_from([FullPattern(), CausalPattern()]))
-def test_weights_sum_to_one_and_give_nothing_to_padding(lengths: list[int], pattern: nn.Module) -> None:
+def test_weights_sum_to_one_and_give_nothing_to_padding(lengths: list[int], pattern: Pattern) -> None:
     mask = right_padded(lengths)
     weights = attention(pattern).weights(random_hidden(*mask.shape), mask)
 
@@ -47,7 +48,7 @@ def test_causal_attention_does_not_see_what_comes_later(seq: int, data: st.DataO
     changed = hidden.clone()
     changed[:, first_changed:] += 1
 
-    def difference(pattern: nn.Module) -> float:
+    def difference(pattern: Pattern) -> float:
         layer = attention(pattern)
         return (layer(hidden, mask) - layer(changed, mask))[:, :first_changed].abs().max().item()
 
@@ -57,7 +58,7 @@ def test_causal_attention_does_not_see_what_comes_later(seq: int, data: st.DataO
 
 @kernels
 @pytest.mark.parametrize("pattern", [FullPattern(), CausalPattern()], ids=["full", "causal"])
-def test_padding_on_the_left_changes_nothing_and_yields_no_nan(kernel: Kernel, pattern: nn.Module) -> None:
+def test_padding_on_the_left_changes_nothing_and_yields_no_nan(kernel: Kernel, pattern: Pattern) -> None:
     layer, hidden = attention(pattern, kernel=kernel), random_hidden(3, 4)
     padded = torch.cat([random_hidden(3, 2), hidden], dim=1)
     mask = torch.tensor([[False, False, True, True, True, True]] * 3)

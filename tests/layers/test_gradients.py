@@ -22,17 +22,18 @@ from glassformer.layers.pooling import (
     MeanPooling,
 )
 from glassformer.layers.positions import LearnedPositions, Rotary, SinusoidalPositions
+from glassformer.layers.slots import Pattern
 from tests.support import randomise, right_padded
 
 SEQ, D_MODEL = 3, 4
 MASK = right_padded([3, 2])
 
 
-def attention(pattern: nn.Module, kernel: Kernel) -> MultiHeadAttention:
+def attention(pattern: Pattern, kernel: Kernel) -> MultiHeadAttention:
     return MultiHeadAttention(D_MODEL, 2, pattern=pattern, rotation=Rotary(5, 2), bias=True, kernel=kernel)
 
 
-def block(norm: type[nn.Module]) -> Block:
+def block(norm: type[LayerNorm | RMSNorm]) -> Block:
     return Block(
         attention=attention(FullPattern(), fused_attention),
         feed_forward=GatedFeedForward(D_MODEL, 3, F.silu),

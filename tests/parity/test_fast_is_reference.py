@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import jaxtyping
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from glassformer.layers.attention import MultiHeadAttention, fused_attention, plain_attention
 from glassformer.layers.block import Block
@@ -11,6 +11,7 @@ from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
 from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, RMSNorm, plain_layer_norm, plain_rms_norm
 from glassformer.layers.positions import NoPositions, Rotary
+from glassformer.layers.slots import Pattern, PositionLayer
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from tests.support import gradients, randomise, right_padded
@@ -38,7 +39,7 @@ def assert_same_with_gradients(fast: Tensor, plain: Tensor, inputs: list[Tensor]
 @pytest.mark.parametrize("pattern", [FullPattern(), CausalPattern(), LocalPattern(2)], ids=["full", "causal", "local"])
 @pytest.mark.parametrize("rotation", [NoPositions(), Rotary(9, 6)], ids=["straight", "rotated"])
 def test_fused_attention(
-    dtype: torch.dtype, training: bool, lengths: list[int], pattern: nn.Module, rotation: nn.Module
+    dtype: torch.dtype, training: bool, lengths: list[int], pattern: Pattern, rotation: PositionLayer
 ) -> None:
     layer = randomise(MultiHeadAttention(12, 2, pattern=pattern, rotation=rotation)).to(dtype).train(training)
     hidden = torch.randn(3, 7, 12, dtype=dtype, requires_grad=True)

@@ -12,6 +12,7 @@ from glassformer.layers.feedforward import FeedForward
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.positions import NoPositions
+from glassformer.layers.slots import Pattern
 from tests.support import gradients, randomise, right_padded
 
 BATCH, SEQ, D_MODEL, N_HEADS, D_FF = 3, 5, 12, 4, 7
@@ -28,7 +29,7 @@ def hidden() -> Tensor:
     return torch.randn(BATCH, SEQ, D_MODEL, dtype=torch.float64, requires_grad=True)
 
 
-def hidden_from_the_future(pattern: nn.Module) -> Tensor | None:
+def hidden_from_the_future(pattern: Pattern) -> Tensor | None:
     """torch's mask over scores: True on the pairs that may not attend."""
     return torch.ones(SEQ, SEQ, dtype=torch.bool).triu(1) if isinstance(pattern, CausalPattern) else None
 
@@ -51,7 +52,7 @@ def assert_same_with_gradients(
         assert_same(our_gradient, their_gradient)
 
 
-def copy_attention(theirs: nn.MultiheadAttention, pattern: nn.Module, kernel: Kernel) -> MultiHeadAttention:
+def copy_attention(theirs: nn.MultiheadAttention, pattern: Pattern, kernel: Kernel) -> MultiHeadAttention:
     ours = MultiHeadAttention(D_MODEL, N_HEADS, pattern=pattern, rotation=NoPositions(), bias=True, kernel=kernel)
     ours.double()
     ours.in_projection.load_state_dict({"weight": theirs.in_proj_weight, "bias": theirs.in_proj_bias})
@@ -63,7 +64,7 @@ def copy_attention(theirs: nn.MultiheadAttention, pattern: nn.Module, kernel: Ke
 @masks
 @patterns
 @modes
-def test_multi_head_attention(kernel: Kernel, mask: Tensor, pattern: nn.Module, training: bool, hidden: Tensor) -> None:
+def test_multi_head_attention(kernel: Kernel, mask: Tensor, pattern: Pattern, training: bool, hidden: Tensor) -> None:
     theirs = randomise(nn.MultiheadAttention(D_MODEL, N_HEADS, batch_first=True, dtype=torch.float64))
     theirs.train(training)
     ours = copy_attention(theirs, pattern, kernel).train(training)
@@ -92,7 +93,7 @@ def test_multi_head_attention(kernel: Kernel, mask: Tensor, pattern: nn.Module, 
 def test_transformer_encoder_layer(
     kernel: Kernel,
     mask: Tensor,
-    pattern: nn.Module,
+    pattern: Pattern,
     training: bool,
     activation: Callable[[Tensor], Tensor],
     pre_norm: bool,

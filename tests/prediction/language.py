@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.tokenizers import START_ID, TextTokenizer, TokenizerConfig
-from glassformer.layers.masks import AttentionMask
-from glassformer.layers.positions import Positions
+from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.models.build import AnyLanguageModelConfig, build_language_model
 from glassformer.models.language_model import LanguageModel, TokenPredictor
 from glassformer.models.model_config import LanguageModelConfig

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from glassformer.data.batches import ModelInputs
 from glassformer.data.packing import PackedStream, excerpts
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
@@ -121,10 +122,10 @@ def test_the_loss_is_that_of_each_document_read_alone(positions: str) -> None:
     """Loss and gradients: within a window no document sees another, and each begins at position 0."""
     task, model = task_of(), model_of(positions=positions)
     for batch in batches_of(task):
-        windows = torch.cat([batch.token_ids, batch.answers[:, -1:]], dim=1).tolist()
+        windows = torch.cat([batch.inputs.token_ids, batch.answers[:, -1:]], dim=1).tolist()
         parts = [part for window in windows for part in parts_of(window)]
         assert len(parts) > len(windows)
-        assert task.weight(batch) == sum(len(part) - 1 for part in parts) == batch.token_ids.numel()
+        assert task.weight(batch) == sum(len(part) - 1 for part in parts) == batch.inputs.token_ids.numel()
         expected = torch.stack([alone(model, part) for part in parts]).sum()
         found = task.cost(model, batch).loss
         assert found.item() == pytest.approx(expected.item(), rel=1e-6)
@@ -138,9 +139,12 @@ def test_padding_is_not_read(attention: str) -> None:
     model = model_of(attention=attention, positions="learned")
     token_ids = torch.tensor([[START_ID, 5, 6, PAD_ID, PAD_ID], [7, 8, START_ID, 9, 4]])
     answers = torch.tensor([[IGNORED, 6, 7, IGNORED, IGNORED], [8, START_ID, 9, 4, 11]])
-    padded = answer_cost(model, Examples(token_ids, right_padded([3, 5]), answers))
+    padded = answer_cost(model, Examples(ModelInputs(token_ids, right_padded([3, 5])), answers))
     alone = [
-        answer_cost(model, Examples(token_ids[row, None, :length], right_padded([length]), answers[row, None, :length]))
+        answer_cost(
+            model,
+            Examples(ModelInputs(token_ids[row, None, :length], right_padded([length])), answers[row, None, :length]),
+        )
         for row, length in enumerate((3, 5))
     ]
     assert padded.item() == pytest.approx(sum(one.item() for one in alone), rel=1e-6)
@@ -156,7 +160,7 @@ def test_the_design_of_the_notes_reads_across_documents() -> None:
     for batch in batches_of(task):
         expected = sum(
             alone(model, [*row, int(answers[-1])]).item()
-            for row, answers in zip(batch.token_ids.tolist(), batch.answers, strict=True)
+            for row, answers in zip(batch.inputs.token_ids.tolist(), batch.answers, strict=True)
         )
         assert task.cost(model, batch).loss.item() == pytest.approx(expected, rel=1e-6)
 
@@ -188,7 +192,12 @@ def numbered_texts() -> list[list[int]]:
 
 
 def windows_of(batches: Sequence[Examples]) -> list[tuple[int, ...]]:
-    return [(*row, answers[-1]) for one in batches for row, answers in zip(*map(Tensor.tolist, one[::2]), strict=True)]
+    rows = [both for batch in batches for both in zip(batch.inputs.token_ids, batch.answers, strict=True)]
+    return [(*read.tolist(), int(answers[-1])) for read, answers in rows]
+
+
+def as_lists(batch: Examples) -> list[Any]:
+    return [tensor.tolist() for tensor in (*batch.inputs, batch.answers)]
 
 
 def test_a_pass_has_every_window_of_its_stream_once() -> None:
@@ -235,12 +244,12 @@ def test_few_windows_are_read_several_times_in_an_epoch() -> None:
 def test_an_epoch_is_a_function_of_seed_and_number(causal: bool) -> None:
     def epoch(seed: int, number: int) -> list[list[Any]]:
         task = task_of(causal=causal, seed=seed)
-        return [[tensor.tolist() for tensor in batch] for batch in batches_of(task, number)]
+        return [as_lists(batch) for batch in batches_of(task, number)]
 
     def later_steps(seed: int, number: int) -> list[list[Any]]:
         """As a resumed run reads them."""
         steps = task_of(causal=causal, seed=seed).steps(number)[2:]
-        return [[tensor.tolist() for tensor in batch] for step in steps for batch in step()]
+        return [as_lists(batch) for step in steps for batch in step()]
 
     assert epoch(4, 1) == epoch(4, 1)
     assert later_steps(4, 1) == epoch(4, 1)[2:]
@@ -251,7 +260,7 @@ def test_an_epoch_is_a_function_of_seed_and_number(causal: bool) -> None:
 def test_steps_are_of_so_many_windows() -> None:
     task = task_of(batch_size=2, accumulation=3)
     steps = [step() for step in task.steps(0)]
-    assert [[len(batch.token_ids) for batch in step] for step in steps] == [[2, 2, 2], [2, 1]]
+    assert [[len(batch.inputs.token_ids) for batch in step] for step in steps] == [[2, 2, 2], [2, 1]]
     assert [task.count(batch) for batch in steps[1]] == [2 * WINDOW, WINDOW]
 
 
@@ -364,9 +373,9 @@ def test_what_is_hidden_is_what_is_asked(seed: int, share: float) -> None:
     assert hidden.any(dim=1).all(), "something in each window"
     assert (original[hidden] > START_ID).all(), "padding, unknown words and start tokens stay as they are"
     assert torch.equal(found.answers[hidden], original[hidden])
-    assert (found.token_ids[hidden] == UNKNOWN_ID).all()
-    assert torch.equal(found.token_ids[~hidden], original[~hidden])
-    assert found.attention_mask.all()
+    assert (found.inputs.token_ids[hidden] == UNKNOWN_ID).all()
+    assert torch.equal(found.inputs.token_ids[~hidden], original[~hidden])
+    assert found.inputs.attention_mask.all()
 
 
 @pytest.mark.parametrize("share", [0.15, 0.25, 0.6])
@@ -382,7 +391,7 @@ def test_about_the_share_is_hidden(share: float) -> None:
 def test_each_pass_hides_others() -> None:
     task = task_of([list(range(3, 31))], window=28, causal=False, hidden_share=0.5)
     found = [batches_of(task, epoch)[0] for epoch in (0, 1)]
-    assert not torch.equal(found[0].token_ids, found[1].token_ids)
+    assert not torch.equal(found[0].inputs.token_ids, found[1].inputs.token_ids)
 
 
 @given(
@@ -394,7 +403,10 @@ def test_what_is_hidden_in_a_window_does_not_depend_on_those_beside_it(
     def epoch(**sizes: Any) -> list[list[list[int]]]:
         begins = np.arange(VOCAB_SIZE) % 3 > 0
         task = task_of(causal=False, begins=begins, whole_words=whole_words, hidden_share=share, **sizes)
-        return [torch.cat(tensors).tolist() for tensors in zip(*batches_of(task), strict=True)]
+        return [
+            torch.cat(tensors).tolist()
+            for tensors in zip(*((*b.inputs, b.answers) for b in batches_of(task)), strict=True)
+        ]
 
     assert epoch(batch_size=batch_size, accumulation=accumulation) == epoch(batch_size=4)
 
@@ -439,7 +451,7 @@ def filled_in(lengths: Sequence[int], window: int, tokens_in_a_batch: int = 8192
     task = task_of(window=window, validation=texts, causal=False, begins=begins, **values)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language_modelling, "_VALIDATION_TOKENS", tokens_in_a_batch)
-        rows = [row for batch in task._held_out(store(texts)) for row in zip(*map(Tensor.tolist, batch), strict=True)]
+        rows = [row for batch in task._held_out(store(texts)) for row in zip(*as_lists(batch), strict=True)]
     counted = [place_of[answer] for _, _, answers in rows for answer in answers if answer != IGNORED]
     assert len(counted) == len(set(counted))
     pieces = sorted(excerpts(store(texts), window), key=lambda one: len(one.tokens))
@@ -503,7 +515,7 @@ def test_a_held_out_text_is_filled_in_as_if_it_were_alone() -> None:
     model = model_of(attention="full", positions="learned")
     (batch,) = task._held_out(store(texts))
     loss = 0.0
-    for read, kept, answers in zip(*batch, strict=True):
+    for read, kept, answers in zip(*batch.inputs, batch.answers, strict=True):
         length = int(kept.sum())
         logits = model.logits(model.read(read[None, :length], torch.ones(1, length, dtype=torch.bool)))
         loss += F.cross_entropy(logits[0], answers[:length], reduction="sum", ignore_index=IGNORED).item()

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glassformer.data.batches import assemble, random_windows
+from glassformer.data.batches import ModelInputs, assemble, random_windows
 from glassformer.errors import GlassformerError
-from glassformer.prediction.scoring import score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.loop import Examples, InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.schedules import learning_rate
@@ -116,7 +116,10 @@ def test_parts_of_a_batch_give_its_gradient(parts: int) -> None:
     data = replace(toy_data(11), class_weights=torch.tensor([0.5, 1.0, 3.0]))
     run = trainer(whole_batch(), data=data, model=STILL, randomised=True)
     (whole,) = (step() for step in run.task.steps(0))
-    halves = [Examples(*(tensor[half] for tensor in whole[0])) for half in (slice(0, 4), slice(4, 11))]
+    halves = [
+        Examples(ModelInputs(*(tensor[half] for tensor in whole[0].inputs)), whole[0].answers[half])
+        for half in (slice(0, 4), slice(4, 11))
+    ]
     found = []
     for run.state.micro_batches, batches in ((1, whole), (parts, whole), (parts, halves)):
         totals = run._gradients(batches)
@@ -197,7 +200,9 @@ def test_a_poisoned_weight_is_named_and_the_best_weights_are_kept() -> None:
                 run.model.get_parameter("trunk.blocks.0.attention.out_projection.weight")[2, 1] = math.nan
 
     run = trainer(config(epochs=4), observer=Memory(poison))
-    with pytest.raises(NotANumberError, match=r"after step 8: .* weights blocks\.0\.attention\.out_projection\.weight"):
+    with pytest.raises(
+        NotANumberError, match=r"after step 8: .* weights trunk.blocks.0.attention.out_projection.weight"
+    ):
         run.run()
     assert run.state.best_epoch == 1
     assert all(tensor.isfinite().all() for tensor in run.best.values())
@@ -260,7 +265,7 @@ def test_smoothing_and_weights_are_in_the_loss() -> None:
     run = trainer(whole_batch(epochs=1, label_smoothing=0.3), data=data, model=STILL, randomised=True)
     batch = assemble(data.train, random_windows(data.train.lengths, 24, seed=0, epoch=0), np.arange(47))
     with torch.no_grad():
-        logits = run.model(batch.token_ids, batch.attention_mask)
+        logits = run.model(*batch.inputs)
     labels = torch.from_numpy(data.train_labels)
     loss = run.run()[0]["train_loss"]
     per_text = F.cross_entropy(logits, labels, label_smoothing=0.3, reduction="none")
@@ -275,7 +280,7 @@ def test_the_validation_loss_is_weighted_and_never_smoothed() -> None:
     row = run.run()[0]
     assert data.validation is not None
     assert data.validation_labels is not None
-    logits = torch.from_numpy(score(run.model, data.validation, max_seq_len=24, n_classes=N_CLASSES))
+    logits = torch.from_numpy(score(logits_of(run.model), data.validation, max_seq_len=24, n_classes=N_CLASSES))
     labels = torch.from_numpy(data.validation_labels)
     assert row["validation_loss"] == pytest.approx(float(F.cross_entropy(logits, labels, weight=class_weights)))
     assert row["validation_accuracy"] == pytest.approx(float((logits.argmax(dim=1) == labels).float().mean()))

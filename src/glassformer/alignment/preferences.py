@@ -20,6 +20,7 @@ from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy
 from glassformer.alignment.pairs import Preference
 from glassformer.alignment.reading import ReadPair, read_together
 from glassformer.alignment.stage_run import Facts, Run, card
+from glassformer.data.batches import ModelInputs
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability
@@ -113,10 +114,10 @@ class Preferences:
         return [as_examples([self.train[i] for i in part]) for part in even_parts(rows, self.config.batch_size)]
 
     def weight(self, examples: Examples) -> float:
-        return float(len(examples.token_ids))
+        return float(len(examples.answers))
 
     def count(self, examples: Examples) -> int:
-        return len(examples.token_ids)
+        return len(examples.answers)
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         chosen, rejected = rewards_of(model, examples)
@@ -163,11 +164,11 @@ def as_examples(pairs: Sequence[ReadPreference]) -> Examples:
         for side, ids in enumerate(both):
             token_ids[row, side, : len(ids)] = ids
             mask[row, side, : len(ids)] = True
-    return Examples(torch.from_numpy(token_ids), torch.from_numpy(mask), torch.zeros(len(texts)))
+    return Examples(ModelInputs(torch.from_numpy(token_ids), torch.from_numpy(mask)), torch.zeros(len(texts)))
 
 
 def rewards_of(model: nn.Module, examples: Examples) -> tuple[Float[Tensor, " pairs"], Float[Tensor, " pairs"]]:
     """Of the chosen and of the rejected texts."""
-    rewards = model(examples.token_ids.flatten(0, 1), examples.attention_mask.flatten(0, 1)).float()
+    rewards = model(*(tensor.flatten(0, 1) for tensor in examples.inputs)).float()
     chosen, rejected = rewards.view(-1, 2).unbind(dim=1)
     return chosen, rejected

@@ -21,6 +21,7 @@ from glassformer.alignment.alignment_config import FineTuningConfig
 from glassformer.alignment.pairs import Pair
 from glassformer.alignment.reading import ReadPair, read_together
 from glassformer.alignment.stage_run import Facts, Run, card
+from glassformer.data.batches import ModelInputs
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor
@@ -98,7 +99,7 @@ class Completions:
         return count_answers(examples)
 
     def count(self, examples: Examples) -> int:
-        return int(examples.attention_mask.sum())
+        return int(examples.inputs.attention_mask.sum())
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         return Cost(answer_cost(model, examples))
@@ -149,4 +150,5 @@ def pack(pairs: Sequence[ReadPair], window: int) -> Packed:
 def stack(rows: Sequence[Packed]) -> Examples:
     """Windows as one batch, without what is padding in all of them."""
     longest = max(int(row.attention_mask.sum()) for row in rows)
-    return Examples(*(torch.from_numpy(np.stack(column)[:, :longest]) for column in zip(*rows, strict=True)))
+    columns = [torch.from_numpy(np.stack(column)[:, :longest]) for column in zip(*rows, strict=True)]
+    return Examples(ModelInputs(*columns[:2]), columns[2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,17 +19,28 @@ from glassformer.layers.masks import lengths_to_mask
 _BATCHES_PER_POOL = 64
 
 
+class ModelInputs(NamedTuple):
+    """What a model reads; it is called as `model(*inputs)`."""
+
+    token_ids: Int[Tensor, "batch seq"]
+    attention_mask: Bool[Tensor, "batch seq"]
+
+    def to(self, device: torch.device) -> ModelInputs:
+        return ModelInputs(*(tensor.to(device) for tensor in self))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """Windows of texts, padded on the right to the longest of them; each begins with the start token.
 
     Attributes:
         rows: which row of the store each window comes from.
+        starts: the place in that row of each window's first token; it stands behind the start token.
     """
 
     rows: IntArray
-    token_ids: Int[Tensor, "batch seq"]
-    attention_mask: Bool[Tensor, "batch seq"]
+    starts: IntArray
+    inputs: ModelInputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +146,10 @@ def assemble(store: TokenStore, windows: Windows, chosen: IntArray) -> Batch:
         token_ids[place, 1 : length + 1] = store.tokens[start : start + length]
     return Batch(
         rows=windows.rows[chosen],
-        token_ids=torch.from_numpy(token_ids),
-        attention_mask=lengths_to_mask(torch.from_numpy(windows.lengths[chosen] + 1), width),
+        starts=windows.starts[chosen],
+        inputs=ModelInputs(
+            torch.from_numpy(token_ids), lengths_to_mask(torch.from_numpy(windows.lengths[chosen] + 1), width)
+        ),
     )
 
 
@@ -148,4 +162,4 @@ def covering_batches(store: TokenStore, max_seq_len: int, *, batch_tokens: int, 
 
 def padding_share(batch: Batch) -> float:
     """Share of places in the batch that hold padding."""
-    return 1.0 - float(batch.attention_mask.float().mean())
+    return 1.0 - float(batch.inputs.attention_mask.float().mean())

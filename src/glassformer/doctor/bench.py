@@ -78,7 +78,7 @@ class Bench:
         return torch.from_numpy(self.data.train_labels[batch.rows]).to(self.device)
 
     def logits(self, model: nn.Module, batch: Batch) -> Tensor:
-        return model(batch.token_ids.to(self.device), batch.attention_mask.to(self.device))
+        return model(*batch.inputs.to(self.device))
 
     def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, float]:
         """The summed loss of some texts, without label smoothing, and what it is divided by for their mean."""

@@ -105,7 +105,7 @@ def _in_turns(order: IntArray, labels: IntArray) -> IntArray:
 def _alike(batch: Batch, labels: IntArray) -> int:
     """Texts whose tokens are those of another text of the batch with another label."""
     answers: dict[bytes, set[bytes]] = defaultdict(set)
-    keys = [one.numpy().tobytes() for one in batch.token_ids]
+    keys = [token_ids.numpy().tobytes() for token_ids in batch.inputs.token_ids]
     for key, row in zip(keys, batch.rows.tolist(), strict=True):
         answers[key].add(labels[row].tobytes())
     return sum(len(answers[key]) > 1 for key in keys)

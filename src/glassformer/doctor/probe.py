@@ -156,10 +156,10 @@ def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[L
             stack.callback(module.register_forward_pre_hook(_enter(watch, name or "model")).remove)
             stack.callback(module.register_forward_hook(_leave(watch, _kind(name, module, blocks))).remove)
         for batch in batches:
-            watch.kept = batch.attention_mask.to(bench.device)
-            token_ids = batch.token_ids.to(bench.device)
+            inputs = batch.inputs.to(bench.device)
+            watch.kept = inputs.attention_mask
             with watch:
-                model(token_ids, watch.kept)
+                model(*inputs)
     return tuple(sums.figures(name) for name, sums in watch.sums.items())
 
 

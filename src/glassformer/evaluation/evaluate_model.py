@@ -24,7 +24,7 @@ from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import FILES, FolderConfig, TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.scoring import score
+from glassformer.prediction.scoring import logits_of, score
 
 Say = Callable[[str], None]
 
@@ -112,7 +112,7 @@ def measure_model(
     began = time.perf_counter()
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
     logits = score(
-        trained.model,
+        logits_of(trained.model),
         store,
         max_seq_len=config.model.max_seq_len,
         n_classes=trained.config.n_classes,

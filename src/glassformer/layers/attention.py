@@ -14,8 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
-from glassformer.layers.masks import AttentionMask
-from glassformer.layers.positions import Positions
+from glassformer.layers.slots import AttentionMask, Pattern, PositionLayer, Positions
 
 Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
 
@@ -73,8 +72,8 @@ class MultiHeadAttention(nn.Module):
         d_model: int,
         n_heads: int,
         *,
-        pattern: nn.Module,
-        rotation: nn.Module,
+        pattern: Pattern,
+        rotation: PositionLayer,
         dropout: float = 0.0,
         bias: bool = False,
         kernel: Kernel = fused_attention,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
-from glassformer.layers.masks import AttentionMask
+from glassformer.layers.slots import AttentionMask, FeedForwardLayer, Norm
 
 
 class Block(nn.Module):
@@ -23,12 +24,12 @@ class Block(nn.Module):
     def __init__(
         self,
         *,
-        attention: nn.Module,
-        feed_forward: nn.Module,
-        attention_pre_norm: nn.Module,
-        attention_post_norm: nn.Module,
-        feed_forward_pre_norm: nn.Module,
-        feed_forward_post_norm: nn.Module,
+        attention: MultiHeadAttention,
+        feed_forward: FeedForwardLayer,
+        attention_pre_norm: Norm,
+        attention_post_norm: Norm,
+        feed_forward_pre_norm: Norm,
+        feed_forward_post_norm: Norm,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()

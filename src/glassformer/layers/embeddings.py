@@ -7,8 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from glassformer.layers.slots import Embedding
 
-class TokenEmbedding(nn.Module):
+
+class TokenEmbedding(Embedding):
     """One learned vector per token: a row of `weight` (vocab_size, d_model)."""
 
     def __init__(self, vocab_size: int, d_model: int, *, std: float = 0.02) -> None:
@@ -26,7 +28,7 @@ def embed_by_product(
     return F.one_hot(token_ids, weight.shape[0]).to(weight.dtype) @ weight
 
 
-class OneHotEmbedding(nn.Module):
+class OneHotEmbedding(Embedding):
     """Token i is the i-th unit vector of a space of `d_model` ≥ `vocab_size` dimensions. Nothing is learned.
 
     Raises:

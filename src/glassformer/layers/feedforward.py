@@ -7,10 +7,12 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from glassformer.layers.slots import FeedForwardLayer
+
 Activation = Callable[[Tensor], Tensor]
 
 
-class LinearFeedForward(nn.Module):
+class LinearFeedForward(FeedForwardLayer):
     """One matrix, nothing else: the smallest feed-forward, as one of the literal designs has it."""
 
     def __init__(self, d_model: int, *, bias: bool = True) -> None:
@@ -21,7 +23,7 @@ class LinearFeedForward(nn.Module):
         return self.out_projection(hidden)
 
 
-class FeedForward(nn.Module):
+class FeedForward(FeedForwardLayer):
     """activation(x W₁) W₂ (Vaswani et al. 2017, eq. 2)."""
 
     def __init__(self, d_model: int, d_ff: int, activation: Activation, *, bias: bool = False) -> None:
@@ -34,7 +36,7 @@ class FeedForward(nn.Module):
         return self.out_projection(self.activation(self.in_projection(hidden)))
 
 
-class GatedFeedForward(nn.Module):
+class GatedFeedForward(FeedForwardLayer):
     """(activation(x W) ⊗ x V) W₂: GLU with a sigmoid, SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020, eqs. 5–6).
 
     W and V are the two halves of one matrix, so a gated feed-forward has half as many more weights as a plain one of

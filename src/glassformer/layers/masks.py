@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-AttentionMask = Bool[Tensor, "batch seq"] | Bool[Tensor, "batch seq seq"]
+from glassformer.layers.slots import AttentionMask, Pattern
 
 
 def lengths_to_mask(lengths: Int[Tensor, " batch"], seq: int) -> Bool[Tensor, "batch seq"]:
@@ -25,14 +25,14 @@ def documents_to_mask(documents: Int[Tensor, "batch seq"]) -> Bool[Tensor, "batc
     return documents[:, :, None] == documents[:, None, :]
 
 
-class FullPattern(nn.Module):
+class FullPattern(Pattern):
     """Every position looks at every token that is not padding."""
 
     def forward(self, attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 #seq seq"]:
         return _by_query(attention_mask)
 
 
-class CausalPattern(nn.Module):
+class CausalPattern(Pattern):
     """A position looks at itself and at the tokens before it.
 
     A position always sees itself, so that a row of padding on the left leaves no query without a key (its softmax
@@ -45,7 +45,7 @@ class CausalPattern(nn.Module):
         return (ones.tril() & _by_query(attention_mask)) | torch.eye(seq, dtype=torch.bool, device=ones.device)
 
 
-class LocalPattern(nn.Module):
+class LocalPattern(Pattern):
     """A position looks at the tokens that are at most `reach` places away, on either side (Beltagy et al. 2020, §3.1).
 
     A position always sees itself, as in `CausalPattern`: far out in the padding there is no token within reach.

@@ -7,10 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from glassformer.layers.masks import AttentionMask
+from glassformer.layers.slots import AttentionMask, Norm
 
 
-class NoNorm(nn.Module):
+class NoNorm(Norm):
     """An empty norm slot: what a pre-norm block has after its residual sum, and a post-norm block before its layers."""
 
     def forward(
@@ -19,7 +19,7 @@ class NoNorm(nn.Module):
         return hidden
 
 
-class LayerNorm(nn.Module):
+class LayerNorm(Norm):
     """y = (x − mean(x)) / √(var(x) + ε) · weight + bias over the features of one position (Ba et al. 2016, eq. 4).
 
     Args:
@@ -38,7 +38,7 @@ class LayerNorm(nn.Module):
         return F.layer_norm(hidden, self.weight.shape, self.weight, self.bias, self.eps)
 
 
-class RMSNorm(nn.Module):
+class RMSNorm(Norm):
     """y = x / √(mean(x²) + ε) · weight over the features of one position (Zhang & Sennrich 2019, eq. 4)."""
 
     def __init__(self, d_model: int, *, eps: float = 1e-6) -> None:
@@ -52,7 +52,7 @@ class RMSNorm(nn.Module):
         return F.rms_norm(hidden, self.weight.shape, self.weight, self.eps)
 
 
-class BatchNorm(nn.Module):
+class BatchNorm(Norm):
     """Normalises each feature over the tokens of the batch, padding left out (Ioffe & Szegedy 2015, algorithm 1).
 
     In training the statistics are those of the batch and update running ones; in evaluation the running ones are used,

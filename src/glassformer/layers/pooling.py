@@ -8,8 +8,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from glassformer.layers.slots import Pooling
 
-class FirstPooling(nn.Module):
+
+class FirstPooling(Pooling):
     """The first token's vector, padding skipped (Devlin et al. 2019, §3)."""
 
     def forward(
@@ -19,7 +21,7 @@ class FirstPooling(nn.Module):
         return hidden[torch.arange(hidden.shape[0], device=hidden.device), first]
 
 
-class LastPooling(nn.Module):
+class LastPooling(Pooling):
     """The last token's vector, padding skipped: what a causal model has read the whole text for."""
 
     def forward(
@@ -30,7 +32,7 @@ class LastPooling(nn.Module):
         return hidden[torch.arange(hidden.shape[0], device=hidden.device), last]
 
 
-class MeanPooling(nn.Module):
+class MeanPooling(Pooling):
     """The average over the tokens."""
 
     def forward(
@@ -40,7 +42,7 @@ class MeanPooling(nn.Module):
         return (hidden * kept).sum(dim=1) / kept.sum(dim=1)
 
 
-class MaxPooling(nn.Module):
+class MaxPooling(Pooling):
     """The largest value of each feature over the tokens."""
 
     def forward(
@@ -49,7 +51,7 @@ class MaxPooling(nn.Module):
         return hidden.masked_fill(~attention_mask[:, :, None], -math.inf).amax(dim=1)
 
 
-class AttentionPooling(nn.Module):
+class AttentionPooling(Pooling):
     """A weighted average whose weights come from one learned query (Yang et al. 2016, eqs. 5–7, no hidden layer).
 
     The query starts at zero, so that training starts from `MeanPooling`.
@@ -71,7 +73,7 @@ class AttentionPooling(nn.Module):
         return (self.weights(hidden, attention_mask)[:, :, None] * hidden).sum(dim=1)
 
 
-class FlattenPooling(nn.Module):
+class FlattenPooling(Pooling):
     """All positions side by side, zeros where there is no token: (batch, max_seq_len·d_model)."""
 
     def __init__(self, max_seq_len: int) -> None:

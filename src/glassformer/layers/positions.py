@@ -10,8 +10,10 @@ holds several documents, or goes on from tokens read before.
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
+
+from glassformer.layers.slots import PositionLayer, Positions
 
 
 def inverse_frequencies(dim: int, base: float) -> Float[Tensor, " half"]:
@@ -26,17 +28,14 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10_000.0) -> Float
     return table[:, :d_model].to(torch.get_default_dtype())
 
 
-Positions = Int[Tensor, "batch seq"] | None
-
-
-class NoPositions(nn.Module):
+class NoPositions(PositionLayer):
     """Leaves everything as it is."""
 
     def forward(self, features: Float[Tensor, "*heads seq dim"], _positions: Positions = None) -> Tensor:
         return features
 
 
-class SinusoidalPositions(nn.Module):
+class SinusoidalPositions(PositionLayer):
     """Adds fixed waves of falling frequency (Vaswani et al. 2017, §3.5). P(t+k) is P(t) rotated by k·ω.
 
     Args:
@@ -56,7 +55,7 @@ class SinusoidalPositions(nn.Module):
         return hidden + _rows(self.table, hidden, positions)
 
 
-class LearnedPositions(nn.Module):
+class LearnedPositions(PositionLayer):
     """Adds one learned vector per position (Devlin et al. 2019, §3); unknown beyond `max_seq_len`."""
 
     def __init__(self, max_seq_len: int, d_model: int, *, std: float = 0.02) -> None:
@@ -69,7 +68,7 @@ class LearnedPositions(nn.Module):
         return hidden + _rows(self.weight, hidden, positions)
 
 
-class Rotary(nn.Module):
+class Rotary(PositionLayer):
     """Turns the feature pair (x_i, x_{i+dim/2}) at position t by the angle t·ω_i (Su et al. 2021, eq. 34).
 
     Works on any tensor whose last two axes are (seq, dim): on queries and keys (batch, heads, seq, head_dim), where

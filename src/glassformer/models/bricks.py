@@ -20,18 +20,19 @@ from glassformer.layers.pooling import (
     MeanPooling,
 )
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary, SinusoidalPositions
+from glassformer.layers.slots import Embedding, FeedForwardLayer, Norm, Pooling, PositionLayer
 from glassformer.models.model_config import ModelConfig, TrunkConfig
 
 _EMBEDDING_STD = 0.02
 
 
-def build_embedding(config: TrunkConfig, vocab_size: int) -> nn.Module:
+def build_embedding(config: TrunkConfig, vocab_size: int) -> Embedding:
     if config.embedding == "one-hot":
         return OneHotEmbedding(vocab_size, config.d_model)
     return TokenEmbedding(vocab_size, config.d_model, std=_EMBEDDING_STD)
 
 
-def build_positions(config: TrunkConfig) -> nn.Module:
+def build_positions(config: TrunkConfig) -> PositionLayer:
     """What acts on the embeddings; `rotary` acts on queries and keys."""
     if config.positions == "sinusoidal":
         scale = 1.0 if config.embedding == "one-hot" else _EMBEDDING_STD  # as large as the words beside them
@@ -64,17 +65,20 @@ def build_block(config: TrunkConfig) -> Block:
     )
 
 
-def build_last_norm(config: TrunkConfig) -> nn.Module:
+def build_last_norm(config: TrunkConfig) -> Norm:
     """Behind the blocks; post-norm blocks end on a norm of their own."""
     return _norm(config) if config.residual == "pre-norm" else NoNorm()
 
 
-def build_pooling(config: ModelConfig) -> nn.Module:
+def build_pooling(config: ModelConfig) -> Pooling:
     if config.pooling == "attention":
         return AttentionPooling(config.d_model)
     if config.pooling == "flatten":
         return FlattenPooling(config.max_seq_len)
-    return {"first": FirstPooling, "last": LastPooling, "mean": MeanPooling, "max": MaxPooling}[config.pooling]()
+    plain: dict[str, type[FirstPooling | LastPooling | MeanPooling | MaxPooling]] = {
+        "first": FirstPooling, "last": LastPooling, "mean": MeanPooling, "max": MaxPooling
+    }  # fmt: skip
+    return plain[config.pooling]()
 
 
 def pooled_size(config: ModelConfig) -> int:
@@ -98,7 +102,7 @@ def initialise(model: nn.Module) -> None:
             nn.init.zeros_(parameter)
 
 
-def _feed_forward(config: TrunkConfig) -> nn.Module:
+def _feed_forward(config: TrunkConfig) -> FeedForwardLayer:
     if config.feed_forward == "linear":
         return LinearFeedForward(config.d_model, bias=False)
     plain: dict[str, Activation] = {"relu": F.relu, "gelu": F.gelu}
@@ -108,7 +112,7 @@ def _feed_forward(config: TrunkConfig) -> nn.Module:
     return GatedFeedForward(config.d_model, config.d_ff, gated[config.feed_forward])
 
 
-def _norm(config: TrunkConfig) -> nn.Module:
+def _norm(config: TrunkConfig) -> Norm:
     if config.norm == "none":
         return NoNorm()
     return {"layer": LayerNorm, "rms": RMSNorm, "batch": BatchNorm}[config.norm](config.d_model)

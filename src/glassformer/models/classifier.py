@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
-from glassformer.layers.masks import AttentionMask
-from glassformer.layers.positions import Positions
+from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.models.bricks import (
     build_block,
     build_embedding,

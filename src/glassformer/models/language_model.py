@@ -11,8 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
-from glassformer.layers.masks import AttentionMask
-from glassformer.layers.positions import Positions
+from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.models.bricks import initialise
 from glassformer.models.classifier import Trunk
 from glassformer.models.model_config import LanguageModelConfig

@@ -24,6 +24,7 @@ from glassformer.layers.masks import FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, NoNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
+from glassformer.layers.slots import Pattern, PositionLayer
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
 
@@ -154,11 +155,11 @@ class PretrainedEncoder(nn.Module):
 class _Attending(NamedTuple):
     """Who may look at whom, and how queries and keys are turned: the same parts in all blocks of a kind."""
 
-    pattern: nn.Module
-    rotation: nn.Module
+    pattern: Pattern
+    rotation: PositionLayer
 
 
-def _rotation(config: PretrainedConfig, base: float) -> nn.Module:
+def _rotation(config: PretrainedConfig, base: float) -> PositionLayer:
     if config.positions == "learned":
         return NoPositions()
     return Rotary(config.max_seq_len, config.d_model // config.n_heads, base=base)

@@ -14,7 +14,7 @@ from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.calibration import THRESHOLD, probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
-from glassformer.prediction.scoring import FloatArray, score
+from glassformer.prediction.scoring import FloatArray, logits_of, score
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -94,7 +94,7 @@ class Predictor:
 
     def _score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         return score(
-            self.trained.model,
+            logits_of(self.trained.model),
             TokenStore.in_memory(rows),
             max_seq_len=self.trained.config.model.max_seq_len,
             n_classes=self.trained.config.n_classes,

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from glassformer.data.batches import covering_batches, covering_windows
+from glassformer.data.batches import Batch, ModelInputs, covering_batches, covering_windows
 from glassformer.data.store import TokenStore
 
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
+Precision = TypeVar("Precision", np.float32, np.float64)
 
 _BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
 
 
-@torch.inference_mode()
+def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
+    """A classifier as a function for `score`: on its device, in evaluation mode, and back."""
+
+    def read(inputs: ModelInputs) -> Tensor:
+        was_training, device = model.training, next(model.parameters()).device
+        logits: Tensor = model.eval()(*inputs.to(device))
+        model.train(was_training)
+        return logits
+
+    return read
+
+
 def score(
-    model: nn.Module,
+    read: Callable[[ModelInputs], Tensor],
     store: TokenStore,
     *,
     max_seq_len: int,
@@ -28,21 +40,42 @@ def score(
 ) -> FloatArray:
     """Logits (rows, n_classes) in float32; a text that takes several windows gets the mean of their logits.
 
-    The model is put into evaluation mode and back. `on_progress` hears the share of tokens that are read.
+    Args:
+        read: the logits (batch, n_classes) of a batch of windows, as of `logits_of(model)`.
+        on_progress: hears the share of tokens that are read.
     """
-    was_training = model.training
-    model.eval()
-    device = next(model.parameters()).device
-    totals = np.zeros((len(store), n_classes), dtype=np.float32)
-    counts = np.zeros((len(store), 1), dtype=np.float32)
     tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
-    read = 0
-    for batch in covering_batches(store, max_seq_len, batch_tokens=_BATCH_TOKENS, batch_size=_BATCH_SIZE):
-        logits = model(batch.token_ids.to(device), batch.attention_mask.to(device)).float().cpu().numpy()
-        np.add.at(totals, batch.rows, logits)
-        np.add.at(counts, batch.rows, 1)
+    so_far = 0
+
+    def sums(batch: Batch) -> tuple[Tensor, Tensor]:
+        nonlocal so_far
+        logits = read(batch.inputs)
         if on_progress:
-            read += int(batch.attention_mask[:, 1:].sum())
-            on_progress(read / tokens)
-    model.train(was_training)
-    return totals / counts
+            so_far += int(batch.inputs.attention_mask[:, 1:].sum())
+            on_progress(so_far / tokens)
+        return logits.float(), torch.ones(len(logits), 1)
+
+    return window_means(sums, store, max_seq_len=max_seq_len, width=n_classes, precision=np.float32)
+
+
+@torch.inference_mode()
+def window_means(
+    sums: Callable[[Batch], tuple[Tensor, Tensor]],
+    store: TokenStore,
+    *,
+    max_seq_len: int,
+    width: int,
+    precision: type[Precision],
+) -> np.ndarray[Any, np.dtype[Precision]]:
+    """For each row of the store a mean over all its windows (rows, width); a row that counts for nothing has zeros.
+
+    Args:
+        sums: of each window of a batch the sum (batch, width) of what is averaged, and how many there are (batch, 1).
+    """
+    totals, counts = np.zeros((len(store), width), precision), np.zeros((len(store), 1), precision)
+    for batch in covering_batches(store, max_seq_len, batch_tokens=_BATCH_TOKENS, batch_size=_BATCH_SIZE):
+        total, count = sums(batch)
+        np.add.at(totals, batch.rows, total.cpu().numpy())
+        np.add.at(counts, batch.rows, count.cpu().numpy())
+    totals /= np.maximum(counts, 1)
+    return totals

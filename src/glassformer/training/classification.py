@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from glassformer.data.batches import Windows, assemble
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
-from glassformer.prediction.scoring import FloatArray, score
+from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
@@ -56,7 +56,7 @@ class Classification:
 
     def _assemble(self, windows: Windows, group: list[IntArray]) -> list[Examples]:
         batches = [assemble(self.data.train, windows, chosen) for chosen in group]
-        return [Examples(batch.token_ids, batch.attention_mask, self._answers(batch.rows)) for batch in batches]
+        return [Examples(batch.inputs, self._answers(batch.rows)) for batch in batches]
 
     def _answers(self, rows: IntArray) -> Tensor:
         """The labels of rows; where rows count differently, what they count for stands in a last column beside them."""
@@ -79,8 +79,8 @@ class Classification:
         return len(examples.answers)
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
-        token_ids = self._drop_tokens(examples.token_ids)
-        logits = model(token_ids, examples.attention_mask).float()
+        inputs = examples.inputs._replace(token_ids=self._drop_tokens(examples.inputs.token_ids))
+        logits = model(*inputs).float()
         labels, weights = self._labels_and_weights(examples.answers)
         losses = self._losses(logits, labels, weights, self.config.label_smoothing)
         return Cost(losses.sum(), float(_right_answers(logits.detach(), labels).sum()))
@@ -89,7 +89,7 @@ class Classification:
         store, labels = self.data.validation, self.data.validation_labels
         if store is None or labels is None:
             return {}
-        logits = score(model, store, max_seq_len=self.max_seq_len, n_classes=len(self.data.class_weights))
+        logits = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=len(self.data.class_weights))
         device = next(model.parameters()).device
         truth = torch.from_numpy(labels.copy()).to(device)  # a copy, as it may be read-only
         on_device = torch.from_numpy(logits).to(device)

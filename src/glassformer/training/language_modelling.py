@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from glassformer.data.batches import ModelInputs
 from glassformer.data.packing import Excerpt, PackedStream, excerpts
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
@@ -102,7 +103,9 @@ class LanguageModelling:
         if not self.causal:
             hidden = np.stack([self._hide(row, number, 2, one) for row, one in zip(read, chosen, strict=True)])
             read, answers = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
-        return Examples(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool), torch.from_numpy(answers))
+        return Examples(
+            ModelInputs(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool)), torch.from_numpy(answers)
+        )
 
     def _hide(self, tokens: IntArray, *numbers: int) -> BoolArray:
         """Which tokens of a window or text to hide: one by one, or word by word (Devlin et al. 2019, §3.1).
@@ -123,7 +126,7 @@ class LanguageModelling:
         return max(_LEAST_WEIGHT, count_answers(examples))  # among unknown words alone nothing is hidden
 
     def count(self, examples: Examples) -> int:
-        return examples.token_ids.numel()
+        return examples.inputs.token_ids.numel()
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         return Cost(self._cost(model, examples))
@@ -162,7 +165,7 @@ class LanguageModelling:
             read[row, :length], mask[row, :length] = shown.tokens[:-1], True
             asked = one.tokens[1:] if self.causal else np.where(one.tokens == shown.tokens, IGNORED, one.tokens)[:-1]
             answers[row, one.fresh : length] = asked[one.fresh :]
-        return Examples(torch.from_numpy(read), torch.from_numpy(mask), torch.from_numpy(answers))
+        return Examples(ModelInputs(torch.from_numpy(read), torch.from_numpy(mask)), torch.from_numpy(answers))
 
 
 def _compiled_cost() -> Callable[[nn.Module, Examples], Tensor]:
@@ -192,10 +195,11 @@ def documents_and_places(
 
 def answer_cost(model: nn.Module, examples: Examples) -> Tensor:
     """The summed cross entropy of all answers that count, in nats."""
-    documents, places = documents_and_places(examples.token_ids)
-    documents = documents.masked_fill(~examples.attention_mask, -1)  # padding sees padding: it must see something
+    token_ids, attention_mask = examples.inputs
+    documents, places = documents_and_places(token_ids)
+    documents = documents.masked_fill(~attention_mask, -1)  # padding sees padding: it must see something
     predicts = cast(TokenPredictor, model)
-    hidden = predicts.read(examples.token_ids, documents_to_mask(documents), positions=places)
+    hidden = predicts.read(token_ids, documents_to_mask(documents), positions=places)
     counts = examples.answers != IGNORED
     return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.answers[counts], reduction="sum")
 

@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
+from glassformer.data.batches import ModelInputs
 from glassformer.errors import GlassformerError
 from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
 from glassformer.training.memory import is_out_of_memory
@@ -81,18 +82,17 @@ class Silent:
 class Examples(NamedTuple):
     """What a step learns from, or a part of it: tensors whose first axis counts the examples."""
 
-    token_ids: Tensor
-    attention_mask: Tensor
+    inputs: ModelInputs
     answers: Tensor
     """What the task compares with: labels, the next tokens, …"""
 
     def split(self, parts: int) -> list[Examples]:
         """The same in so many parts, or as many as there are examples."""
-        pieces = [tensor.tensor_split(min(parts, len(self.token_ids))) for tensor in self]
-        return [Examples(*piece) for piece in zip(*pieces, strict=True)]
+        pieces = [tensor.tensor_split(min(parts, len(self.answers))) for tensor in (*self.inputs, self.answers)]
+        return [Examples(ModelInputs(*inputs), answers) for *inputs, answers in zip(*pieces, strict=True)]
 
     def to(self, device: torch.device) -> Examples:
-        return Examples(*(tensor.to(device) for tensor in self))
+        return Examples(self.inputs.to(device), self.answers.to(device))
 
 
 class Cost(NamedTuple):
@@ -232,10 +232,10 @@ class Trainer(Generic[Model]):
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-                if self.state.micro_batches >= max(len(batch.token_ids) for batch in batches):
+                if self.state.micro_batches >= max(len(batch.answers) for batch in batches):
                     raise GlassformerError(
-                        f"out of memory, even for a single text of {batches[0].token_ids.shape[-1]} tokens; choose a "
-                        "smaller model (--preset tiny) or window (--set model.max_seq_len=128)"
+                        f"out of memory, even for a single text of {batches[0].inputs.token_ids.shape[-1]} tokens; "
+                        "choose a smaller model (--preset tiny) or window (--set model.max_seq_len=128)"
                     ) from error
             self.state.micro_batches *= 2
             torch.set_rng_state(random)
@@ -313,7 +313,7 @@ class Trainer(Generic[Model]):
     def _report(self, steps: int, batches: list[Examples], speed: float) -> StepReport:
         loss, accuracy = self._means()
         done = self._progress(steps)
-        read = sum(float(batch.attention_mask.float().mean()) for batch in batches) / len(batches)
+        read = sum(float(batch.inputs.attention_mask.float().mean()) for batch in batches) / len(batches)
         return StepReport(
             epoch=self.state.epoch + 1,
             epochs=math.ceil(round((self.state.epoch + self.state.batch / steps) / done, 6)),

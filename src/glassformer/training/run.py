@@ -18,7 +18,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import GlassformerError
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, FolderConfig, TrainedModel, save_model
-from glassformer.prediction.scoring import score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification
 from glassformer.training.initial_weights import InitialWeights
@@ -130,7 +130,7 @@ def _finished(trainer: Trainer[nn.Module], prepared: Prepared, source: SourceCon
     data, temperature = prepared.data, 1.0
     if data.validation is not None and data.validation_labels is not None:
         logits = score(
-            trainer.model, data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
+            logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
         )
         temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
     config = FolderConfig(

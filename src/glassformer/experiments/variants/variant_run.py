@@ -23,7 +23,7 @@ from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
@@ -185,7 +185,7 @@ def _measure(trained: TrainedModel, cut: Cut) -> tuple[np.ndarray, float]:
     config = trained.config
     store = TokenStore.in_memory(trained.tokenizer.encode(cut.measured.frame["text"].to_list()))
     window = config.model.max_seq_len
-    logits = score(trained.model, store, max_seq_len=window, n_classes=trained.config.n_classes)
+    logits = score(logits_of(trained.model), store, max_seq_len=window, n_classes=trained.config.n_classes)
     if not np.isfinite(logits).all():
         raise NotANumberError("the answers are not finite")
     probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)

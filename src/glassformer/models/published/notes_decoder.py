@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
-from glassformer.layers.masks import AttentionMask
-from glassformer.layers.positions import Positions, sinusoidal_table
+from glassformer.layers.positions import sinusoidal_table
+from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
