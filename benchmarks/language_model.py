@@ -23,7 +23,7 @@ from benchmarks.experiment import Experiment, arguments, part
 from benchmarks.kneser_ney import FloatArray, KneserNey
 from benchmarks.language_speeds import training_speed, writing_speeds
 from benchmarks.models import language_model
-from glassformer.data.documents import Documents, hold_out, read_documents
+from glassformer.data.documents import Documents, split_documents, read_documents
 from glassformer.data.known import resolve
 from glassformer.data.store import TokenStore
 from glassformer.data.table import text_keys
@@ -131,7 +131,7 @@ def measured(name: str, recipe: PretrainingRecipe, texts: LearnedAndJudged, fold
         return {"document_bits": document_bits(trained, test).tolist(), "test_tokens": len(test.tokens) + len(test)}
 
     def speed() -> dict[str, Any]:
-        train, _ = hold_out(texts.documents, recipe.validation, seed=recipe.training.seed)
+        train, _ = split_documents(texts.documents, recipe.validation, seed=recipe.training.seed)
         store = encoded(trained.tokenizer, train)
         return {
             "training_tokens": len(store.tokens) + len(store),
@@ -161,7 +161,7 @@ def ngrams(folder: Path, recipe: PretrainingRecipe, texts: LearnedAndJudged, wor
     tokenizer = load_model(folder, LANGUAGE_MODEL).tokenizer
 
     def make() -> dict[str, Any]:
-        train, validation = hold_out(texts.documents, recipe.validation, seed=recipe.training.seed)
+        train, validation = split_documents(texts.documents, recipe.validation, seed=recipe.training.seed)
         store = encoded(tokenizer, train)
         began = time.perf_counter()
         model = KneserNey.fit(store, tokenizer.vocab_size, ORDER)
@@ -217,7 +217,7 @@ def written_samples(trained: TrainedLanguageModel) -> list[dict[str, Any]]:
 
 def described(texts: LearnedAndJudged, recipe: PretrainingRecipe) -> dict[str, Any]:
     """Which texts these were, without any."""
-    train, validation = hold_out(texts.documents, recipe.validation, seed=recipe.training.seed)
+    train, validation = split_documents(texts.documents, recipe.validation, seed=recipe.training.seed)
     parts = {"training": train, "validation": validation, "test": texts.test}
     return {
         "name": texts.documents.source,

@@ -14,3 +14,9 @@ class UsageError(GlassformerError):
     """The request itself cannot be met as it stands (bad flag, file, column, recipe). The command line exits with 2."""
 
     exit_code = 2
+
+
+def quoted(value: object, *, most: int = 60) -> str:
+    """What a user's name or value looks like in a message: in quotes, on one line, cut where it is long."""
+    text = str(value)
+    return repr(text if len(text) <= most else f"{text[: most - 1]}…")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.documents import Documents, hold_out, read_documents
+from glassformer.data.documents import Documents, read_documents, split_documents
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
 
@@ -158,7 +158,7 @@ def test_the_fingerprint_is_of_the_texts_in_their_order() -> None:
 
 
 def held(texts: Documents, *, seed: int = 3, **values: Any) -> tuple[list[str], list[str]]:
-    train, validation = hold_out(texts, ValidationConfig.model_validate({"min_rows": 0} | values), seed=seed)
+    train, validation = split_documents(texts, ValidationConfig.model_validate({"min_rows": 0} | values), seed=seed)
     return train.texts.to_list(), [] if validation is None else validation.texts.to_list()
 
 
@@ -175,7 +175,7 @@ def test_a_share_of_the_texts_is_held_out() -> None:
 
 def test_what_equals_a_held_out_text_is_not_trained_on() -> None:
     texts = [f"text {number % 20}" + " " * (number // 20) for number in range(40)]  # each twice, once with a space
-    train, validation = hold_out(documents(*texts), ValidationConfig(fraction=0.1, min_rows=0), seed=3)
+    train, validation = split_documents(documents(*texts), ValidationConfig(fraction=0.1, min_rows=0), seed=3)
     assert validation is not None
     kept, out = ({text.strip() for text in one.texts} for one in (train, validation))
     assert kept.isdisjoint(out)

@@ -65,7 +65,7 @@ def test_one_label_that_a_text_has_or_not_can_be_learned() -> None:
 
 def test_a_label_unseen_in_training_is_named_with_its_rows() -> None:
     label_set = LabelSet(names=("x", "y"))
-    with pytest.raises(UsageError, match=r"a\.csv.*'z' \(rows 2 and 4\).*nor others \(1 in all\).*Known: x, y\."):
+    with pytest.raises(UsageError, match=r"a\.csv.*'z' \(rows 2 and 4\).*nor 1 other label.*Known: 'x', 'y'\."):
         label_set.encode(table_of(["x", "z", "y", "z", "w"]))
     with pytest.raises(UsageError, match=r"'z' \(row 2\)"):
         LabelSet(names=("x",), multilabel=True).encode(table_of([["x"], ["x", "z"]]))

@@ -23,8 +23,8 @@ def test_files_are_read_with_the_same_columns(tmp_path: Path) -> None:
     assert sources.validation is not None
     assert sources.test is not None
     tables = (sources.train, sources.validation, sources.test)
-    assert [one.frame.height for one in tables] == [6, 4, 5]
-    assert {one.label_column for one in tables} == {"stars"}
+    assert [table.frame.height for table in tables] == [6, 4, 5]
+    assert {table.label_column for table in tables} == {"stars"}
 
 
 def test_a_table_alone_is_enough(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_unknown_settings_are_refused() -> None:
 def test_a_table_to_measure_on_is_read_as_in_training_where_it_can_be(tmp_path: Path) -> None:
     remembered = SourceConfig(train="t.csv", text="what was said", label="film")
     same = written(tmp_path / "same.csv", column="what was said")
-    table = read_like_training(same, remembered, None, text=None, label=None, multilabel=None)
+    table = read_like_training(same, remembered, None, text=None, label=None, multilabel=None, labels=())
     assert (table.text_column, table.label_column) == ("what was said", "film")
 
     other = written(tmp_path / "other.csv", column="review")
-    table = read_like_training(other, remembered, None, text=None, label="stars", multilabel=None)
+    table = read_like_training(other, remembered, None, text=None, label="stars", multilabel=None, labels=())
     assert (table.text_column, table.label_column) == ("review", "stars")

@@ -60,10 +60,14 @@ def test_an_unlabelled_table_has_no_label(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "flags", "message"),
     [
-        ({"one": LONG, "two": LONG[::-1]}, {}, "(?s)which column holds the text.*--text.*one: a rather long text"),
+        (
+            {"one": LONG, "two": LONG[::-1]},
+            {},
+            "(?s)which column holds the text.*--text.*'one': 'a rather long text', ",
+        ),
         ({"one": [1, 2, 3, 4], "two": [5, 6, 7, 8]}, {}, "which column holds the text"),
         ({"text": LONG, "p": [1, 1, 2, 2], "q": [1, 2, 2, 1]}, {}, "(?s)which column holds the label.*--label"),
-        ({"text": LONG}, {}, "which column holds the label"),
+        ({"text": LONG}, {}, "(?s)no column looks like labels.*--label.*'text': 'a rather long text'"),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"label": "lable"}, "no column 'lable' .--label.*mean 'label'"),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"group": "zzz"}, "no column 'zzz' .--group.. It has"),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"text": "text", "label": "text"}, "both --text and --label"),
@@ -109,7 +113,8 @@ def test_labels_of_any_type_become_strings(tmp_path: Path, values: list[object],
     frame.write_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in frame.iter_rows(named=True)))
     for name in ("a.parquet", "a.jsonl"):
-        assert read_table(tmp_path / name).frame["label"].to_list() == [label for label in expected if label], name
+        table = read_table(tmp_path / name, label="label")
+        assert table.frame["label"].to_list() == [label for label in expected if label], name
 
 
 def test_several_labels_from_a_separator_a_json_list_or_a_parquet_list(tmp_path: Path) -> None:

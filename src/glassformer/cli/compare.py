@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Multilabel, TextColumn
+from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, Multilabel, TextColumn
 from glassformer.cli.output import doing, one_line, print_json, say, show
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def compare(
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
+    fold_labels: FoldLabels = False,
     device: Device = "auto",
     data_dir: DataDir = None,
     json: Json = False,
@@ -41,6 +42,7 @@ def compare(
         text=text,
         label=label,
         multilabel=multilabel,
+        fold_labels=fold_labels,
         device=choose_device(device),
         data_dir=data_dir,
     )

@@ -13,6 +13,7 @@ from glassformer.cli.live import Live, words
 from glassformer.cli.options import (
     DataDir,
     Device,
+    FoldLabels,
     Json,
     LabelColumn,
     Multilabel,
@@ -45,6 +46,7 @@ def compare_variants(
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
+    fold_labels: FoldLabels = False,
     recipe: RecipeName = None,
     preset: Preset = None,
     set_: Settings = None,
@@ -55,6 +57,7 @@ def compare_variants(
     """Train every combination of some values with several seeds; say which differences are beyond noise."""
     check_folder(out)
     from glassformer.data.sources import SourceConfig, read_like_training, read_sources
+    from glassformer.data.spellings import flat_labels
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
     from glassformer.experiments.variants.comparison import compare_variants as compare
     from glassformer.experiments.variants.comparison_result import read_comparison
@@ -68,11 +71,12 @@ def compare_variants(
         vary, seeds=seeds, recipe=recipe, preset=preset, overrides=overrides, steps=steps, seconds=seconds
     )
     target = choose_device(device)
-    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
+    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
     measured = None
     if test is not None:
-        measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None)
+        labels = flat_labels(sources.train).unique().to_list()
+        measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None, labels=labels)
         say(f"note: a variant chosen by {test} needs other rows for a fair final figure")
     earlier = read_comparison(out / RESULTS_FILE)
     with _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:

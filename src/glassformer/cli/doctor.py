@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.options import (
     DataDir,
     Device,
+    FoldLabels,
     Init,
     Json,
     LabelColumn,
@@ -35,6 +36,7 @@ def doctor(
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
+    fold_labels: FoldLabels = False,
     init: Init = None,
     seed: Seed = None,
     data_dir: DataDir = None,
@@ -56,9 +58,11 @@ def doctor(
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
-    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel)
+    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
+    for note in sources.train.notes:
+        say(note)
     diagnosis = diagnose(sources, chosen, device=target, init=start, on_check=_announce)
     if out is not None:
         write_diagnosis(out, diagnosis)
@@ -86,10 +90,10 @@ def _show(diagnosis: Diagnosis) -> None:
     for level in LEVELS:
         found = diagnosis.at(level)
         show(f"\n{level}: {len(found) or 'none'}")
-        for one in found:
-            show(f"  {one.check}: {one.found}")
-            if one.advice:
-                show(f"    → {one.advice}")
+        for finding in found:
+            show(f"  {finding.check}: {finding.found}")
+            if finding.advice:
+                show(f"    → {finding.advice}")
     for limit in diagnosis.limits:
         say(f"to save time {limit}")
     say(f"checked in {duration(diagnosis.seconds)}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json as json_library
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import DataDir, Device, Json, LabelColumn, TextColumn
+from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, TextColumn
 from glassformer.cli.output import command_line, doing, human_count, print_table, say, show, write_json
 from glassformer.cli.writers import check_folder
 
@@ -24,6 +24,7 @@ def evaluate(
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Annotated[str | None, typer.Option(help="Separator of several labels (else as in training).")] = None,
+    fold_labels: FoldLabels = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and metrics.json (else MODEL/evaluation).")
     ] = None,
@@ -35,9 +36,7 @@ def evaluate(
     """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
-    from glassformer.data.files import written_aside
     from glassformer.evaluation.evaluate_model import evaluate_model
-    from glassformer.evaluation.report import write_report
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
     from glassformer.prediction.predictor import Predictor
@@ -64,28 +63,53 @@ def evaluate(
             text=text,
             label=label,
             multilabel=multilabel,
+            fold_labels=fold_labels,
             train=train,
             data_dir=data_dir,
             command=command_line(),
             say=announce,
             on_progress=on_progress,
         )
-    doing("writing the report")
-    folder.mkdir(parents=True, exist_ok=True)
-    _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
-    write_report(folder / REPORT_FILE, evaluation, predictor.trained.metrics.get("history"))
     document = evaluation.model_dump_json(indent=2)
-    with written_aside(folder / FIGURES_FILE) as aside:
-        aside.write_text(document + "\n", encoding="utf-8")
     if json:
         write_json(document + "\n")
     else:
         _show(evaluation)
+    _say_what_is_left_out(evaluation)
+    _write(folder, evaluation, document, predictor.trained.metrics.get("history"))
+    if not json:
         show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
+
+
+def _say_what_is_left_out(evaluation: Evaluation) -> None:
     for note in evaluation.notes:
         say(f"note: {note}")
     for dropped in evaluation.dropped:
         say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
+
+
+def _write(folder: Path, evaluation: Evaluation, document: str, history: list[dict[str, Any]] | None) -> None:
+    """The report and the figures, which have been shown before: a full disk does not take them away.
+
+    Raises:
+        GlassformerError: they cannot be written.
+    """
+    from glassformer.data.files import written_aside
+    from glassformer.errors import GlassformerError
+    from glassformer.evaluation.report import write_report
+    from glassformer.prediction.model_folder import FIGURES_FILE, REPORT_FILE
+
+    doing("writing the report")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
+        write_report(folder / REPORT_FILE, evaluation, history)
+        with written_aside(folder / FIGURES_FILE) as aside:
+            aside.write_text(document + "\n", encoding="utf-8")
+    except OSError as error:
+        raise GlassformerError(
+            f"the report cannot be written into {folder}: {error.strerror}; name another folder with --out"
+        ) from error
 
 
 def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
@@ -111,18 +135,18 @@ def _show(evaluation: Evaluation) -> None:
     show(f"{evaluation.data.source}: {counted(metrics.rows, 'text')}\n")
     heads = ("", "accuracy", "95% interval", "macro F1", "log loss", "trained in", "answers in", "size")
     lines = [heads]
-    for one in (*reversed(evaluation.duel.baselines), evaluation.duel.model):
-        accuracy = one.metrics.accuracy
+    for contestant in (*reversed(evaluation.duel.baselines), evaluation.duel.model):
+        accuracy = contestant.metrics.accuracy
         lines.append(
             (
-                one.name,
+                contestant.name,
                 f"{accuracy.value:.4f}",
                 f"{accuracy.low:.4f}-{accuracy.high:.4f}",
-                f"{one.metrics.macro_f1.value:.4f}",
-                f"{one.metrics.log_loss:.4f}",
-                seconds(one.fit_seconds),
-                seconds(one.predict_seconds),
-                size(one.size_bytes),
+                f"{contestant.metrics.macro_f1.value:.4f}",
+                f"{contestant.metrics.log_loss:.4f}",
+                seconds(contestant.fit_seconds),
+                seconds(contestant.predict_seconds),
+                size(contestant.size_bytes),
             )
         )
     print_table(lines)

@@ -10,6 +10,9 @@ import typer
 TextColumn = Annotated[str | None, typer.Option(help="Column with the texts.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels.")]
 Multilabel = Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")]
+FoldLabels = Annotated[
+    bool, typer.Option("--fold-labels", help="Labels that differ by case or white space alone are one.")
+]
 RecipeName = Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")]
 Preset = Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")]
 Init = Annotated[

@@ -11,6 +11,7 @@ import typer
 from glassformer.cli.options import (
     DataDir,
     Device,
+    FoldLabels,
     Init,
     Json,
     LabelColumn,
@@ -38,6 +39,7 @@ def train(
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
+    fold_labels: FoldLabels = False,
     test: Annotated[str | None, typer.Option(help="A table whose texts must not be trained on.")] = None,
     validation: Annotated[str | None, typer.Option(help="A table for early stopping, instead of a share.")] = None,
     group: Annotated[str | None, typer.Option(help="Column whose groups stay whole in validation.")] = None,
@@ -57,6 +59,7 @@ def train(
     """Train a classifier, from scratch or from given weights."""
     from glassformer.cli.live import LiveView
     from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.data.spellings import table_spellings
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe, parse_overrides
@@ -70,9 +73,11 @@ def train(
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
-    source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel)
+    source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
+    if several := table_spellings(sources.train):
+        say(f"warning: {several}. If they mean the same, join them: --fold-labels")
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     with resumable(out), LiveView() as view:
         trained = train_classifier(

@@ -1,11 +1,14 @@
 """Which column holds the text and which the label: asked for, found by name, or found by content."""
 
 import difflib
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from glassformer.errors import UsageError
+from glassformer.data.column_kinds import is_named_as_id, is_near_unique, is_opaque, kind_of
+from glassformer.errors import UsageError, quoted
 
 TEXT_NAMES = (
     *("text", "review", "sentence", "tweet", "content", "comment", "message", "body", "document", "post"),
@@ -13,12 +16,17 @@ TEXT_NAMES = (
     *("description", "headline", "title"),
 )
 LABEL_NAMES = (
-    *("label", "labels", "target", "targets", "class", "classes", "category", "sentiment", "polarity", "stars"),
-    *("rating", "score", "tag", "tags", "topic", "emotion", "intent", "y"),
+    *("label", "labels", "target", "targets", "class", "classes", "category", "sentiment", "polarity"),
+    *("tag", "tags", "topic", "emotion", "intent", "y"),
 )
-MOST_CLASSES = 100  # a column with more distinct values is taken for a label only when it is named
+MEASURE_NAMES = ("stars", "rating", "score")  # a label where no column has one of the names above
+MOST_CLASSES = 100  # a column with more distinct values is taken for a label only by its name
+MOST_NUMBERS = 20  # the same for whole numbers, which may as well count or measure something
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
 WORDS_OF_DATA = 4  # a column name with as many words is taken for a first row of data
+_COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
+
+Refusal = Callable[[pl.Series], str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,93 +39,170 @@ class Columns:
 
 
 def find_columns(
-    sample: pl.DataFrame, source: str, *, text: str | None, label: str | None, group: str | None, labelled: bool
+    sample: pl.DataFrame,
+    source: str,
+    *,
+    text: str | None,
+    label: str | None,
+    group: str | None,
+    labelled: bool,
+    multilabel: str | None = None,
 ) -> Columns:
     """Chooses the columns of a table from its first rows; a column that is asked for by name is taken as it is.
 
-    By name, the first of `TEXT_NAMES` and of `LABEL_NAMES` that occurs (in any case) wins. By content, the text is the
-    column with clearly the longest, most varied values; the label is the only other column of a two-column table, else
-    the only one with few distinct values. Raises `UsageError` when a column is missing, or the choice is not clear.
+    By name, the first of `TEXT_NAMES` that occurs wins, and the first of `LABEL_NAMES`, then `MEASURE_NAMES`. By
+    content, the text is the column with clearly the longest, most varied values; the label is the only other column of
+    a two-column table, else the only one with few distinct values. Columns of decimal numbers, dates, links and ids,
+    and labels that nearly all differ, are never found, only asked for. `multilabel` separates the labels of a cell.
+    Raises `UsageError` when a column is missing, or the choice is not clear.
     """
     for flag, column in {"--text": text, "--label": label, "--group": group}.items():
         if column is not None and column not in sample.columns:
             near = difflib.get_close_matches(column, sample.columns, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"{source} has no column {column!r} ({flag}).{hint} It has:\n{examples(sample)}")
+            hint = f" Did you mean {quoted(near[0])}?" if near else ""
+            listed = listing(sample, sample.columns)
+            raise UsageError(f"{source} has no column {quoted(column)} ({flag}).{hint} It has:\n{listed}")
     if text is not None and text == label:
-        raise UsageError(f"Column {text!r} cannot be both --text and --label.")
+        raise UsageError(f"Column {quoted(text)} cannot be both --text and --label.")
 
     free = [name for name in sample.columns if name not in (text, label, group)]
-    text_by_name = text or _by_name(free, TEXT_NAMES)
-    label_by_name = (label or _by_name(free, LABEL_NAMES)) if labelled else None
+    text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)
+    labels = _Labels(sample, multilabel)
+    others = [name for name in free if name != text_by_name]
+    named = _by_name(others, (*LABEL_NAMES, *MEASURE_NAMES), sample, labels.refusal) if labelled else None
+    label_by_name = label or named
     found_text = text_by_name or _text_by_content(sample, source, [name for name in free if name != label_by_name])
     others = [name for name in free if name != found_text]
-    found_label = label_by_name or (_label_by_content(sample, source, others) if labelled else None)
+    found_label = label_by_name or (_label_by_content(labels, source, others) if labelled else None)
     _check_header(sample, source, {found_text: text_by_name, found_label: label_by_name})
     if is_opaque(dtype := sample.schema[found_text]):
-        raise UsageError(f"{source}: the column {found_text!r} holds {dtype}, not text. Name another with --text.")
+        raise UsageError(
+            f"{source}: the column {quoted(found_text)} holds {dtype}, not text. Name another with --text."
+        )
 
     notes = []
     if text is None:
-        notes.append(f"text column: {found_text!r} ({'by its name' if text_by_name else 'the longest text'})")
+        notes.append(f"text column: {quoted(found_text)} ({'by its name' if text_by_name else 'the longest text'})")
     if found_label is not None and label is None:
         values = sample[found_label].n_unique()
         how = "by its name" if label_by_name else f"{values} value{'' if values == 1 else 's'}"
-        notes.append(f"label column: {found_label!r} ({how})")
+        notes.append(f"label column: {quoted(found_label)} ({how})")
     return Columns(text=found_text, label=found_label, notes=tuple(notes))
 
 
-def is_opaque(dtype: pl.DataType) -> bool:
-    """Whether a Parquet column holds lists, records or bytes: nothing that can be read as one text or label."""
-    return dtype.is_nested() or dtype == pl.Binary
+def same_column(column: str | None, columns: Sequence[str]) -> str | None:
+    """The column of that name, or the only one of that name but for case, spaces and underscores; else None."""
+    if column is None or column in columns:
+        return column
+    near = [other for other in columns if _tidy(other) == _tidy(column)]
+    return near[0] if len(near) == 1 else None
 
 
-def examples(sample: pl.DataFrame) -> str:
-    """One line for each column: its name and a value of it."""
-    return "\n".join(f"  {name}: {_example(sample[name])}" for name in sample.columns)
+def listing(sample: pl.DataFrame, names: Sequence[str]) -> str:
+    """One line for each column: its name, a few values, and how many there are or what they are."""
+    shown = [f"  {quoted(name)}: {_described(sample[name])}" for name in names[:_COLUMNS_SHOWN]]
+    more = len(names) - _COLUMNS_SHOWN
+    return "\n".join(shown + ([f"  and {more:,} more columns"] if more > 0 else []))
 
 
-def _example(values: pl.Series) -> str:
-    present = values.drop_nulls()
-    shown = str(present[0]) if len(present) else "(empty)"
-    return shown if len(shown) <= 60 else shown[:59] + "…"
+def _described(values: pl.Series) -> str:
+    kind = kind_of(values)
+    if kind in ("empty", "lists or records"):
+        return f"({kind})"
+    present = values.drop_nulls().cast(pl.String)
+    common = present.value_counts(sort=True)[values.name].to_list() if len(present) else []
+    shown = ", ".join(quoted(value, most=30) for value in common[:_VALUES_SHOWN])
+    more = ", …" if len(common) > _VALUES_SHOWN else ""
+    what: str = kind
+    if kind in ("words", "whole numbers"):
+        what = f"{len(common):,} {'different whole number' if kind == 'whole numbers' else 'value'}"
+        what += "" if len(common) == 1 else "s"
+    return f"{shown}{more} ({what})"
 
 
-def _by_name(columns: list[str], known: tuple[str, ...]) -> str | None:
-    by_lower = {name.strip().lower(): name for name in reversed(columns)}
-    return next((by_lower[name] for name in known if name in by_lower), None)
+def _tidy(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.strip().lower())
+
+
+def _by_name(columns: list[str], known: tuple[str, ...], sample: pl.DataFrame, refusal: Refusal) -> str | None:
+    """The column with the first of the known names, those left out whose values cannot be what the name says."""
+    by_tidy_name = {_tidy(name): name for name in reversed(columns)}
+    found = (by_tidy_name[name] for name in known if name in by_tidy_name)
+    return next((name for name in found if refusal(sample[name]) is None), None)
+
+
+def _not_a_text(values: pl.Series) -> str | None:
+    """Why a column is not guessed as the text. One that is named `text` is: it may hold codes to be classified."""
+    kind = kind_of(values)
+    return None if kind in ("words", "lists or records") or _tidy(values.name) == "text" else kind
 
 
 def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str]) -> str:
-    scores = sorted(((_textness(sample[name]), name) for name in candidates), reverse=True)
     if len(candidates) == 1 and len(sample.columns) == 1:
         return candidates[0]
+    scores = sorted(((_textness(sample[name]), name) for name in candidates), reverse=True)
     if not scores or scores[0][0] == 0 or (len(scores) > 1 and scores[0][0] < CLEARLY * scores[1][0]):
+        texts = [name for score, name in scores if score > 0]
         raise UsageError(
             f"{source}: it is not clear which column holds the text. Name it with --text (and the label with --label). "
-            f"The columns, with an example each:\n{examples(sample)}"
+            f"The columns, with some values:\n{listing(sample, texts or sample.columns)}"
         )
     return scores[0][1]
 
 
 def _textness(values: pl.Series) -> float:
-    """Mean length in characters × share of distinct values; 0 for a column of numbers or of another type."""
-    present = values.drop_nulls()
-    if values.dtype != pl.String or not len(present) or not present.cast(pl.Float64, strict=False).has_nulls():
+    """Mean length in characters × share of distinct values; 0 for a column that holds no words."""
+    if values.dtype != pl.String or kind_of(values) != "words":
         return 0.0
+    present = values.drop_nulls()
     return float(present.str.len_chars().mean() or 0) * present.n_unique() / len(present)  # type: ignore[arg-type]
 
 
-def _label_by_content(sample: pl.DataFrame, source: str, candidates: list[str]) -> str:
-    if len(candidates) == 1 and len(sample.columns) == 2:
+class _Labels:
+    """The columns of a sample as labels."""
+
+    def __init__(self, sample: pl.DataFrame, multilabel: str | None) -> None:
+        self.sample = sample
+        self._separator = multilabel
+
+    def refusal(self, values: pl.Series) -> str | None:
+        """Why the values of a column are not guessed as labels, in a few words."""
+        if is_opaque(values.dtype):
+            return None  # lists are refused with a better sentence where several labels per text were not asked for
+        if self._separator is not None:
+            values = values.cast(pl.String).str.split(self._separator).explode(empty_as_null=True)
+        kind = kind_of(values)
+        if kind not in ("words", "whole numbers"):
+            return kind
+        measure = kind == "whole numbers" and _tidy(values.name) not in LABEL_NAMES
+        if measure and values.n_unique() > MOST_NUMBERS:
+            return "many different numbers"
+        return "nearly all differ" if is_near_unique(values) else None
+
+    def few_values(self, name: str) -> bool:
+        """Whether a column without a telling name may hold labels."""
+        values = self.sample[name]
+        if is_opaque(values.dtype) or is_named_as_id(name) or self.refusal(values) is not None:
+            return False
+        return 2 <= values.n_unique() <= min(MOST_CLASSES, len(values) // 2)
+
+
+def _label_by_content(labels: _Labels, source: str, candidates: list[str]) -> str:
+    sample = labels.sample
+    refused = {name: labels.refusal(sample[name]) for name in candidates}
+    if len(candidates) == 1 and len(sample.columns) == 2 and refused[candidates[0]] in (None, "empty"):
         return candidates[0]
-    few = [name for name in candidates if 2 <= sample[name].n_unique() <= min(MOST_CLASSES, len(sample) // 2)]
-    if len(few) != 1:
-        raise UsageError(
-            f"{source}: it is not clear which column holds the label. Name it with --label. "
-            f"The columns, with an example each:\n{examples(sample)}"
+    few = [name for name in candidates if labels.few_values(name)]
+    if len(few) == 1:
+        return few[0]
+    if few:
+        why = f"it is not clear which column holds the label. Name it with --label. It may be:\n{listing(sample, few)}"
+    else:
+        why = (
+            "no column looks like labels: a few different values, no dates, ids or decimal numbers. "
+            f"Name the column with --label. The table has:\n{listing(sample, sample.columns)}"
         )
-    return few[0]
+    raise UsageError(f"{source}: {why}")
 
 
 def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str | None]) -> None:
@@ -127,7 +212,7 @@ def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str
             continue
         if len(column.split()) >= WORDS_OF_DATA or column in sample[column].cast(pl.String, strict=False):
             raise UsageError(
-                f"{source}: the first row looks like data: {_example(pl.Series([column]))!r} stands where a "
+                f"{source}: the first row looks like data: {quoted(column)} stands where a "
                 f"column's name should be. Add a header row, for example: text,label. If it is the header, name the "
                 f"columns with --text and --label."
             )

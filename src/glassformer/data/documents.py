@@ -106,7 +106,7 @@ def _decoded(path: Path) -> str:
         ) from error
 
 
-def hold_out(documents: Documents, config: ValidationConfig, *, seed: int) -> tuple[Documents, Documents | None]:
+def split_documents(documents: Documents, config: ValidationConfig, *, seed: int) -> tuple[Documents, Documents | None]:
     """The texts to train on, and those held out: every text that equals a held-out one is left out of training.
 
     Raises:

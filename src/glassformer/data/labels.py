@@ -1,13 +1,18 @@
 """The classes of a task: their names and order, and labels as numbers."""
 
+import difflib
 import math
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from glassformer.data.table import Table, row_list, text_keys
-from glassformer.errors import UsageError
+from glassformer.data.spellings import label_key
+from glassformer.data.table import Table, counted, row_list, text_keys
+from glassformer.errors import UsageError, quoted
+
+MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it
+LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,22 +34,28 @@ class LabelSet:
             labels = labels.explode("label", empty_as_null=True).drop_nulls()
         counts = labels.group_by("label").agg(pl.len(), pl.col("row").first()).sort("label")
         names = _in_order(counts["label"].to_list())
-        place = f"{table.source}, column {table.label_column!r}"
+        place = f"{table.source}, column {quoted(table.label_column)}"
         if not names:
             raise UsageError(f"{place}: no text has a label, so there is nothing to learn.")
+        _refuse_what_is_no_label(counts, place)
         if len(names) == 1 and not table.multilabel:
             raise UsageError(
-                f"{place}: every row has the label {names[0]!r}. A classifier needs at least two classes; "
+                f"{place}: every row has the label {quoted(names[0])}. A classifier needs at least two classes; "
                 f"is --label the right column?"
             )
         if single := counts.filter(pl.col("len") == 1).rows(named=True):
-            shown = ", ".join(f"{entry['label']!r} (row {entry['row']})" for entry in single[:5])
+            shown = ", ".join(f"{quoted(label['label'])} (row {label['row']})" for label in single[:5])
             more = f" and {len(single) - 5} more" if len(single) > 5 else ""
+            distinct = len(set(map(label_key, names)))
+            spellings = (
+                f"Without case and white space there are {distinct} classes: --fold-labels joins them."
+                if distinct < len(names)
+                else "Is --label the right column?"
+            )
             raise UsageError(
                 f"{place}: {len(single)} of {len(names)} classes {'has' if len(single) == 1 else 'have'} a single row: "
                 f"{shown}{more}. A class needs "
-                f"at least two rows; add some, merge the class with another, or remove the row. "
-                f"Is --label the right column?"
+                f"at least two rows; add some, merge the class with another, or remove the row. {spellings}"
             )
         return cls(names=names, multilabel=table.multilabel)
 
@@ -75,11 +86,34 @@ class LabelSet:
         label = unseen["label"][0]
         rows = unseen.filter(pl.col("label") == label)["row"].to_list()
         others = unseen["label"].n_unique() - 1
-        known = ", ".join(self.names[:20]) + ("…" if len(self.names) > 20 else "")
+        nor = f", nor {counted(others, 'other label')}" if others else ""
+        known = ", ".join(quoted(name) for name in self.names[:10]) + (", …" if len(self.names) > 10 else "")
+        same = [name for name in self.names if label_key(name) == label_key(label)]
+        near = difflib.get_close_matches(label[:LONGEST_LABEL], self.names, n=1, cutoff=0.8)
+        if same:
+            way_out = f"It is {quoted(same[0])} in another spelling: --fold-labels reads it so."
+        else:
+            hint = f"Did you mean {quoted(near[0])}? " if near else ""
+            way_out = f"{hint}Rename or remove these rows, or train with rows of that label."
         raise UsageError(
-            f"{table.source}, column {table.label_column!r}: the label {label!r} ({row_list(rows)}) was not seen in "
-            f"training{f', nor others ({others} in all)' if others else ''}. Known: {known}. "
-            f"Rename or remove these rows, or train with rows of that label."
+            f"{table.source}, column {quoted(table.label_column)}: the label {quoted(label)} ({row_list(rows)}) was "
+            f"not seen in training{nor}. Known: {known}. {way_out}"
+        )
+
+
+def _refuse_what_is_no_label(counts: pl.DataFrame, place: str) -> None:
+    """Raises `UsageError` for more labels, or longer ones, than tables and pages can name."""
+    too_long = counts.filter(pl.col("label").str.len_chars() > LONGEST_LABEL)
+    if not too_long.is_empty():
+        label, row = too_long["label"][0], too_long["row"][0]
+        raise UsageError(
+            f"{place}: the label of row {row} has {len(label):,} characters, {quoted(label, most=30)}; at most "
+            f"{LONGEST_LABEL:,} make a name. Is --label the right column?"
+        )
+    if len(counts) > MOST_LABELS:
+        raise UsageError(
+            f"{place}: {len(counts):,} different labels, {MOST_LABELS:,} at most can be learned. "
+            f"Is --label the right column?"
         )
 
 

@@ -1,11 +1,34 @@
-"""The lines of a pipe or a plain file."""
+"""The lines of a file or a pipe, as bytes and as texts, none of them longer than can be held."""
 
 from __future__ import annotations
 
+import codecs
+import shlex
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import BinaryIO
 
 from glassformer.errors import UsageError
+
+LONGEST = 2**24
+"""Bytes of a line, and characters of a row. The longest novels have half as many; a compressed file of some megabytes
+may unpack to one line of any size, and a quote that is never closed makes one row of all that follows."""
+
+STANDARD_INPUT = "standard input"
+_SIGNATURES = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook; save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as CSV",
+    b"PAR1": "a Parquet file; give it the extension .parquet",
+    b"\x1f\x8b": "compressed by gzip; add the extension .gz",
+    b"BZh": "compressed by bzip2; add the extension .bz2",
+    b"\xfd7zXZ": "compressed by xz; add the extension .xz",
+    b"(\xb5/\xfd": "compressed by zstd; decompress it first: zstd -d",
+    b"%PDF-": "a PDF; a table of texts is needed",
+    b"\x89PNG": "a picture; a table of texts is needed",
+    b"\xff\xd8\xff": "a picture; a table of texts is needed",
+    b"SQLite format 3": "an SQLite database; export the table as CSV",
+}
 
 
 def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
@@ -15,14 +38,61 @@ def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
         name: what messages call the stream.
 
     Raises:
-        UsageError: one is not UTF-8.
+        UsageError: one is not UTF-8, or too long to be held.
     """
-    for number, line in enumerate(stream, 1):
-        try:
-            text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
+    for number, line in enumerate(bounded_lines(stream, name), 1):
+        line = line.removesuffix(b"\n").removesuffix(b"\r")
+        yield decoded(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line, name, number)
+
+
+def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """The lines with their breaks, as they arrive.
+
+    Raises:
+        UsageError: one is longer than `LONGEST`; no more of it has been read.
+    """
+    for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
+        if len(line) > LONGEST:
             raise UsageError(
-                f"{name}, line {number}: byte {error.start + 1} of the line is not UTF-8. "
-                f"Convert it, for example: iconv -f WINDOWS-1252 -t UTF-8"
-            ) from error
-        yield text
+                f"{name}, line {number} is longer than {LONGEST >> 20} MiB, and no more of it was read. "
+                f"Is it a table or a text? Break the line, or remove it."
+            )
+        yield line
+
+
+def decoded(line: bytes, name: str, number: int) -> str:
+    """The text of a line.
+
+    Raises:
+        UsageError: it is not UTF-8.
+    """
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{name}, line {number}: byte {error.start + 1} of the line, 0x{line[error.start]:02x}, is not UTF-8. "
+            f"{conversion(name, 'WINDOWS-1252')}"
+        ) from None
+
+
+def check_start(start: bytes, name: str) -> None:
+    """Raise `UsageError` where the first bytes of a text file are those of something else."""
+    for signature, what in _SIGNATURES.items():
+        if start.startswith(signature):
+            raise UsageError(f"{name} is {what}.")
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16")):
+        if start.startswith(mark):
+            raise UsageError(f"{name} is {encoding}. {conversion(name, encoding)}")
+    pairs = start[: len(start) // 2 * 2]
+    for zeros, encoding in ((pairs[1::2], "UTF-16LE"), (pairs[::2], "UTF-16BE")):
+        if zeros and zeros.count(0) > len(zeros) * 0.7:
+            raise UsageError(f"{name} seems to be {encoding}. {conversion(name, encoding)}")
+
+
+def conversion(name: str, encoding: str) -> str:
+    """The command that makes UTF-8 of a file or a pipe."""
+    command = f"iconv -f {encoding} -t UTF-8"
+    if name == STANDARD_INPUT:
+        return f"Convert it on its way: {command} | glassformer …"
+    path = Path(name)
+    return f"Convert it: {command} {shlex.quote(name)} > {shlex.quote(f'utf8-{path.name}')}"

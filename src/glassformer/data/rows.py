@@ -8,12 +8,16 @@ import codecs
 import csv
 import difflib
 import gzip
+import io
 import itertools
 import json
 import lzma
+import re
+import stat
 import sys
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,12 +25,19 @@ from typing import Any, BinaryIO, cast
 
 import polars as pl
 
-from glassformer.errors import UsageError
+from glassformer.data.lines import LONGEST, STANDARD_INPUT, bounded_lines, check_start, decoded
+from glassformer.errors import UsageError, quoted
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".parquet": "parquet"}
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-LONGEST_FIELD = 2**27  # characters; a quote that is never closed would otherwise swallow a file of any size
+MOST_DIGITS = 100
+_DAMAGE = (
+    *(EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, NotImplementedError),
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
+_SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+EXCEL = (".xlsx", ".xls", ".ods")
 
 
 def iterate_rows(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
@@ -64,7 +75,7 @@ def read_batches(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl
         for batch in batches or _text_batches(source, kind, rows_per_batch):
             empty = False
             yield batch
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
+    except _DAMAGE as error:
         raise UsageError(f"{name} cannot be read, it may be damaged: {error}") from error
     if empty:
         raise UsageError(f"{name} has a header but no rows below it.")
@@ -82,15 +93,24 @@ def delimiter_note(path: Path) -> str | None:
     if _format(check_file(path)) != "csv":
         return None
     with _opened(path) as stream:
-        delimiter = _sniff(next((line for line in _lines(stream, str(path)) if line.strip()), ""))
+        delimiter = _sniff(_first_line(_lines(stream, str(path)))[1])
     return None if delimiter == "," else f"columns are separated by {DELIMITERS[delimiter]} (counted in the header)"
 
 
 def check_file(path: Path) -> Path:
-    """The same path; raises `UsageError` with near names when there is no such file."""
-    if path.is_dir():
+    """The same path; raises `UsageError` when it is no file, with near names when nothing is there."""
+    try:
+        mode = path.stat().st_mode if path.exists() else None
+    except OSError as error:
+        raise UsageError(f"{quoted(path)} cannot be read: {error.strerror}.") from error
+    if mode is not None and stat.S_ISDIR(mode):
         raise UsageError(f"{path} is a folder; name a file in it.")
-    if not path.exists():
+    if mode is not None and not stat.S_ISREG(mode):
+        raise UsageError(
+            f"{path} is a pipe or a device, and a table is read more than once; write it into a file first. "
+            f"(`predict --file -` reads standard input.)"
+        )
+    if mode is None:
         if not path.parent.is_dir():
             raise UsageError(f"No such file: {path} (the folder {path.parent} does not exist).")
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir() if other.is_file()])
@@ -101,7 +121,7 @@ def check_file(path: Path) -> Path:
 
 def name_of(source: Path | BinaryIO) -> str:
     """How messages call the source."""
-    return str(source) if isinstance(source, Path) and source != Path("-") else "standard input"
+    return str(source) if isinstance(source, Path) and source != Path("-") else STANDARD_INPUT
 
 
 def _format(path: Path) -> str:
@@ -113,6 +133,8 @@ def _format(path: Path) -> str:
         return _format(Path(_only_member(path)))
     compressed = bool(suffixes) and suffixes[-1] in OPENERS
     kind = FORMATS.get("".join(suffixes[-2:-1] if compressed else suffixes[-1:]))
+    if suffixes[-1:] and suffixes[-1] in EXCEL:
+        raise UsageError(f"{path} is a workbook; save the sheet as CSV, with UTF-8 as its encoding.")
     if kind is None or (compressed and kind == "parquet"):
         raise UsageError(
             f"{path}: the extension does not say what kind of table this is. Known: {', '.join(FORMATS)}; "
@@ -138,61 +160,65 @@ def _opened(source: Path | BinaryIO) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
     elif source.suffix.lower() == ".zip":
         with zipfile.ZipFile(source) as archive, archive.open(_only_member(source)) as member:
-            yield cast(BinaryIO, member)
+            yield io.BufferedReader(cast(io.RawIOBase, member))  # whose own lines are slow where they are bounded
     else:
         with OPENERS.get(source.suffix.lower(), open)(source, "rb") as stream:
             yield cast(BinaryIO, stream)
 
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[str]:
-    for number, raw in enumerate(stream, start=1):
+    for number, raw in enumerate(bounded_lines(stream, name), start=1):
         if number == 1:
-            if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                raise UsageError(
-                    f"{name} is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {name} > utf8-{Path(name).name}"
-                )
+            check_start(raw, name)
             raw = raw.removeprefix(codecs.BOM_UTF8)
         if b"\0" in raw:
-            raise UsageError(f"{name}, line {number}: a NUL byte; this is no text file, or one in UTF-16 (see iconv).")
-        try:
-            yield raw.decode()
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"{name}, line {number}: byte {error.start + 1} of the line, 0x{raw[error.start]:02x}, is not UTF-8. "
-                f"Convert the file, for example: iconv -f WINDOWS-1252 -t UTF-8 {name} > utf8-{Path(name).name}"
-            ) from None
+            raise UsageError(f"{name}, line {number}: a NUL byte; this is no text file. Is it a CSV, TSV or JSON file?")
+        yield decoded(raw, name, number)
 
 
 def _text_batches(source: Path | BinaryIO, kind: str, rows_per_batch: int) -> Iterator[pl.DataFrame]:
     name = name_of(source)
     with _opened(source) as stream:
         lines = _lines(stream, name)
-        head = list(itertools.islice(lines, 1))
-        while head and not head[-1].strip():  # blank lines above the header still count as lines
-            head.extend(following := list(itertools.islice(lines, 1)))
-            if not following:
-                head = []
-        if not head:
+        blank, header = _first_line(lines)
+        if not header:
             raise UsageError(f"{name} is empty.")
-        everything = itertools.chain(head, lines)
-        if kind == "json" or (kind == "stream" and head[-1].lstrip().startswith("{")):
+        if "\r" in "".join(header.rstrip("\r\n").split('"')[::2]):
+            raise UsageError(
+                f"{name}: the lines end in carriage returns alone, as on old Macs. "
+                f"Convert them, for example: tr '\\r' '\\n'"
+            )
+        told = _SEPARATOR_TOLD.fullmatch(header.rstrip("\r\n"))
+        everything = itertools.chain(itertools.repeat("\n", blank), ["\n" if told else header], lines)
+        if kind == "json" or (kind == "stream" and header.lstrip().startswith("{")):
             yield from _json_batches(everything, name, rows_per_batch)
         else:
-            yield from _csv_batches(everything, name, "\t" if kind == "tsv" else _sniff(head[-1]), rows_per_batch)
+            yield from _csv_batches(everything, name, "\t" if kind == "tsv" else _sniff(header), rows_per_batch)
+
+
+def _first_line(lines: Iterator[str]) -> tuple[int, str]:
+    """The number of blank lines above the first other one, and that one; "" where there is none."""
+    return next(((blank, line) for blank, line in enumerate(lines) if line.strip()), (0, ""))
 
 
 def _sniff(header: str) -> str:
-    """The delimiter that occurs most often in the header line outside quotes; the comma when there is none."""
+    """The delimiter that occurs most often in the header line outside quotes; the comma when there is none.
+
+    Excel may tell it in a line of its own above the header, `sep=;`.
+    """
+    if told := _SEPARATOR_TOLD.fullmatch(header.rstrip("\r\n")):
+        return str(told[1])
     bare = "".join(header.split('"')[::2])
     return max(DELIMITERS, key=bare.count)
 
 
 def _csv_batches(lines: Iterator[str], name: str, delimiter: str, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-    csv.field_size_limit(LONGEST_FIELD)
-    records = _csv_records(csv.reader(lines, delimiter=delimiter, strict=True), name)
-    columns = next(records)
-    if repeated := [column for column in dict.fromkeys(columns) if columns.count(column) > 1]:
-        raise UsageError(f"{name}: the column name {repeated[0]!r} occurs twice in the header. Rename one of them.")
+    records = _csv_records(lines, name, delimiter)
+    columns = next(records, None)
+    if columns is None:
+        raise UsageError(f"{name} is empty.")
+    if repeated := [column for column, count in Counter(columns).items() if count > 1]:
+        raise UsageError(f"{name}: the column name {quoted(repeated[0])} occurs twice in the header. Rename one.")
     while rows := list(itertools.islice(records, rows_per_batch)):
         yield pl.DataFrame(
             [
@@ -202,10 +228,32 @@ def _csv_batches(lines: Iterator[str], name: str, delimiter: str, rows_per_batch
         )
 
 
-def _csv_records(reader: Any, name: str) -> Iterator[list[str]]:
-    """Header, then rows, all of one length. `reader` is a csv reader, whose type has no public name."""
+class _RowLines:
+    """The lines of a CSV file as its reader takes them; `held` counts the characters since the row began."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.held = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.held += len(line)
+        if self.held > LONGEST:
+            raise csv.Error(f"it is longer than {LONGEST:,} characters; is a quote never closed?")
+        return line
+
+
+def _csv_records(lines: Iterator[str], name: str, delimiter: str) -> Iterator[list[str]]:
+    """Header, then rows, all of one length."""
+    csv.field_size_limit(LONGEST)
+    row_lines = _RowLines(lines)
+    reader = csv.reader(row_lines, delimiter=delimiter, strict=True)
     row, width = 0, 0
     while True:
+        row_lines.held = 0
         line = reader.line_num + 1
         place = f"{name}, row {row} (line {line})" if row else f"{name}, header (line {line})"
         try:
@@ -217,12 +265,12 @@ def _csv_records(reader: Any, name: str) -> Iterator[list[str]]:
                 f"{place} is malformed: {error}. A field with a quote, a line break or the separator in it is put in "
                 f'double quotes, and a quote inside it is written twice: "".'
             ) from None
-        if not fields:
-            continue
+        if not fields or (len(fields) != width and not any(map(str.strip, fields))):
+            continue  # a blank line
         width = width or len(fields)
         if len(fields) != width:
             raise UsageError(
-                f"{place} has {len(fields)} fields where the header has {width}. "
+                f"{place} has {len(fields):,} field{'' if len(fields) == 1 else 's'} where the header has {width:,}. "
                 f"A field that contains the separator or a line break must be in double quotes."
             )
         yield fields
@@ -242,7 +290,7 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | N
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = json.loads(line, parse_int=_whole_number)
             if not isinstance(record, dict) or not record:
                 raise ValueError("not an object with at least one key")
             texts = {key: _as_text(value) for key, value in record.items()}
@@ -250,6 +298,7 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | N
                 "".join(text or "" for pair in texts.items() for text in pair).encode()
         except (ValueError, RecursionError) as error:
             array = line.lstrip().startswith("[")
+            error = ValueError("it is nested too deeply") if isinstance(error, RecursionError) else error
             hint = f" Turn an array into lines: jq -c '.[]' {name} > lines.jsonl" if array else ""
             raise UsageError(
                 f"{name}, row {row} (line {number}) is malformed: {error}. "
@@ -257,6 +306,11 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | N
             ) from None
         yield texts
         row += 1
+
+
+def _whole_number(digits: str) -> int | str:
+    """The digits themselves where there are more than a number needs; Python turns thousands into no number."""
+    return int(digits) if len(digits) < MOST_DIGITS else digits
 
 
 def _as_text(value: object) -> str | None:
@@ -270,4 +324,12 @@ def _parquet_batches(path: Path, rows_per_batch: int) -> Iterator[pl.DataFrame]:
     table = pl.scan_parquet(path, glob=False)
     n_rows = table.select(pl.len()).collect().item()
     for start in range(0, n_rows, rows_per_batch):
-        yield table.slice(start, rows_per_batch).collect()
+        batch = table.slice(start, rows_per_batch).collect()
+        for column in batch.select(pl.col(pl.String)).iter_columns():
+            too_long = (column.str.len_bytes() > LONGEST).arg_true()
+            if len(too_long):
+                raise UsageError(
+                    f"{path}, row {start + 1 + too_long[0]}: the value of {quoted(column.name)} is longer than "
+                    f"{LONGEST >> 20} MiB. Shorten it, or remove the row."
+                )
+        yield batch

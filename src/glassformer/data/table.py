@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.columns import Columns, find_columns, is_opaque
+from glassformer.data.column_kinds import is_opaque
+from glassformer.data.columns import Columns, find_columns
 from glassformer.data.rows import delimiter_note, read_batches, with_columns
 from glassformer.errors import UsageError
 
@@ -61,7 +62,7 @@ def read_table(
     source = str(path)
     batches = read_batches(path, rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
-    columns = find_columns(first, source, text=text, label=label, group=group, labelled=labelled)
+    columns = find_columns(first, source, text=text, label=label, group=group, labelled=labelled, multilabel=multilabel)
     separator = multilabel if labelled else None
     frames = [_in_use(batch, columns, group, separator=separator) for batch in itertools.chain([first], batches)]
     frame = pl.concat(frames).with_row_index("row", offset=1)

@@ -20,7 +20,7 @@ from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures
 from glassformer.doctor.judge import check_initial_loss, check_signals
 from glassformer.doctor.overfit import check_overfitting
-from glassformer.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_unknown
+from glassformer.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_spellings, check_unknown
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
@@ -154,6 +154,7 @@ def _check_texts(
             limits.append(f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts")
     rows = splits.train.frame.height
     return [
+        *check_spellings(sources.train),
         *check_labels(prepared.labels, prepared.train_labels, recipe.training),
         length,
         check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from glassformer.data.labels import LabelSet, conflicting_rows
+from glassformer.data.spellings import stand_ins, table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.table import Table, counted, row_list, text_keys
@@ -67,6 +68,20 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
     rare = [name for name, count in zip(labels.names, counts, strict=True) if count < _FEW_ROWS]
     findings = [Finding(check="label balance", level=level, found=found, advice=advice)]
     return findings + ([_rare_labels(rare)] if rare else [])
+
+
+def check_spellings(table: Table) -> list[Finding]:
+    """Labels that are one label written in several ways, and values that stand for none."""
+    several = table_spellings(table)
+    return [
+        *([Finding(
+            check="spelling of labels",
+            level="problem",
+            found=several,
+            advice="if they mean the same, join them: --fold-labels, in `train` too",
+        )] if several else []),
+        *(Finding(check="no value", level="worth knowing", found=note) for note in stand_ins(table)),
+    ]  # fmt: skip
 
 
 def _rare_labels(rare: Sequence[str]) -> Finding:
@@ -187,7 +202,7 @@ def check_rows(table: Table, splits: Splits) -> list[Finding]:
             advice="correct or remove them",
         ))  # fmt: skip
     parts = [splits.train, *([splits.validation] if splits.validation is not None else [])]
-    left_out = {(one.reason, tuple(one.rows)) for part in parts for one in part.dropped}
+    left_out = {(dropped.reason, tuple(dropped.rows)) for part in parts for dropped in part.dropped}
     if left_out:
         listed = "; ".join(f"{len(rows):,} × {reason} ({row_list(list(rows))})" for reason, rows in sorted(left_out))
         findings.append(Finding(check="left out", level="worth knowing", found=f"rows that take no part: {listed}"))

@@ -37,6 +37,7 @@ def evaluate_model(
     text: str | None = None,
     label: str | None = None,
     multilabel: str | None = None,
+    fold_labels: bool = False,
     train: str | None = None,
     data_dir: Path | None = None,
     command: str = "",
@@ -49,6 +50,7 @@ def evaluate_model(
         folder: where the model was loaded from, for its size.
         data: a file, or a known data set (its test split).
         text, label, multilabel: how to read the table; where None, as the training table was read.
+        fold_labels: read other spellings of the model's labels as these; done unasked where training folded them.
         train: the training table, where it is no longer at the place that the model folder names.
         say: hears what is going on.
         on_progress: hears the share of the model's answers that are done.
@@ -58,8 +60,17 @@ def evaluate_model(
             the rows that the model was trained on.
     """
     trained = predictor.trained
-    read_as = SourceConfig.model_validate(trained.config.data["read_as"]) if trained.config.data["read_as"] else None
-    table = read_like_training(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
+    read_as = SourceConfig.of_training(trained.config.data)
+    table = read_like_training(
+        data,
+        read_as,
+        data_dir,
+        text=text,
+        label=label,
+        multilabel=multilabel,
+        labels=trained.label_set.names,
+        fold=fold_labels,
+    )
     if train is None:
         rows: Table | str = _remembered_rows(trained, read_as, data_dir)
     else:

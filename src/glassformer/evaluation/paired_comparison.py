@@ -57,13 +57,15 @@ def compare_models(
     text: str | None = None,
     label: str | None = None,
     multilabel: str | None = None,
+    fold_labels: bool = False,
     device: str = "cpu",
     data_dir: Path | None = None,
     seed: int = 0,
 ) -> ModelComparison:
     """Answer a labelled table with both models and compare them row by row.
 
-    The difference has a paired 95% bootstrap interval, and p is McNemar's exact test.
+    The difference has a paired 95% bootstrap interval, and p is McNemar's exact test. Columns, and whether labels are
+    folded, are those of model A where nothing else is said.
 
     Raises:
         UsageError: both are the same folder, the table cannot be read, or the models have different labels or the table
@@ -78,9 +80,16 @@ def compare_models(
             f"{folder_a} answers with {', '.join(label_set.names)} and {folder_b} with {', '.join(other.names)}; "
             "only models of the same labels can be compared"
         )
-    remembered = predictors[0].trained.config.data["read_as"]
-    read_as = SourceConfig.model_validate(remembered) if remembered else None
-    table = read_like_training(data, read_as, data_dir, text=text, label=label, multilabel=multilabel)
+    table = read_like_training(
+        data,
+        SourceConfig.of_training(predictors[0].trained.config.data),
+        data_dir,
+        text=text,
+        label=label,
+        multilabel=multilabel,
+        labels=label_set.names,
+        fold=fold_labels,
+    )
     texts = table.frame["text"].to_list()
     right, answers = [], []
     for predictor in predictors:

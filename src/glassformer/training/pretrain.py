@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from glassformer.data.documents import Documents, hold_out
+from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError
@@ -89,7 +89,7 @@ def pretrain(
     """
     keep_large_buffers()
     observer = observer or Silent()
-    train, validation = hold_out(documents, recipe.validation, seed=recipe.training.seed)
+    train, validation = split_documents(documents, recipe.validation, seed=recipe.training.seed)
     work = None if out is None else out / CHECKPOINT_FOLDER
     if out is not None and work is not None:
         prepare_out(out, resume=resume, overwrite=overwrite)

@@ -1,0 +1,72 @@
+"""What a column holds, judged by its values: numbers, dates, links, ids, or words."""
+
+import re
+from typing import Literal
+
+import polars as pl
+
+Kind = Literal["empty", "lists or records", "dates", "decimal numbers", "whole numbers", "links", "ids", "words"]
+
+LOOKED_AT = 1_000  # values of a column
+MOST = 0.95  # of the values that are there decide: some exports hold "n/a" or an error message among the numbers
+NEARLY_ALL = 0.8  # of the values are distinct in a column that cannot be classes
+FEWEST_VALUES = 20  # with fewer rows a column of distinct values says nothing
+
+_CLOCK = r"([t ]\s*[\d:.,+\- ]*(am|pm|z|utc|gmt)?)?"
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_DATE = (
+    rf"^(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}){_CLOCK}$"
+    r"|^\d{4}[-/](\d{2}|q[1-4])$"
+    r"|^(19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])([t ]?\d{4,6}z?)?$"
+    r"|^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?$"
+    rf"|^(\w{{2,9}}\.?,? )?(\d{{1,2}}(st|nd|rd|th|\.)?[ -])?({_MONTHS})"
+    r"[a-z]{0,6}[ .,-]+\d{1,4}[\d :.,+\-a-z]{0,24}$"
+)
+_NUMBER = r"^[-+]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([., ']\d{3})+([.,]\d+)?)(e[-+]?\d+)?\s?%?$"
+_WHOLE = r"^[-+]?\d+([.,]0*)?$"
+_LINK = r"^(https?://|ftp://|www\.)\S+$|^[^\s@]+@[^\s@]+\.[^\s@]+$"
+_CODE = r"^[a-z0-9_\-.:/#+]{1,64}$"
+_ID_NAMES = {"id", "ids", "uuid", "guid", "index", "idx", "url", "uri", "link", "href", "email", "unnamed"}
+
+
+def kind_of(values: pl.Series) -> Kind:
+    """What nearly all values are, blanks left out; numbers and dates are told by how they are written."""
+    if is_opaque(values.dtype):
+        return "lists or records"
+    if values.dtype.is_temporal():
+        return "dates"
+    present = values.drop_nulls().cast(pl.String).str.strip_chars().str.to_lowercase()
+    present = present.filter(~present.is_in(["", "nan"]))
+    looked_at = present.head(LOOKED_AT)
+    if not len(looked_at):
+        return "empty"
+    if _most(looked_at, _DATE):
+        return "dates"
+    if _most(looked_at, _NUMBER):
+        return "whole numbers" if _most(looked_at, _WHOLE) else "decimal numbers"
+    if _most(looked_at, _LINK):
+        return "links"
+    if _most(looked_at, _CODE) and _most(looked_at, r"\d") and looked_at.n_unique() > MOST * len(looked_at):
+        return "ids"
+    return "words"
+
+
+def is_near_unique(values: pl.Series) -> bool:
+    """Whether nearly every row has a value of its own, so that they are no classes; a few rows do not tell."""
+    present = values.drop_nulls()
+    return len(present) >= FEWEST_VALUES and present.n_unique() > NEARLY_ALL * len(present)
+
+
+def is_named_as_id(column: str) -> bool:
+    """`customer_id`, `ticketId`, `Profile URL`, or no name at all, as an index that was written along has."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", column)
+    return not column.strip() or bool(words and words[-1].lower() in _ID_NAMES)
+
+
+def is_opaque(dtype: pl.DataType) -> bool:
+    """Whether a Parquet column holds lists, records or bytes: nothing that can be read as one text or label."""
+    return dtype.is_nested() or dtype == pl.Binary
+
+
+def _most(values: pl.Series, pattern: str) -> bool:
+    return float(values.str.contains(pattern).mean() or 0) >= MOST  # type: ignore[arg-type]

@@ -1,0 +1,107 @@
+"""Labels that differ by case, white space or invisible characters alone, and values that stand for none."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from glassformer.data.table import Table, counted
+from glassformer.errors import quoted
+
+STAND_INS = ("n/a", "na", "#n/a", "<na>", "null", "none", "nil", "nan", "-", "--", "?")  # in any case
+_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spelling:
+    """One label written in several ways: with the rows of each, the most frequent way first."""
+
+    ways: tuple[tuple[str, int], ...]
+
+    @property
+    def name(self) -> str:
+        """The most frequent way."""
+        return self.ways[0][0]
+
+    def __str__(self) -> str:
+        return " = ".join(f"{quoted(way)} ({rows:,})" for way, rows in self.ways)
+
+
+def label_key(label: str) -> str:
+    """What two labels share that differ in case, white space, invisible characters or Unicode form alone (NFKC)."""
+    visible = "".join(char for char in unicodedata.normalize("NFKC", label) if unicodedata.category(char) != "Cf")
+    return " ".join(visible.casefold().split())
+
+
+def spellings(labels: Iterable[str]) -> list[Spelling]:
+    """The labels that are written in more than one way, those with the most rows first."""
+    ways: dict[str, list[tuple[str, int]]] = {}
+    for label, rows in sorted(Counter(labels).items(), key=lambda counted: (-counted[1], counted[0])):
+        ways.setdefault(label_key(label), []).append((label, rows))
+    return [Spelling(ways=tuple(of_one)) for of_one in ways.values() if len(of_one) > 1]
+
+
+def in_words(found: Sequence[Spelling], n_labels: int) -> str:
+    """ "5 labels are 2 but for case and white space: 'Billing' (80) = 'billing' (12); …"."""
+    merged = n_labels - sum(len(spelling.ways) - 1 for spelling in found)
+    shown = "; ".join(map(str, found[:_SHOWN])) + ("; …" if len(found) > _SHOWN else "")
+    return f"{n_labels:,} labels are {merged:,} but for case and white space: {shown}"
+
+
+def table_spellings(table: Table) -> str | None:
+    """The same of a table; None where every label is written in one way."""
+    labels = flat_labels(table)
+    found = spellings(labels)
+    return in_words(found, labels.n_unique()) if found else None
+
+
+def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
+    """The table with one spelling for each label: the most frequent one, or the one among `names`.
+
+    A label that is among the names stays, and so does one that none of them, or several of them, could be.
+    """
+    labels = flat_labels(table)
+    if names is None:
+        replaced = {way: spelling.name for spelling in spellings(labels) for way, _ in spelling.ways[1:]}
+    else:
+        ways: dict[str, list[str]] = {}
+        for name in names:
+            ways.setdefault(label_key(name), []).append(name)
+        unknown = [label for label in labels.unique() if label not in names]
+        replaced = {label: ways[key][0] for label in unknown if len(ways.get(key := label_key(label), ())) == 1}
+    if not replaced:
+        return table
+    column = pl.col("label")
+    folded = (
+        column.list.eval(pl.element().replace(replaced)).list.unique(maintain_order=True)
+        if table.multilabel
+        else column.replace(replaced)
+    )
+    changed = int(labels.is_in(list(replaced)).sum())
+    note = f"{counted(changed, 'label')} read in another spelling (--fold-labels): {_some(replaced)}"
+    return replace(table, frame=table.frame.with_columns(folded), notes=(*table.notes, note))
+
+
+def stand_ins(table: Table) -> list[str]:
+    """Notes on texts and labels such as `n/a` and `NULL`, which may stand for none at all."""
+    notes = []
+    columns = {"text": table.frame["text"]} | ({"label": flat_labels(table)} if table.label_column else {})
+    for what, values in columns.items():
+        found = values.filter(values.str.to_lowercase().str.strip_chars().is_in(STAND_INS)).value_counts(sort=True)
+        for value, rows in found.rows()[:_SHOWN]:
+            have = counted(rows, f"row has the {what}", f"rows have the {what}")
+            notes.append(f"{have} {quoted(value)}; if that means no {what}, empty the cell or remove the row")
+    return notes
+
+
+def flat_labels(table: Table) -> pl.Series:
+    """Every label of every row."""
+    labels = table.frame["label"]
+    return labels.explode(empty_as_null=True).drop_nulls() if table.multilabel else labels
+
+
+def _some(replaced: dict[str, str]) -> str:
+    shown = [f"{quoted(way)} as {quoted(name)}" for way, name in list(replaced.items())[:_SHOWN]]
+    return ", ".join(shown) + (f" and {len(replaced) - _SHOWN} more" if len(replaced) > _SHOWN else "")

@@ -1,0 +1,185 @@
+"""Headers as people have them: which column is taken for the text, which for the label, and which never."""
+
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+
+from glassformer.data.column_kinds import kind_of
+from glassformer.data.columns import find_columns, same_column
+from glassformer.errors import UsageError
+
+ROWS = 60
+
+VALUES: dict[str, Sequence[str | None]] = {
+    "messages": [f"my order {n} did not arrive, and nobody answers the phone" for n in range(ROWS)],
+    "subjects": [f"order {n}" for n in range(ROWS)],
+    "long": [f"a much longer description of case {n}, " * 5 for n in range(ROWS)],
+    "classes": [("billing", "shipping", "other")[n % 3] for n in range(ROWS)],
+    "states": [("open", "closed")[n % 2] for n in range(ROWS)],
+    "texts of their own": [f"category {n}" for n in range(ROWS)],
+    "stars": [str(n % 5 + 1) for n in range(ROWS)],
+    "whole floats": [f"{n % 2}.0" for n in range(ROWS)],
+    "intents": [str(n % 40) for n in range(ROWS)],
+    "points": [str(n % 40) for n in range(ROWS)],
+    "floats": [f"{n / 7:.4f}" for n in range(ROWS)],
+    "few floats": [("0.5", "1.5", "2.5")[n % 3] for n in range(ROWS)],
+    "commas": [f"{n % 9},{n % 7}5" for n in range(ROWS)],
+    "floats and n/a": ["n/a" if n == 7 else f"{n / 7:.4f}" for n in range(ROWS)],
+    "days": [f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}" for n in range(ROWS)],
+    "few days": [f"2024-01-0{n % 2 + 1}" for n in range(ROWS)],
+    "moments": [f"{n % 28 + 1}.{n % 12 + 1}.2024 {n % 24}:{n % 60:02}" for n in range(ROWS)],
+    "iso": [f"2024-01-{n % 28 + 1:02}T10:{n % 60:02}:00Z" for n in range(ROWS)],
+    "tweet days": [f"Mon Apr {n % 28 + 1:02} 22:19:{n % 60:02} PDT 2009" for n in range(ROWS)],
+    "ids": [f"TCK-{n:05}" for n in range(ROWS)],
+    "numbers": [str(1000 + n) for n in range(ROWS)],
+    "hashes": [f"{n * 2654435761:032x}" for n in range(ROWS)],
+    "links": [f"https://example.com/a/very/long/path/to/some/thing/or/other/{n}" for n in range(ROWS)],
+    "addresses": [f"a.person.{n}@example.com" for n in range(ROWS)],
+    "nothing": [None] * ROWS,
+    "blank": [" "] * ROWS,
+}
+
+
+def sample_of(header: str) -> pl.DataFrame:
+    """`name: values, name: values` as a table of strings."""
+    columns = dict(column.split(": ") for column in header.split(", "))
+    return pl.DataFrame({name: pl.Series(VALUES[values], dtype=pl.String) for name, values in columns.items()})
+
+
+@pytest.mark.parametrize(
+    ("header", "text", "label"),
+    [
+        ("score: floats, Message: messages, Intent: classes", "Message", "Intent"),
+        ("score: few floats, Message: messages, Intent: classes", "Message", "Intent"),
+        ("score: commas, Message: messages, Intent: classes", "Message", "Intent"),
+        ("score: floats and n/a, Message: messages, Intent: classes", "Message", "Intent"),
+        ("score: stars, Message: messages, Intent: classes", "Message", "Intent"),
+        ("score: points, Message: messages, kind: classes", "Message", "kind"),
+        ("score: stars, Message: messages", "Message", "score"),
+        ("rating: stars, review: messages, date: days", "review", "rating"),
+        ("label: floats, Message: messages, kind: classes", "Message", "kind"),
+        ("label: intents, text: messages", "text", "label"),
+        ("label: whole floats, text: messages", "text", "label"),
+        ("label: nothing, text: messages, kind: classes", "text", "kind"),
+        ("target: ids, text: messages, class: classes", "text", "class"),
+        ("tags: texts of their own, text: messages, kind: states", "text", "kind"),
+        ("when: few days, what: classes, said: messages", "said", "what"),
+        ("created: moments, team: classes, said: messages", "said", "team"),
+        ("created_at: iso, team: classes, said: messages", "said", "team"),
+        ("date: tweet days, who: ids, said: messages, team: classes", "said", "team"),
+        ("customer_id: states, said: messages, team: classes", "said", "team"),
+        ("ticketId: states, said: messages, team: classes", "said", "team"),
+        ("ID: numbers, said: messages, team: classes", "said", "team"),
+        (": numbers, said: messages, team: classes", "said", "team"),
+        ("Unnamed 0: numbers, said: messages, team: classes", "said", "team"),
+        ("content: links, said: messages, topic: classes", "said", "topic"),
+        ("message: hashes, said: messages, topic: classes", "said", "topic"),
+        ("post: ids, body: messages, topic: classes", "body", "topic"),
+        ("question: numbers, answer: messages, topic: classes", "answer", "topic"),
+        ("comment: blank, said: messages, topic: classes", "said", "topic"),
+        ("link: links, mail: addresses, said: messages, topic: classes", "said", "topic"),
+        ("text: ids, label: classes", "text", "label"),
+        ("Review Text: messages, Topic: classes", "Review Text", "Topic"),
+        ("title: subjects, description: long, category: classes", "description", "category"),
+    ],
+)
+def test_realistic_headers(header: str, text: str, label: str) -> None:
+    found = find_columns(sample_of(header), "t.csv", text=None, label=None, group=None, labelled=True)
+    assert (found.text, found.label) == (text, label)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("Message: messages, score: floats", ("no column looks like labels", "'score'", "decimal numbers")),
+        ("Message: messages, created: few days", ("no column looks like labels", "'created'", "dates")),
+        ("Message: messages, label: texts of their own", ("no column looks like labels", "'category 0'", "60 values")),
+        ("Message: messages, age: points, id: numbers", ("no column looks like labels", "40 different whole numbers")),
+        (
+            "Message: messages, score: floats, status: states, team: classes",
+            ("not clear which column holds the label", "--label", "'status': 'open', 'closed' (2 values)", "'team'"),
+        ),
+        ("url: links, label: classes", ("not clear which column holds the text", "'url'", "links")),
+        ("id: ids, label: classes", ("not clear which column holds the text", "--text", "ids")),
+        ("a: long, b: long, id: ids, label: classes", ("not clear which column holds the text", "'a'", "'b'")),
+    ],
+)
+def test_what_cannot_be_guessed_is_asked_for_with_the_candidates(header: str, words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError) as caught:
+        find_columns(sample_of(header), "t.csv", text=None, label=None, group=None, labelled=True)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_only_candidates_are_listed() -> None:
+    sample = sample_of("Message: messages, score: floats, status: states, team: classes")
+    with pytest.raises(UsageError) as caught:
+        find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True)
+    assert "score" not in str(caught.value)
+
+
+def test_what_is_asked_for_is_taken_as_it_is() -> None:
+    sample = sample_of("score: floats, url: links, label: classes")
+    found = find_columns(sample, "t.csv", text="url", label="score", group=None, labelled=True)
+    assert (found.text, found.label, found.notes) == ("url", "score", ())
+
+
+def test_several_labels_in_a_cell_are_judged_one_by_one() -> None:
+    genres = ["drama", "comedy", "war", "crime", "music", "sport", "news", "horror"]
+    cells = [f"{genres[n % 8]}|{genres[n // 8]}" for n in range(ROWS)]
+    sample = pl.DataFrame({"genre": cells, "text": VALUES["messages"], "day": VALUES["days"]})
+    found = find_columns(sample, "t.csv", text=None, label="genre", group=None, labelled=True, multilabel="|")
+    assert found.label == "genre"
+    named = sample.rename({"genre": "tags"})
+    assert find_columns(
+        named, "t.csv", text=None, label=None, group=None, labelled=True, multilabel="|"
+    ).label == "tags"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["2024-01-03", "2024-01-04 10:00"], "dates"),
+        (["3 January 2024", "14 Feb 2023"], "dates"),
+        (["Jan 3, 2024", "Feb 14, 2023 at 3:00 pm"], "dates"),
+        (["20240103", "20231224"], "dates"),
+        (["10:30", "9:05 pm"], "dates"),
+        (["2024-Q1", "2024-Q2"], "dates"),
+        (["2024-01-03 the server stopped", "2024-01-04 it runs again"], "words"),
+        (["May", "June"], "words"),
+        (["2.5", "1e-3", "50 %"], "decimal numbers"),
+        (["1,234.50", "12,000.00"], "decimal numbers"),
+        (["1", "2.0", "-3"], "whole numbers"),
+        (["a1", "b2", "c3"], "ids"),
+        (["0b5c-44e1", "9f2c-11aa"], "ids"),
+        (["好评", "差评"], "words"),
+        (["", " ", None], "empty"),
+        (["true", "false"], "words"),
+    ],
+)
+def test_kinds(values: list[str | None], kind: str) -> None:
+    assert kind_of(pl.Series("x", values, pl.String)) == kind
+
+
+def test_kinds_of_typed_columns() -> None:
+    assert kind_of(pl.Series([0.5, float("nan")])) == "decimal numbers"
+    assert kind_of(pl.Series([1.0, None])) == "whole numbers"
+    assert kind_of(pl.Series([True, False])) == "words"
+    assert kind_of(pl.Series([0]).cast(pl.Date)) == "dates"
+    assert kind_of(pl.Series([["a"]])) == "lists or records"
+
+
+def test_a_column_is_the_same_but_for_case_and_spaces() -> None:
+    assert same_column("Ticket Text", ["ticket_text", "Ticket Text"]) == "Ticket Text"
+    assert same_column("Ticket Text", ["id", "ticket_text"]) == "ticket_text"
+    assert same_column("Ticket Text", ["TICKET TEXT", "ticket_text"]) is None
+    assert same_column("Ticket Text", ["body"]) is None
+    assert same_column(None, ["body"]) is None
+
+
+def test_a_long_list_of_columns_is_cut() -> None:
+    sample = pl.DataFrame({f"column {n}": ["0.5", "1.5"] for n in range(40)})
+    with pytest.raises(UsageError, match="and 28 more columns") as caught:
+        find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True)
+    assert len(str(caught.value)) < 1_500
