@@ -89,3 +89,23 @@ def test_equal_texts_with_different_labels_are_found() -> None:
     assert conflicting_rows(table_of(["x", "y", "y", "y", "x"], texts)) == [[1, 3, 5]]
     several = [["x", "y"], ["y"], ["y", "x"], [], ["x", "y"]]
     assert conflicting_rows(table_of(several, texts)) == [[2, 4]]
+
+
+def test_another_spelling_of_a_label_is_named_with_the_flag() -> None:
+    label_set = LabelSet(names=("Billing", "Shipping"))
+    with pytest.raises(UsageError, match=r"'billing' \(row 1\).*'Billing' in another spelling: --fold-labels"):
+        label_set.encode(table_of(["billing", "Shipping"]))
+    with pytest.raises(UsageError, match=r"Did you mean 'Shipping'\?"):
+        label_set.encode(table_of(["Shiping", "Shipping"]))
+
+
+def test_classes_with_a_single_row_in_another_spelling() -> None:
+    with pytest.raises(UsageError, match=r"'BILLING' \(row 3\).*there are 2 classes: --fold-labels joins them"):
+        LabelSet.from_table(table_of(["billing", "billing", "BILLING", "bug", "bug"]))
+
+
+def test_what_is_no_name_of_a_class() -> None:
+    with pytest.raises(UsageError, match="the label of row 2 has 1,001 characters, 'xxx"):
+        LabelSet.from_table(table_of(["a", "x" * 1_001, "a", "b"]))
+    with pytest.raises(UsageError, match="10,001 different labels, 10,000 at most"):
+        LabelSet.from_table(table_of([str(n) for n in range(10_001)] * 2))

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassformer.data import lines, rows
 from glassformer.data.rows import iterate_rows
 from glassformer.errors import UsageError
 
@@ -57,6 +59,8 @@ def test_every_format_gives_the_same_rows(tmp_path: Path) -> None:
         "a.JSON": lines,
         "a.tsv": b'text\tlabel\n"one, with a comma"\ta\n"two\nlines"\tb\nthree\ta\n',
         "semicolon.csv": b'text;label\none, with a comma;a\n"two\nlines";b\nthree;a\n',
+        "told.csv": b'sep=;\r\ntext;label\none, with a comma;a\n"two\nlines";b\nthree;a\n',
+        "blank.csv": b"\n  \n" + PLAIN.replace(b"\n\n", b"\n \n\n") + b"   \n",
         "bom.csv": b"\xef\xbb\xbf" + PLAIN,
         "windows.csv": PLAIN.replace(b"\n", b"\r\n").replace(b"two\r\nlines", b"two\nlines"),
     }.items():
@@ -101,6 +105,13 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.csv", b"a,a\n1,2\n", "column name 'a' occurs twice"),
         ("a.csv", b'text,n\n"x\ny",1\nz\n', r"row 2 \(line 4\) has 1 field where the header has 2"),
         ("a.csv", b"text,n\nx,1\ny,2,3\n", r"row 2 \(line 3\) has 3 fields"),
+        ("a.csv", b"text\rx\ry\r", "carriage returns alone.*tr"),
+        ("a.csv", "text,n\nx,1\n".encode("utf-16-le"), "seems to be UTF-16LE.*iconv -f UTF-16LE"),
+        ("a b.csv", "text,n\nx,1\n".encode("utf-16-be"), "seems to be UTF-16BE.*a b.csv' > 'utf8-a b.csv'"),
+        ("a.csv", b";;;\n;;;\n", "is empty"),
+        ("a.csv", b"PK\x03\x04 a workbook", "an Excel workbook; save the sheet as CSV"),
+        ("a.csv", gzip.compress(PLAIN), "compressed by gzip"),
+        ("a.jsonl", b'{"a": %s}\n' % (b"[" * 100_000), r"row 1 \(line 1\) is malformed: it is nested too deeply"),
         ("a.csv", b'text,n\nx,1\n"y" z,2\n', r"row 2 \(line 3\) is malformed"),
         ("a.csv", b'text,n\nx,1\n"never closed,2\nmore,3\n', r"row 2 \(line 3\) is malformed: unexpected end of data"),
         ("a.csv", b'te"xt,"la"bel\nx,1\n', r"header \(line 1\) is malformed"),
@@ -159,3 +170,50 @@ def test_what_a_csv_writer_writes_is_read_back(cells: list[tuple[str, str, str]]
     csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows([("p", "q", "r"), *cells])
     stream = io.BytesIO(buffer.getvalue().encode())
     assert pl.concat(iterate_rows(stream, rows_per_batch=size)).rows() == cells
+
+
+@pytest.fixture
+def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (lines, rows):
+        monkeypatch.setattr(module, "LONGEST", 1_000)
+
+
+@pytest.mark.usefixtures("short_rows")
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"text,n\n%s,1\n" % (b"x" * 2_000), "line 2 is longer than"),
+        ("a.csv", b'text,n\n"%s",1\n' % (b"x\n" * 2_000), r"row 1 \(line 2\) is malformed: it is longer than 1,000"),
+        ("a.csv", b"text,n\n" + b"x,1\n" * 99 + b'"%s' % (b"x,1\n" * 999), r"row 100 \(line 101\).*never closed"),
+        ("a.csv.gz", gzip.compress(b"text,n\n%s,1\n" % (b"x" * 2_000)), "line 2 is longer than"),
+        ("a.csv.xz", lzma.compress(b"x" * 2_000), "line 1 is longer than"),
+        ("a.zip", zipped(b"x" * 2_000), "line 1 is longer than"),
+        ("a.jsonl", b'{"a": "%s"}\n' % (b"x" * 2_000), "line 1 is longer than"),
+    ],
+)
+def test_a_row_that_is_too_long_to_be_held(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    with pytest.raises(UsageError, match=f"(?s){message}"):
+        rows_of(tmp_path / name, content)
+
+
+@pytest.mark.usefixtures("short_rows")
+def test_many_short_rows_and_a_long_value_of_parquet(tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "a.csv", b"text\n" + b"x\n" * 5_000, rows_per_batch=5_000).height == 5_000
+    pl.DataFrame({"text": ["x"] * 4 + ["x" * 1_001]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(UsageError, match=r"row 5: the value of 'text' is longer than"):
+        list(iterate_rows(tmp_path / "a.parquet", rows_per_batch=2))
+
+
+def test_digits_that_are_no_number_for_python(tmp_path: Path) -> None:
+    frame = rows_of(tmp_path / "a.jsonl", b'{"a": %s, "b": 12, "c": [12]}\n' % (b"9" * 5_000))
+    assert frame.row(0) == ("9" * 5_000, "12", "[12]")
+
+
+def test_pipes_and_devices_are_no_tables(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.csv")
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for name in ("a.csv", "zero.csv"):
+        with pytest.raises(UsageError, match="is a pipe or a device"):
+            next(iterate_rows(tmp_path / name, rows_per_batch=1))
+    with pytest.raises(UsageError, match="cannot be read: File name too long"):
+        next(iterate_rows(tmp_path / ("a" * 300 + ".csv"), rows_per_batch=1))

@@ -65,3 +65,54 @@ def test_a_table_to_measure_on_is_read_as_in_training_where_it_can_be(tmp_path: 
     other = written(tmp_path / "other.csv", column="review")
     table = read_like_training(other, remembered, None, text=None, label="stars", multilabel=None, labels=())
     assert (table.text_column, table.label_column) == ("review", "stars")
+
+
+def tickets(path: Path, labels: list[str], header: str = "id,Ticket Text,Team,created") -> str:
+    rows = [f"T-{n:03},what happened in case {n},{label},2024-01-{n % 28 + 1:02}" for n, label in enumerate(labels)]
+    path.write_text("\n".join([header, *rows]))
+    return str(path)
+
+
+LABELS = ["Billing", "billing", "Billing", "Bug"] * 8
+
+
+def test_labels_are_folded_in_training_and_in_the_table_for_early_stopping(tmp_path: Path) -> None:
+    source = SourceConfig(train=tickets(tmp_path / "train.csv", LABELS), fold_labels=True)
+    validation = ValidationConfig(file=tickets(tmp_path / "validation.csv", ["BILLING", "BUG"] * 16))
+    sources = read_sources(source, validation, None)
+    assert sources.train.frame["label"].unique().sort().to_list() == ["Billing", "Bug"]
+    assert sources.validation is not None
+    assert sources.validation.frame["label"].unique().sort().to_list() == ["Billing", "Bug"]
+
+
+def test_the_columns_of_training_are_found_again_in_another_order_and_case(tmp_path: Path) -> None:
+    train = tickets(tmp_path / "train.csv", LABELS)
+    record = {
+        "read_as": SourceConfig(train=train).model_dump(),
+        "text_column": "Ticket Text",
+        "label_column": "Team",
+    }
+    read_as = SourceConfig.of_training(record)
+    assert read_as is not None
+    other = tmp_path / "other.csv"
+    other.write_text(
+        "label,created,TEAM,ticket_text,text\n" + "".join(f"{n % 2},2024-01-01,bug,case {n},x y\n" for n in range(30))
+    )
+    table = read_like_training(str(other), read_as, None, text=None, label=None, multilabel=None, labels=("Bug",))
+    assert (table.text_column, table.label_column) == ("ticket_text", "TEAM")
+    assert set(table.frame["label"]) == {"bug"}
+    folded = read_like_training(
+        str(other), read_as, None, text=None, label=None, multilabel=None, labels=("Bug",), fold=True
+    )
+    assert set(folded.frame["label"]) == {"Bug"}
+    as_trained = read_as.model_copy(update={"fold_labels": True})
+    again = read_like_training(str(other), as_trained, None, text=None, label=None, multilabel=None, labels=("Bug",))
+    assert set(again.frame["label"]) == {"Bug"}
+
+
+def test_what_is_known_of_training_rows() -> None:
+    assert SourceConfig.of_training({"read_as": None}) is None
+    known = {"read_as": {"train": "polarity"}, "text_column": "text", "label_column": "label"}
+    assert SourceConfig.of_training(known) == SourceConfig(train="polarity")
+    old = {"read_as": {"train": "t.csv", "text": None}, "text_column": "said", "label_column": "what"}
+    assert SourceConfig.of_training(old) == SourceConfig(train="t.csv", text="said", label="what")

@@ -23,6 +23,7 @@ MEASURE_NAMES = ("stars", "rating", "score")  # a label where no column has one 
 MOST_CLASSES = 100  # a column with more distinct values is taken for a label only by its name
 MOST_NUMBERS = 20  # the same for whole numbers, which may as well count or measure something
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
+MOST_COLUMNS = 1_000  # of which the text or the label is found by content
 WORDS_OF_DATA = 4  # a column name with as many words is taken for a first row of data
 _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
 
@@ -140,7 +141,8 @@ def _not_a_text(values: pl.Series) -> str | None:
 def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str]) -> str:
     if len(candidates) == 1 and len(sample.columns) == 1:
         return candidates[0]
-    scores = sorted(((_textness(sample[name]), name) for name in candidates), reverse=True)
+    looked_at = candidates if len(candidates) <= MOST_COLUMNS else []
+    scores = sorted(((_textness(sample[name]), name) for name in looked_at), reverse=True)
     if not scores or scores[0][0] == 0 or (len(scores) > 1 and scores[0][0] < CLEARLY * scores[1][0]):
         texts = [name for score, name in scores if score > 0]
         raise UsageError(
@@ -189,10 +191,9 @@ class _Labels:
 
 def _label_by_content(labels: _Labels, source: str, candidates: list[str]) -> str:
     sample = labels.sample
-    refused = {name: labels.refusal(sample[name]) for name in candidates}
-    if len(candidates) == 1 and len(sample.columns) == 2 and refused[candidates[0]] in (None, "empty"):
+    if len(candidates) == 1 and len(sample.columns) == 2 and labels.refusal(sample[candidates[0]]) in (None, "empty"):
         return candidates[0]
-    few = [name for name in candidates if labels.few_values(name)]
+    few = [name for name in candidates if labels.few_values(name)] if len(candidates) <= MOST_COLUMNS else []
     if len(few) == 1:
         return few[0]
     if few:

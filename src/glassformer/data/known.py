@@ -215,8 +215,15 @@ def download(
 def _refuse_unknown_name(source: str) -> None:
     """A bare word without extension that is no file was meant as a name."""
     path = Path(source)
-    if not path.exists() and path.name == source and not path.suffix:
+    if not path.suffix and path.name == source and not _exists(path):
         raise UsageError(f"{source!r} is neither a file nor a known data set. {_known_names(source)}")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that no file can have
+        return False
 
 
 def _known_names(name: str) -> str:

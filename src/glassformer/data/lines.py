@@ -29,6 +29,12 @@ _SIGNATURES = {
     b"\xff\xd8\xff": "a picture; a table of texts is needed",
     b"SQLite format 3": "an SQLite database; export the table as CSV",
 }
+_ZEROS_OF = {  # where a header of Latin letters has its zero bytes, by fours
+    (False, True, False, True): "UTF-16LE",
+    (True, False, True, False): "UTF-16BE",
+    (False, True, True, True): "UTF-32LE",
+    (True, True, True, False): "UTF-32BE",
+}
 
 
 def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
@@ -80,13 +86,11 @@ def check_start(start: bytes, name: str) -> None:
     for signature, what in _SIGNATURES.items():
         if start.startswith(signature):
             raise UsageError(f"{name} is {what}.")
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16")):
-        if start.startswith(mark):
-            raise UsageError(f"{name} is {encoding}. {conversion(name, encoding)}")
-    pairs = start[: len(start) // 2 * 2]
-    for zeros, encoding in ((pairs[1::2], "UTF-16LE"), (pairs[::2], "UTF-16BE")):
-        if zeros and zeros.count(0) > len(zeros) * 0.7:
-            raise UsageError(f"{name} seems to be {encoding}. {conversion(name, encoding)}")
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UsageError(f"{name} is UTF-16. {conversion(name, 'UTF-16')}")
+    mostly_zero = tuple(start[place::4].count(0) * 4 > len(start) / 2 for place in range(4))
+    if encoding := _ZEROS_OF.get(mostly_zero):
+        raise UsageError(f"{name} seems to be {encoding}. {conversion(name, encoding)}")
 
 
 def conversion(name: str, encoding: str) -> str:

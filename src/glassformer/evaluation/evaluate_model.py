@@ -68,7 +68,7 @@ def evaluate_model(
         text=text,
         label=label,
         multilabel=multilabel,
-        labels=trained.label_set.names,
+        labels=trained.config.label_set.names,
         fold=fold_labels,
     )
     if train is None:

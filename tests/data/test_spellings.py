@@ -1,0 +1,74 @@
+import polars as pl
+import pytest
+
+from glassformer.data.spellings import fold_labels, label_key, spellings, stand_ins, table_spellings
+from glassformer.data.table import Table
+
+
+def table_of(labels: list[str] | list[list[str]], texts: list[str] | None = None) -> Table:
+    frame = pl.DataFrame({"text": texts or [f"text {n}" for n in range(len(labels))], "label": labels})
+    return Table(
+        frame=frame.with_row_index("row", offset=1),
+        source="a.csv",
+        text_column="text",
+        label_column="label",
+        multilabel=isinstance(labels[0], list),
+    )
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["billing", "BILLING", " Billing\t", "Bil\u200bling", "\ufeffbilling", "Ｂilling", "BİLLİNG".replace("İ", "I")],
+)
+def test_spellings_of_one_label_have_one_key(way: str) -> None:
+    assert label_key(way) == label_key("Billing")
+
+
+@pytest.mark.parametrize(("one", "other"), [("bug", "bugs"), ("bug report", "bug-report"), ("a b", "ab"), ("é", "e")])
+def test_other_labels_have_other_keys(one: str, other: str) -> None:
+    assert label_key(one) != label_key(other)
+
+
+def test_the_most_frequent_spelling_is_the_name() -> None:
+    labels = ["billing", "Billing", "Billing", "BUG", "bug", "other"]
+    assert [spelling.ways for spelling in spellings(labels)] == [
+        (("Billing", 2), ("billing", 1)),
+        (("BUG", 1), ("bug", 1)),
+    ]
+    assert table_spellings(table_of(labels)) == (
+        "5 labels are 3 but for case and white space: 'Billing' (2) = 'billing' (1); 'BUG' (1) = 'bug' (1)"
+    )
+    folded = fold_labels(table_of(labels))
+    assert folded.frame["label"].to_list() == ["Billing", "Billing", "Billing", "BUG", "BUG", "other"]
+    assert folded.notes == (
+        "2 labels read in another spelling (--fold-labels): 'billing' as 'Billing', 'bug' as 'BUG'",
+    )
+    assert table_spellings(folded) is None
+
+
+def test_several_labels_are_folded_within_a_cell() -> None:
+    table = table_of([["Bug", "bug", "x"], ["bug"], ["bug"], []])
+    assert fold_labels(table).frame["label"].to_list() == [["bug", "x"], ["bug"], ["bug"], []]
+
+
+def test_labels_are_folded_to_given_names() -> None:
+    table = table_of(["BILLING", "Billing", "bug", "new", "Twice"])
+    folded = fold_labels(table, ["billing", "bug", "TWICE", "twice"])
+    assert folded.frame["label"].to_list() == ["billing", "billing", "bug", "new", "Twice"]
+
+
+def test_a_table_without_spellings_is_left_as_it_is() -> None:
+    table = table_of(["a", "b"])
+    assert fold_labels(table) is table
+    assert fold_labels(table, ["a", "b"]) is table
+
+
+def test_values_that_stand_for_none_are_counted() -> None:
+    table = table_of(["n/a", "n/a", "ok", "NULL", "none of these"], ["good", "-", "None", "nan", "naan bread"])
+    assert sorted(stand_ins(table)) == [
+        "1 row has the label 'NULL'; if that means no label, empty the cell or remove the row",
+        "1 row has the text '-'; if that means no text, empty the cell or remove the row",
+        "1 row has the text 'None'; if that means no text, empty the cell or remove the row",
+        "1 row has the text 'nan'; if that means no text, empty the cell or remove the row",
+        "2 rows have the label 'n/a'; if that means no label, empty the cell or remove the row",
+    ]
