@@ -381,3 +381,8 @@ def test_the_score_of_several_labels_counts_texts_with_all_labels_right() -> Non
     classifier = small(learning_rate=1e-2, epochs=6).fit(TEXTS, LISTS)
     assert classifier.score(TEXTS[:4], LISTS[:4]) == 1.0
     assert classifier.score(TEXTS[:4], [["a", "b"], ["b"], ["b"], []]) == 0.5
+
+
+def test_labels_in_several_spellings_are_said() -> None:
+    with pytest.warns(UserWarning, match=r"3 labels are 2 but for case and white space: 'a' \(12\) = 'A' \(6\)"):
+        small(epochs=1).fit(TEXTS, ["a", "b", "a", "A"] * 6)

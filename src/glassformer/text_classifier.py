@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from glassformer.data.in_memory import InputError, as_table, as_texts, as_weights, plain_labels
 from glassformer.data.labels import label_name
 from glassformer.data.sources import Sources
+from glassformer.data.spellings import table_spellings
 from glassformer.data.table import counted
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
@@ -96,13 +97,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             sample_weight: what each text counts for in the loss, of training and of validation; a text of weight 0 is
                 left out.
 
-        Warns of empty texts, which are left out.
+        Warns of empty texts, which are left out, and of labels that differ by case or white space alone.
 
         Raises:
             UsageError: the sizes differ, a text is not a string, the labels are of several types, there is one class
                 only, a setting is unknown, or the weights to start from cannot be read.
         """
         table, by_name = as_table(X, y, sample_weight)
+        if several := table_spellings(table):
+            warnings.warn(f"{several}. If they mean the same, write them alike before fit", stacklevel=2)
         start = None if self.init is None else read_initial_weights(self.init)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
         trained = train_classifier(

@@ -263,7 +263,7 @@ def test_a_table_from_a_pipe(stdin: bytes, words: str, reviews: Trained) -> None
 
 
 def test_an_endless_line_of_texts_from_a_pipe(reviews: Trained) -> None:
-    answered(glassformer("predict", reviews.folder, stdin=b"x" * BOMB), "standard input, line 1 is longer than 16 MiB")
+    answered(glassformer("predict", reviews.folder, stdin=b"x" * BOMB), "standard input, line 1 is longer than")
 
 
 def test_figures_are_shown_where_the_report_cannot_be_written(reviews: Trained, tmp_path: Path) -> None:

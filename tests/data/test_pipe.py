@@ -68,11 +68,11 @@ def test_a_pipe_that_is_full_is_read_in_large_batches() -> None:
 
 def test_the_line_that_is_no_utf8_is_named() -> None:
     content = b"good\n" * 5000 + b"caf\xe9\n"
-    with pytest.raises(UsageError, match=r"a pipe, line 5001: byte 4 of the line is not UTF-8"):
+    with pytest.raises(UsageError, match=r"a pipe, line 5001: byte 4 of the line, 0xe9, is not UTF-8"):
         list(arriving_lines(io.BytesIO(content), "a pipe", most=4096))
 
 
 def test_a_line_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipe, "LONGEST_LINE", 200_000)
+    monkeypatch.setattr(pipe, "LONGEST", 200_000)
     with pytest.raises(UsageError, match="a pipe, line 3 is longer than 200,000 bytes"):
         list(arriving_lines(io.BytesIO(b"a\nb\n" + b"x" * 300_000), "a pipe", most=4096))

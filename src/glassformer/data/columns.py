@@ -93,7 +93,9 @@ def find_columns(
 
 def same_column(column: str | None, columns: Sequence[str]) -> str | None:
     """The column of that name, or the only one of that name but for case, spaces and underscores; else None."""
-    if column is None or column in columns:
+    if column is None:
+        return None
+    if column in columns:
         return column
     near = [other for other in columns if _tidy(other) == _tidy(column)]
     return near[0] if len(near) == 1 else None

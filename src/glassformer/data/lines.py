@@ -29,11 +29,11 @@ _SIGNATURES = {
     b"\xff\xd8\xff": "a picture; a table of texts is needed",
     b"SQLite format 3": "an SQLite database; export the table as CSV",
 }
-_ZEROS_OF = {  # where a header of Latin letters has its zero bytes, by fours
-    (False, True, False, True): "UTF-16LE",
-    (True, False, True, False): "UTF-16BE",
-    (False, True, True, True): "UTF-32LE",
-    (True, True, True, False): "UTF-32BE",
+_ZEROS_OF: dict[tuple[int, ...], str] = {  # where a header of Latin letters has its zero bytes, by fours
+    (1, 3): "UTF-16LE",
+    (0, 2): "UTF-16BE",
+    (1, 2, 3): "UTF-32LE",
+    (0, 1, 2): "UTF-32BE",
 }
 
 
@@ -88,7 +88,7 @@ def check_start(start: bytes, name: str) -> None:
             raise UsageError(f"{name} is {what}.")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UsageError(f"{name} is UTF-16. {conversion(name, 'UTF-16')}")
-    mostly_zero = tuple(start[place::4].count(0) * 4 > len(start) / 2 for place in range(4))
+    mostly_zero = tuple(place for place in range(4) if start[place::4].count(0) * 4 > len(start) / 2)
     if encoding := _ZEROS_OF.get(mostly_zero):
         raise UsageError(f"{name} seems to be {encoding}. {conversion(name, encoding)}")
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import select
 import time
 from collections.abc import Iterator
 
+from glassformer.data.lines import LONGEST, decoded
 from glassformer.errors import UsageError
-
-LONGEST_LINE = 2**27
-"""Bytes; a pipe that never breaks its line would otherwise fill the memory."""
 
 _PIECE = 2**16
 _PATIENCE = 0.1  # seconds that a line may wait for others to go with it
@@ -24,7 +23,7 @@ def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterat
         name: what messages call the stream.
 
     Raises:
-        UsageError: a line is not UTF-8, or longer than `LONGEST_LINE`.
+        UsageError: a line is not UTF-8, or longer than `LONGEST`.
     """
     ready: list[bytes] = []
     begun: list[bytes] = []  # pieces of the line that has not ended
@@ -32,8 +31,8 @@ def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterat
     while piece := stream.read1(_PIECE):
         first, *others = piece.split(b"\n")
         begun.append(first)
-        if sum(map(len, begun)) > LONGEST_LINE:
-            raise UsageError(f"{name}, line {done + len(ready) + 1} is longer than {LONGEST_LINE:,} bytes; break it")
+        if sum(map(len, begun)) > LONGEST:
+            raise UsageError(f"{name}, line {done + len(ready) + 1} is longer than {LONGEST:,} bytes; break it")
         if others:
             since = since if ready else time.monotonic()
             ready += [b"".join(begun), *others[:-1]]
@@ -64,13 +63,7 @@ def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
 
 
 def _decoded(lines: list[bytes], name: str, done: int) -> list[str]:
-    texts = []
-    for number, line in enumerate(lines, done + 1):
-        try:
-            texts.append(line.removesuffix(b"\r").decode("utf-8-sig" if number == 1 else "utf-8"))
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"{name}, line {number}: byte {error.start + 1} of the line is not UTF-8. "
-                f"Convert it, for example: iconv -f WINDOWS-1252 -t UTF-8"
-            ) from error
-    return texts
+    return [
+        decoded(line.removesuffix(b"\r").removeprefix(codecs.BOM_UTF8 if number == 1 else b""), name, number)
+        for number, line in enumerate(lines, done + 1)
+    ]

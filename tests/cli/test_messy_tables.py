@@ -1,0 +1,78 @@
+"""Tables as people export them: a label in several spellings, columns in another order and case."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Trained, write_csv
+from tests.cli.terminal import QUICK, glassformer, misused
+
+HEADER = ("created", "score", "Ticket Text", "Team")
+SPELLINGS = {"Billing": ("Billing", "Billing", "billing", "BILLING "), "Bug": ("bug", "Bug", "Bug", "Bug")}
+
+
+def ticket_rows(count: int) -> list[tuple[str, ...]]:
+    rows = []
+    for number in range(count):
+        team = ("Billing", "Bug")[number % 2]
+        what = {"Billing": "the invoice is wrong", "Bug": "the page does not load"}[team]
+        day, score = f"{number % 28 + 1:02}.01.2024", f"{number / 7:.3f}"
+        rows.append((day, score, f"{what} in case {number}", SPELLINGS[team][number // 2 % 4]))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def tickets(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    folder = tmp_path_factory.mktemp("tickets")
+    table = write_csv(folder / "tickets.csv", ticket_rows(240), HEADER)
+    outcome = glassformer("train", table, "--text", "Ticket Text", "--out", folder / "model", "--fold-labels", *QUICK)
+    return Trained(folder=folder / "model", table=table, outcome=outcome)
+
+
+def test_spellings_are_said_and_joined_where_asked(tickets: Trained, tmp_path: Path) -> None:
+    assert "2 labels: " in tickets.outcome.err
+    for folded in ("'BILLING' as 'Billing'", "'billing' as 'Billing'", "'bug' as 'Bug'"):
+        assert folded in tickets.outcome.err
+    assert "label column: 'Team' (by its name)" not in tickets.outcome.err
+    assert "warning" not in tickets.outcome.err
+    apart = glassformer("train", tickets.table, "--out", tmp_path / "model", *QUICK)
+    assert apart.code == 0
+    assert "label column: 'Team' (5 values)" in apart.err
+    assert (
+        "warning: 5 labels are 2 but for case and white space: 'Bug' (90) = 'bug' (30); 'Billing' (60) = "
+        "'BILLING' (30) = 'billing' (30). If they mean the same, join them: --fold-labels" in apart.err
+    )
+
+
+def test_an_evaluation_folds_as_training_did(tickets: Trained, tmp_path: Path) -> None:
+    header = ("Team", "team text", "ticket_text", "date")
+    rows = [(team.upper(), "x", text, day) for day, _, text, team in ticket_rows(40)]
+    table = write_csv(tmp_path / "other.csv", rows, header)
+    said = glassformer("evaluate", tickets.folder, table, "--out", tmp_path / "e")
+    assert said.code == 0, said.err
+    assert "TF-IDF" in said.out
+    assert "40 labels read in another spelling (--fold-labels)" in said.err
+    answered = glassformer("predict", tickets.folder, "--file", table, "--out", tmp_path / "answers.csv")
+    assert answered.code == 0
+    assert "text column" not in answered.err  # it is the one of training
+
+
+def test_a_spelling_that_a_model_does_not_know_is_named_with_the_flag(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("good film", "Very good"), ("bad film", "not, good")] * 5)
+    command = ("evaluate", reviews.folder, table, "--out", tmp_path / "e")
+    misused(glassformer(*command), "'Very good' (rows 1, 3, 5, 7 and 9)", "'very good' in another spelling", "--fold")
+    assert glassformer(*command, "--fold-labels").code == 0
+
+
+def test_the_doctor_calls_spellings_a_problem(tickets: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 11)
+    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 21)
+    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 10)
+    found = glassformer("doctor", tickets.table, "--preset", "tiny", "--json")
+    (spelling,) = [finding for finding in found.document["findings"] if finding["check"] == "spelling of labels"]
+    assert spelling["level"] == "problem"
+    assert "5 labels are 2" in spelling["found"]
+    assert "--fold-labels" in spelling["advice"]
+    assert "text column: 'Ticket Text' (the longest text)" in found.err
+    folded = glassformer("doctor", tickets.table, "--preset", "tiny", "--json", "--fold-labels").document
+    assert "spelling of labels" not in {finding["check"] for finding in folded["findings"]}
