@@ -12,7 +12,7 @@ SPELLINGS = {"Billing": ("Billing", "Billing", "billing", "BILLING "), "Bug": ("
 
 
 def ticket_rows(count: int) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number in range(count):
         team = ("Billing", "Bug")[number % 2]
         what = {"Billing": "the invoice is wrong", "Bug": "the page does not load"}[team]
