@@ -23,7 +23,7 @@ from benchmarks.experiment import Experiment, arguments, part
 from benchmarks.kneser_ney import FloatArray, KneserNey
 from benchmarks.language_speeds import training_speed, writing_speeds
 from benchmarks.models import language_model
-from glassformer.data.documents import Documents, split_documents, read_documents
+from glassformer.data.documents import Documents, read_documents, split_documents
 from glassformer.data.known import resolve
 from glassformer.data.store import TokenStore
 from glassformer.data.table import text_keys

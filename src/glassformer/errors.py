@@ -3,11 +3,23 @@
 The command line prints the message alone, without a traceback, and exits with the class's `exit_code`.
 """
 
+from collections.abc import Sequence
+
 
 class GlassformerError(Exception):
-    """The work could not be done (a run failed, a folder is damaged). The command line exits with 1."""
+    """The work could not be done (a run failed, a folder is damaged). The command line exits with 1.
+
+    Args:
+        message: a sentence or two: what, where, what to do.
+        listing: lines to show below it.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str = "", listing: Sequence[str] = ()) -> None:
+        super().__init__("\n".join([message, *listing]))
+        self.message = message
+        self.listing = tuple(listing)
 
 
 class UsageError(GlassformerError):

@@ -30,7 +30,7 @@ from glassformer.cli import (
     train,
 )
 from glassformer.cli.activity import ACTIVITY
-from glassformer.cli.output import open_streams, say, say_error, show
+from glassformer.cli.output import one_line, open_streams, say, say_error, show
 from glassformer.errors import GlassformerError, UsageError
 
 _CTRL_C = 130  # what typer makes of it, as a shell does
@@ -154,7 +154,9 @@ def _stop() -> NoReturn:
 def _fail(error: Exception) -> NoReturn:
     """Say what went wrong and exit; what is no one's mistake but ours is raised again."""
     if isinstance(error, GlassformerError):
-        say_error(str(error))
+        say_error(error.message)
+        for line in error.listing:
+            say(one_line(line))
         sys.exit(error.exit_code)
     if isinstance(error, OSError):
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough

@@ -61,8 +61,8 @@ def find_columns(
         if column is not None and column not in sample.columns:
             near = difflib.get_close_matches(column, sample.columns, n=1)
             hint = f" Did you mean {quoted(near[0])}?" if near else ""
-            listed = listing(sample, sample.columns)
-            raise UsageError(f"{source} has no column {quoted(column)} ({flag}).{hint} It has:\n{listed}")
+            message = f"{source} has no column {quoted(column)} ({flag}).{hint} It has:"
+            raise UsageError(message, listing(sample, sample.columns))
     if text is not None and text == label:
         raise UsageError(f"Column {quoted(text)} cannot be both --text and --label.")
 
@@ -101,11 +101,11 @@ def same_column(column: str | None, columns: Sequence[str]) -> str | None:
     return near[0] if len(near) == 1 else None
 
 
-def listing(sample: pl.DataFrame, names: Sequence[str]) -> str:
+def listing(sample: pl.DataFrame, names: Sequence[str]) -> list[str]:
     """One line for each column: its name, a few values, and how many there are or what they are."""
     shown = [f"  {quoted(name)}: {_described(sample[name])}" for name in names[:_COLUMNS_SHOWN]]
     more = len(names) - _COLUMNS_SHOWN
-    return "\n".join(shown + ([f"  and {more:,} more columns"] if more > 0 else []))
+    return shown + ([f"  and {more:,} more columns"] if more > 0 else [])
 
 
 def _described(values: pl.Series) -> str:
@@ -149,7 +149,8 @@ def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str]) -
         texts = [name for score, name in scores if score > 0]
         raise UsageError(
             f"{source}: it is not clear which column holds the text. Name it with --text (and the label with --label). "
-            f"The columns, with some values:\n{listing(sample, texts or sample.columns)}"
+            f"The columns, with some values:",
+            listing(sample, texts or sample.columns),
         )
     return scores[0][1]
 
@@ -199,13 +200,13 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str]) -> st
     if len(few) == 1:
         return few[0]
     if few:
-        why = f"it is not clear which column holds the label. Name it with --label. It may be:\n{listing(sample, few)}"
+        why = "it is not clear which column holds the label. Name it with --label. It may be:"
     else:
         why = (
             "no column looks like labels: a few different values, no dates, ids or decimal numbers. "
-            f"Name the column with --label. The table has:\n{listing(sample, sample.columns)}"
+            "Name the column with --label. The table has:"
         )
-    raise UsageError(f"{source}: {why}")
+    raise UsageError(f"{source}: {why}", listing(sample, few or sample.columns))
 
 
 def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str | None]) -> None:
