@@ -41,6 +41,11 @@ def doing(what: str) -> None:
     ACTIVITY.doing(one_line(without_control(what)))
 
 
+def progressing(how_far: str) -> None:
+    """How far it is with what the command does; nothing is shown where this is empty."""
+    ACTIVITY.progress(one_line(without_control(how_far)))
+
+
 def show(text: str = "", *, end: str = "\n") -> None:
     """A result, on standard output."""
     with ACTIVITY.aside():

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.options import Device, Json, TextColumn
-from glassformer.cli.output import human_count, one_line, print_json, say, show
+from glassformer.cli.output import doing, human_count, print_json, say, show
+from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.unknown import warn_of_unknown
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
@@ -102,15 +102,18 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
         batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
     else:
         batches = arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=_ROWS_PER_BATCH)
-    told = _Told("text")
+    told, pace = _Told("text"), Pace("texts")
+    doing("")  # nothing, as long as a pipe is silent
     with write_lines(style) as write:
         for batch in batches:
-            answers = predictor.answer(batch)
+            pace.begin()
+            answers = predictor.answer(batch, on_progress=pace.on_progress)
             if style == "plain":
                 write(text_lines(answers, batch, top_k, alone=len(texts or ()) == 1))
             else:
                 write(record_lines(pl.DataFrame({"text": batch}), answers, top_k))
             told.add(answers)
+            pace.end(len(batch))
         if not told.rows:
             raise UsageError("nothing to answer: the pipe was empty")
     told.warn()
@@ -127,13 +130,15 @@ def _answer_file(
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH)
     first = next(frames)
     column = _text_column(predictor, first, str(file), text)
-    told = _Told("row")
+    told, total = _Told("row"), size_of_file(file)
+    pace = Pace("rows", total)
     with write_answers(out, style, labels=predictor.trained.config.labels, source=str(file), safe=safe_csv) as write:
         for frame in itertools.chain([first], frames):
-            answers = predictor.answer(texts_of(frame, column))
+            pace.begin(size_of_rows(frame, file) if total else 0)
+            answers = predictor.answer(texts_of(frame, column), on_progress=pace.on_progress)
             write(frame, answers)
             told.add(answers)
-            ACTIVITY.progress(f"answering {one_line(str(file))}: {counted(told.rows, 'row')}")
+            pace.end(frame.height)
     told.warn()
     if out is None:
         return

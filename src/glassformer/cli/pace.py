@@ -1,0 +1,82 @@
+"""How far a long answer is: how many rows, how fast, and how much time is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glassformer.cli.output import duration, human_count, progressing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+
+
+class Pace:
+    """Tells of batch after batch, and of how far each one is. Only the time of answering counts, not that of waiting.
+
+    Args:
+        unit: what is counted, `texts` or `rows`.
+        total: the size of all batches together, where it is known.
+    """
+
+    def __init__(self, unit: str, total: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._unit, self._total, self._clock = unit, total, clock
+        self._rows = self._read = self._size = 0
+        self._busy = self._begun = 0.0
+
+    def begin(self, size: int = 0) -> None:
+        """A batch is answered from now on, of this size in the unit of `total`."""
+        self._size, self._begun = size, self._clock()
+        progressing(self.words(0.0))
+
+    def on_progress(self, share: float) -> None:
+        """This share of the batch is done."""
+        progressing(self.words(share))
+
+    def end(self, rows: int) -> None:
+        """The batch is answered; nothing is done until the next one."""
+        self._busy += self._clock() - self._begun
+        self._rows += rows
+        self._read += self._size
+        self._size, self._begun = 0, self._clock()
+        progressing("")
+
+    def words(self, share: float) -> str:
+        """`answering: 12,288 rows, 1,200/s, 1 min 15 s left`"""
+        busy = self._busy + self._clock() - self._begun
+        parts = [f"{human_count(self._rows)} {self._unit}"] if self._rows else []
+        if self._rows and self._busy:
+            parts.append(f"{human_count(round(self._rows / self._busy))}/s")
+        if self._total:
+            done = min(1.0, (self._read + share * self._size) / self._total)
+            parts += [f"{done:.0%}", f"{duration(busy * (1 - done) / done)} left"] if done else []
+        elif share:
+            parts.append(f"{share:.0%} of the next {self._unit}" if self._rows else f"{share:.0%}")
+        return f"answering: {', '.join(parts)}" if parts else "answering"
+
+
+def size_of_file(path: Path) -> int | None:
+    """Rows of a Parquet file, bytes of another; None where only reading tells: compressed, or a pipe."""
+    import polars as pl
+
+    if not path.is_file() or path.suffix.lower() in _COMPRESSED:
+        return None
+    return _rows(pl.scan_parquet(path, glob=False)) if path.suffix == ".parquet" else path.stat().st_size
+
+
+def size_of_rows(frame: pl.DataFrame, path: Path) -> int:
+    """About what these rows take of `size_of_file`."""
+    if path.suffix == ".parquet":
+        return frame.height
+    separated = {".csv", ".tsv"} & set(path.suffixes)
+    return len((frame.write_csv(include_header=False) if separated else frame.write_ndjson()).encode())
+
+
+def _rows(table: pl.LazyFrame) -> int:
+    import polars as pl
+
+    return int(table.select(pl.len()).collect().item())
