@@ -11,7 +11,7 @@ from glassformer.alignment.pairs import (
     FEWEST,
     Pair,
     Preference,
-    hold_out,
+    hold_out_records,
     read_pairs,
     read_preferences,
     read_prompts,
@@ -145,7 +145,7 @@ def pairs(prompts: list[int]) -> list[Pair]:
 @given(st.lists(st.integers(0, 60), min_size=40, max_size=90), st.floats(0.01, 0.5), st.integers(0, 5))
 def test_nothing_is_lost_and_nothing_is_on_both_sides(prompts: list[int], share: float, seed: int) -> None:
     records = pairs(prompts)
-    train, held_out = hold_out(records, share, seed=seed)
+    train, held_out = hold_out_records(records, share, seed=seed)
     assert sorted([*train, *held_out], key=lambda one: int(one.completion)) == records
     assert train == [one for one in records if one in train], "the order stays"
     if 2 * len(set(prompts)) >= len(prompts):
@@ -158,26 +158,26 @@ def test_nothing_is_lost_and_nothing_is_on_both_sides(prompts: list[int], share:
 
 def test_where_prompts_are_few_equal_records_stay_together() -> None:
     records = [Pair(prompt="", completion=str(number // 3)) for number in range(60)]
-    train, held_out = hold_out(records, 0.25, seed=3)
+    train, held_out = hold_out_records(records, 0.25, seed=3)
     assert (len(train), len(held_out)) == (45, 15)
     assert not set(train) & set(held_out)
 
 
 def test_what_is_held_out_is_a_function_of_the_seed() -> None:
     records = pairs(list(range(50)))
-    assert hold_out(records, 0.2, seed=1) == hold_out(records, 0.2, seed=1)
-    assert hold_out(records, 0.2, seed=1)[1] != hold_out(records, 0.2, seed=2)[1]
+    assert hold_out_records(records, 0.2, seed=1) == hold_out_records(records, 0.2, seed=1)
+    assert hold_out_records(records, 0.2, seed=1)[1] != hold_out_records(records, 0.2, seed=2)[1]
 
 
 def test_prompts_alone_are_held_out_too() -> None:
-    train, held_out = hold_out([*"abcdefghijkl", "a"], 0.25, seed=0)
+    train, held_out = hold_out_records([*"abcdefghijkl", "a"], 0.25, seed=0)
     assert len(set(held_out)) == 3
     assert not set(train) & set(held_out)
 
 
 def test_of_few_records_none_is_held_out() -> None:
     few = pairs(list(range(FEWEST)))
-    assert len(hold_out(few, 0.1, seed=0)[1]) == 1
-    assert hold_out(few[1:], 0.5, seed=0) == (few[1:], [])
-    assert hold_out(few, 0.0, seed=0) == (few, [])
-    assert hold_out([*few[1:], few[1]], 0.5, seed=0)[1] == [], "a record twice is no second one"
+    assert len(hold_out_records(few, 0.1, seed=0)[1]) == 1
+    assert hold_out_records(few[1:], 0.5, seed=0) == (few[1:], [])
+    assert hold_out_records(few, 0.0, seed=0) == (few, [])
+    assert hold_out_records([*few[1:], few[1]], 0.5, seed=0)[1] == [], "a record twice is no second one"

@@ -139,7 +139,7 @@ def test_interrupted_and_resumed_is_uninterrupted(
     found = run(algorithm, resumed, likes_a, target_kl=target_kl, checkpoint=file, observer=hears)
     assert [row["update"] for row in hears.rows] == list(range(after[-1] + 1, 6)), "no round comes twice"
     assert found.state.history == expected.state.history
-    assert (found.state.best_epoch, found.state.best_loss) == (expected.state.best_epoch, expected.state.best_loss)
+    assert (found.state.best_round, found.state.best_worth) == (expected.state.best_round, expected.state.best_worth)
     assert equal(weights(resumed), weights(whole))
     assert len({row["next_beta"] for row in found.state.history}) == (1 if target_kl is None else 6)
 
@@ -184,8 +184,8 @@ def test_under_another_reward_the_best_so_far_is_forgotten(algorithm: str, tmp_p
     assert [row["update"] for row in looks] == [3, 4, 5]
     assert max(row["held_out_reward"] for row in looks) < 5
     worth = [row["held_out_reward"] - 0.1 * row["held_out_kl"] for row in looks]
-    assert found.best_loss == -max(worth)
-    assert found.best_epoch == looks[worth.index(max(worth))]["update"]
+    assert found.best_worth == max(worth)
+    assert found.best_round == looks[worth.index(max(worth))]["update"]
     assert [row["update"] for row in found.history if "reward_changed" in row] == [3]
     again = Hears()
     run(algorithm, new_policy(), likes_a, checkpoint=file, fingerprint="a", observer=again)
@@ -257,7 +257,7 @@ def test_the_best_policy_of_all_looks_is_left_in_place(algorithm: str, best: int
     found = run(algorithm, policy, reward, beta=0.0)
     assert len(reward.seen) == 4
     assert not equal(reward.seen[0], reward.seen[1])
-    assert found.state.best_epoch == [0, 2, 4, 5][best]
+    assert found.state.best_round == [0, 2, 4, 5][best]
     assert equal(weights(policy), reward.seen[best])
     looks = [row for row in found.state.history if "held_out_reward" in row]
     assert [row["update"] for row in looks] == [0, 2, 4, 5]
@@ -276,8 +276,8 @@ def test_the_price_of_its_kl_is_taken_off(algorithm: str, target_kl: float | Non
     worth = [row["held_out_reward"] - beta * row["held_out_kl"] for row in looks]
     best = worth.index(max(worth))
     assert best == 1, "the one with the highest reward is too far away"
-    assert found.state.best_loss == -worth[best]
-    assert found.state.best_epoch == looks[best]["update"]
+    assert found.state.best_worth == worth[best]
+    assert found.state.best_round == looks[best]["update"]
     assert equal(weights(policy), reward.seen[best])
 
 
@@ -495,7 +495,7 @@ def test_what_the_value_head_learns_does_not_reach_the_policy() -> None:
 
     before = weights(policy)
     found = run("ppo", policy, equal_in_a_round, updates=1, epochs=2, beta=0.0, lam=1.0, minibatch_size=12)
-    assert found.state.best_epoch == 1, "it is not the start that is left in place"
+    assert found.state.best_round == 1, "it is not the start that is left in place"
     assert 4 < found.state.history[1]["value_loss"] < 4.5, "at first half of 3 less 0, squared"
     assert equal(weights(policy), before)
 

@@ -267,7 +267,8 @@ def test_steps_are_of_so_many_windows() -> None:
 def gradients_of(task: LanguageModelling, model: nn.Module, config: PretrainingConfig, parts: int = 1) -> list[Tensor]:
     trainer = Trainer(model, task, config)
     trainer.state.micro_batches = parts
-    trainer._gradients(task.steps(0)[0]())
+    batches = task.steps(0)[0]()
+    trainer._gradients(batches, sum(map(task.weight, batches)))
     return [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
 
 

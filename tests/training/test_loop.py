@@ -122,7 +122,7 @@ def test_parts_of_a_batch_give_its_gradient(parts: int) -> None:
     ]
     found = []
     for run.state.micro_batches, batches in ((1, whole), (parts, whole), (parts, halves)):
-        totals = run._gradients(batches)
+        totals = run._gradients(batches, sum(map(run.task.weight, batches)))
         found.append([torch.tensor(totals), *(p.grad for p in run.model.parameters() if p.grad is not None)])
     for one, two, three in zip(*found, strict=True):
         torch.testing.assert_close(two, one, rtol=1e-4, atol=1e-6)

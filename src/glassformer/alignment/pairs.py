@@ -72,7 +72,7 @@ def read_prompts(path: Path) -> list[str]:
     return list(dict.fromkeys(prompts))
 
 
-def hold_out(records: Sequence[Record], share: float, *, seed: int) -> tuple[list[Record], list[Record]]:
+def hold_out_records(records: Sequence[Record], share: float, *, seed: int) -> tuple[list[Record], list[Record]]:
     """The records to learn from, and a share of them held out; none where there are few.
 
     A prompt stays on one side, unless few prompts are those of many records: then equal records do.

@@ -11,7 +11,7 @@ from typing import Any, cast
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
-from glassformer.alignment.pairs import hold_out
+from glassformer.alignment.pairs import hold_out_records
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rewards import RewardError
 from glassformer.alignment.stage_run import Facts, Records, Start, card, describe, fingerprint
@@ -82,7 +82,7 @@ def steer(
             raise
         way_out = f"The run is saved in {out}; mend the reward, and go on with --resume" if begun else _NOTHING_YET
         raise RewardError(f"{error}. {way_out}") from error
-    train, held_out = hold_out(prompts, config.held_out, seed=config.seed)
+    train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
     records = Records(
         source=source,
         fingerprint=fingerprint(prompts),
@@ -100,8 +100,8 @@ def steer(
 
 def _facts(start: Start, records: Records, recipe: dict[str, Any], steered: Steered) -> Facts:
     state = steered.state
-    best = next(row for row in state.history if row["update"] == state.best_epoch)
-    figures = {"best_update": state.best_epoch, "best": best, "collapsed": steered.collapsed, "history": state.history}
+    best = next(row for row in state.history if row["update"] == state.best_round)
+    figures = {"best_update": state.best_round, "best": best, "collapsed": steered.collapsed, "history": state.history}
     return describe(start, records, recipe=recipe, seconds=state.seconds, metrics=figures)
 
 

@@ -7,7 +7,6 @@ The loss is that of the completions alone; pairs are packed, and no token looks 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -44,7 +43,7 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
     shape, tokenizer = run.start.shape, run.start.trained.tokenizer
 
     def read(some: Sequence[Pair]) -> list[ReadPair]:
-        return read_together(tokenizer, [one.prompt for one in some], [one.completion for one in some])
+        return read_together(tokenizer, [pair.prompt for pair in some], [pair.completion for pair in some])
 
     train, held_out, records = run.divide(pairs, read, source=source)
     task = Completions(train, run.config, window=shape.max_seq_len, held_out=held_out)
@@ -53,8 +52,8 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
         config = LanguageFolderConfig(model=shape, **facts.config)
         trained = TrainedLanguageModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
         does = "It answers prompts as its records do, their mistakes and prejudices included. Fluent is not true."
-        loss = facts.metrics["best"].get("validation_loss", math.nan)
-        figures = f"loss {loss:.4f} nats per token of a completion"
+        loss = facts.metrics["best"].get("validation_loss")
+        figures = "" if loss is None else f"loss {loss:.4f} nats per token of a completion"
         save_model(run.out, trained, card=card("A fine-tuned language model", does, facts, figures))
         return trained
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from glassformer.alignment.alignment_config import FineTuningConfig
-from glassformer.alignment.pairs import Pair, Preference, hold_out
+from glassformer.alignment.pairs import Pair, Preference, hold_out_records
 from glassformer.data.table import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
@@ -107,7 +107,7 @@ class Run:
         """Those to learn from, those held out, both as tokens that fit into the window, and what to say of them."""
         train, held_out = (
             [one for one in read(side) if one.length <= self.start.shape.max_seq_len]
-            for side in hold_out(records, self.config.held_out, seed=self.config.seed)
+            for side in hold_out_records(records, self.config.held_out, seed=self.config.seed)
         )
         counts = Records(
             source=source,

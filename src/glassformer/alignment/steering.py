@@ -6,6 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, NoReturn, Protocol, Self
@@ -18,14 +19,14 @@ from glassformer.alignment.alignment_config import PolicyConfig
 from glassformer.alignment.divergence import AdaptiveBeta
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Judged, Reward, read_back
-from glassformer.alignment.pairs import hold_out
+from glassformer.alignment.pairs import hold_out_records
 from glassformer.alignment.rollouts import roll_out
 from glassformer.data.files import written_aside
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.sampling import SamplingConfig
-from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
+from glassformer.training.checkpoint import load_checkpoint, save_checkpoint
 from glassformer.training.loop import InterruptedTraining, ctrl_c
 
 REWARD_FILE = "reward.sha256"
@@ -37,6 +38,22 @@ class CollapseError(GlassformerError):
     """The policy left the language, says always the same, or has weights that are no numbers."""
 
 
+@dataclass(kw_only=True)
+class SteeringState:
+    """How far a run has come, in plain numbers."""
+
+    round: int = 0
+    """Finished rounds."""
+    best_round: int = 0
+    """The round whose policy is kept; 0 is the policy that steering began with."""
+    best_worth: float | None = None
+    """Its mean reward on held-out prompts, the price of its KL taken off; none before the first look at them."""
+    seconds: float = 0.0
+    """Time spent, looks at the held-out prompts included."""
+    history: list[dict[str, float]] = field(default_factory=list)
+    """One row per finished round, with the figures of the look that followed it."""
+
+
 class Steered(NamedTuple):
     """How a run ended.
 
@@ -44,7 +61,7 @@ class Steered(NamedTuple):
         collapsed: why it stopped early, in a sentence; none where it ran to its end.
     """
 
-    state: RunState
+    state: SteeringState
     collapsed: str | None
 
 
@@ -89,12 +106,12 @@ class Steering:
         self.optimizer = torch.optim.AdamW(self.parts.parameters(), lr=config.learning_rate, weight_decay=0.0)
         self.observer, self.checkpoint = observer, checkpoint
         check_room(prompts, tokenizer, config.max_tokens, max_seq_len)
-        self.prompts, held_out = hold_out(prompts, config.held_out, seed=config.seed)
+        self.prompts, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
         asked, self._where = (held_out, "held-out") if held_out else (self.prompts, "its")
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
         horizon = _HORIZON * config.batch_size
         self._adaptive_beta = AdaptiveBeta(beta=config.beta, target_kl=config.target_kl, horizon=horizon)
-        self.state, self._counted_until = RunState(), time.perf_counter()
+        self.state, self._counted_until = SteeringState(), time.perf_counter()
         self.best: dict[str, Tensor] = {}
         self.collapsed: str | None = None
 
@@ -121,7 +138,7 @@ class Steering:
     def _go_on(self, checkpoint: Path) -> None:
         kept = checkpoint.with_name(REWARD_FILE)
         if checkpoint.is_file():
-            self.state, self.best = load_checkpoint(checkpoint, self.parts, [self.optimizer])
+            self.state, self.best = load_checkpoint(checkpoint, SteeringState, self.parts, [self.optimizer])
             if self.state.history:
                 self._adaptive_beta.beta = self.state.history[-1]["next_beta"]
             if self.best and not (kept.is_file() and kept.read_text(encoding="utf-8") == self.reward.fingerprint):
@@ -134,14 +151,14 @@ class Steering:
         """Under another reward it may be the worst. A look is due now."""
         if self.observer:
             self.observer.on_message(
-                f"the reward changed since this run was saved after round {self.state.step}: the best policy so far, "
-                f"of round {self.state.best_epoch}, is forgotten, and so are the looks at {self._where} prompts"
+                f"the reward changed since this run was saved after round {self.state.round}: the best policy so far, "
+                f"of round {self.state.best_round}, is forgotten, and so are the looks at {self._where} prompts"
             )
         for row in self.state.history:
             row.pop("held_out_reward", None)
             row.pop("held_out_kl", None)
         self.state.history[-1]["reward_changed"] = 1.0
-        self.state.best_loss, self.state.best_epoch, self.best = math.inf, 0, {}
+        self.state.best_worth, self.state.best_round, self.best = None, 0, {}
 
     @property
     def beta(self) -> float:
@@ -163,15 +180,15 @@ class Steering:
             if self._look_is_due():
                 self._look()
                 self._save()
-            if self.state.step == self.config.updates:
+            if self.state.round == self.config.updates:
                 return
             if self._stop.is_set():
                 self._save()
                 raise InterruptedTraining("stopped by Ctrl-C")
             for group in self.optimizer.param_groups:  # falls to 0, so that the end is not where the last noise left it
-                group["lr"] = self.config.learning_rate * (1 - self.state.step / self.config.updates)
-            yield self.state.step
-            self.state.step += 1
+                group["lr"] = self.config.learning_rate * (1 - self.state.round / self.config.updates)
+            yield self.state.round
+            self.state.round += 1
 
     def write(self, number: int, *, group_size: int = 1) -> Judged:
         """The completions of a round, `group_size` for each prompt, one after another: a function of (seed, round).
@@ -214,7 +231,9 @@ class Steering:
         """
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        norms = [float(nn.utils.clip_grad_norm_(one.parameters(), self.config.max_norm)) for one in self.parts.values()]
+        norms = [
+            float(nn.utils.clip_grad_norm_(part.parameters(), self.config.max_norm)) for part in self.parts.values()
+        ]
         if not all(map(math.isfinite, (float(loss.detach()), *norms))):
             self._collapse("the loss or its gradient is not a number")
         self.optimizer.step()
@@ -227,7 +246,7 @@ class Steering:
         """
         rollouts, kl = judged.rollouts, float(judged.kl.mean())
         row = {
-            "update": float(self.state.step + 1),
+            "update": float(self.state.round + 1),
             "reward": float(judged.rewards.mean()),
             "kl": kl,
             "entropy": judged.entropy,
@@ -250,13 +269,13 @@ class Steering:
 
     def _collapse(self, why: str) -> NoReturn:
         raise CollapseError(
-            f"stopped in round {self.state.step + 1}: {why}. The best policy so far, of round {self.state.best_epoch}, "
-            "is kept. Try a higher beta, a lower learning_rate, or fewer updates"
+            f"stopped in round {self.state.round + 1}: {why}. The best policy so far, of round "
+            f"{self.state.best_round}, is kept. Try a higher beta, a lower learning_rate, or fewer updates"
         )
 
     def _look_is_due(self) -> bool:
         """At the start too, as that is the first to beat. A look that the reward broke off is still due."""
-        on_time = self.state.step % self.config.evaluate_every == 0 or self.state.step == self.config.updates
+        on_time = self.state.round % self.config.evaluate_every == 0 or self.state.round == self.config.updates
         return not self.best or (on_time and "held_out_reward" not in self.state.history[-1])
 
     def _look(self) -> None:
@@ -267,12 +286,12 @@ class Steering:
         if not self.state.history:
             self.state.history.append({"update": 0.0, "next_beta": self.beta})
         self.state.history[-1] |= {"held_out_reward": found, "held_out_kl": kl}
-        if -worth < self.state.best_loss:
-            self.state.best_loss, self.state.best_epoch = -worth, self.state.step
+        if self.state.best_worth is None or worth > self.state.best_worth:
+            self.state.best_worth, self.state.best_round = worth, self.state.round
             self.best = {name: tensor.detach().clone() for name, tensor in self.parts.state_dict().items()}
         if self.observer:
             self.observer.on_message(
-                f"round {self.state.step}: on {self._where} prompts reward {found:.4f}, KL {kl:.2f} nats"
+                f"round {self.state.round}: on {self._where} prompts reward {found:.4f}, KL {kl:.2f} nats"
             )
 
     def _count_seconds(self) -> None:

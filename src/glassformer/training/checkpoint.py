@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -16,10 +16,13 @@ from torch import Tensor, nn
 from glassformer.data.files import written_aside
 from glassformer.errors import GlassformerError
 
+State = TypeVar("State")
+"""A dataclass of plain numbers that says how far a run has come; tensors are kept beside it."""
+
 
 @dataclass(kw_only=True)
 class RunState:
-    """How far a run has come. Everything here is plain numbers; tensors are kept beside it."""
+    """How far a run of the training loop has come."""
 
     epoch: int = 0
     """Finished epochs."""
@@ -49,12 +52,12 @@ class RunState:
 
 def save_checkpoint(
     path: Path,
-    state: RunState,
+    state: Any,
     model: nn.Module,
     best: dict[str, Tensor],
     optimizers: list[torch.optim.Optimizer],
 ) -> None:
-    """Write everything that the next step depends on, aside first, then renamed."""
+    """Write everything that the next step depends on, aside first, then renamed; `state` is a `State`."""
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
     for number, optimizer in enumerate(optimizers):
@@ -70,8 +73,8 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path, model: nn.Module, optimizers: list[torch.optim.Optimizer]
-) -> tuple[RunState, dict[str, Tensor]]:
+    path: Path, kind: type[State], model: nn.Module, optimizers: list[torch.optim.Optimizer]
+) -> tuple[State, dict[str, Tensor]]:
     """Put model, optimizers and random numbers back to where `save_checkpoint` found them.
 
     Returns:
@@ -82,7 +85,7 @@ def load_checkpoint(
     """
     try:
         with safe_open(path, framework="pt") as file:
-            state = RunState(**json.loads(file.metadata()["state"]))
+            state = kind(**json.loads(file.metadata()["state"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         model.load_state_dict(_below("model", tensors))
         for number, optimizer in enumerate(optimizers):

@@ -22,6 +22,7 @@ from glassformer.training.checkpoint import RunState, load_checkpoint, save_chec
 from glassformer.training.memory import is_out_of_memory
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
+from glassformer.training.processes import OneProcess, Processes
 from glassformer.training.schedules import learning_rate
 from glassformer.training.training_config import LoopConfig
 
@@ -127,6 +128,7 @@ class Trainer(Generic[Model]):
 
     Args:
         checkpoint: where the run is saved every half minute and on Ctrl-C; None keeps it in memory only.
+        processes: those that train the same model together; one of them has the checkpoint. None: this one is alone.
     """
 
     def __init__(
@@ -137,9 +139,11 @@ class Trainer(Generic[Model]):
         *,
         checkpoint: Path | None = None,
         observer: Observer | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self.model, self.task, self.config = model, task, config
         self.checkpoint, self.observer = checkpoint, observer or Silent()
+        self.processes = processes or OneProcess()
         self.device = next(model.parameters()).device
         freeze(model, config.freeze)
         self.optimizers = build_optimizers(model, config)
@@ -151,7 +155,7 @@ class Trainer(Generic[Model]):
     def resume(self) -> None:
         """Continue from the checkpoint."""
         assert self.checkpoint is not None
-        self.state, self.best = load_checkpoint(self.checkpoint, self.model, self.optimizers)
+        self.state, self.best = load_checkpoint(self.checkpoint, RunState, self.model, self.optimizers)
 
     def run(self) -> list[dict[str, float]]:
         """Train to the end, leave the best weights in the model, and return one row of figures per epoch.
@@ -197,15 +201,15 @@ class Trainer(Generic[Model]):
             self._step(batches)
             counted_here += sum(map(self.task.count, batches))
             now = time.perf_counter()
-            self.state.seconds = before + now - began
+            (self.state.seconds,) = self.processes.agree(before + now - began)
             self.observer.on_step(self._report(len(steps), batches, counted_here / (now - began)))
-            if stop.is_set():
+            if any(self.processes.agree(stop.is_set())):
                 self._save()
                 raise InterruptedTraining("stopped by Ctrl-C")
             if now - self._last_saved > _CHECKPOINT_SECONDS:
                 self._save()
         self._end_epoch()
-        self.state.seconds = before + time.perf_counter() - began
+        (self.state.seconds,) = self.processes.agree(before + time.perf_counter() - began)
         self.state.history[-1]["seconds"] = self.state.seconds
         self.observer.on_epoch(self.state.history[-1])
 
@@ -225,9 +229,10 @@ class Trainer(Generic[Model]):
     def _step(self, batches: list[Examples]) -> None:
         """One update from all batches together; out of memory, it is computed in twice as many parts instead."""
         random = torch.get_rng_state()
+        weight = sum(map(self.task.weight, batches))
         while True:
             try:
-                loss, correct, weight = self._gradients(batches)
+                figures = self._gradients(batches, weight)
                 break
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
@@ -242,6 +247,7 @@ class Trainer(Generic[Model]):
             self.observer.on_message(
                 f"out of memory: batches are now computed in {self.state.micro_batches} parts, for the same step"
             )
+        loss, correct, count = self.processes.sum(figures, self.model.parameters())
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         if not (math.isfinite(loss) and math.isfinite(float(norm))):
             raise NotANumberError(
@@ -251,27 +257,26 @@ class Trainer(Generic[Model]):
             optimizer.step()
         self.state.batch += 1
         self.state.step += 1
-        counted = sum(map(self.task.count, batches))
-        for name, value in (("loss", loss), ("correct", correct), ("weight", weight), ("count", counted)):
+        for name, value in (("loss", loss), ("correct", correct), ("weight", weight), ("count", count)):
             self.state.sums[name] += value
 
-    def _gradients(self, batches: list[Examples]) -> tuple[float, float, float]:
-        """Gradients of the mean loss over all examples of all batches, whatever parts it is computed in.
+    def _gradients(self, batches: list[Examples], weight: float) -> tuple[float, float, float]:
+        """This process's part of the gradients of the loss over all examples by `weight`, in whatever parts.
 
         Returns:
-            Summed loss, number of right answers (not a number where they are not counted), and summed weight.
+            Summed loss, number of right answers, and number of answers that were judged: none where they are not.
         """
         self.model.zero_grad(set_to_none=True)
-        weight = sum(map(self.task.weight, batches))
-        total_loss, correct = 0.0, 0.0
-        for batch in batches:
+        total_loss, correct, count = 0.0, 0.0, 0.0
+        for batch in self.processes.share(batches):
             for part in batch.split(self.state.micro_batches):
                 with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
                     cost = self._cost(part)
                 (cost.loss / weight).backward()
                 total_loss += float(cost.loss.detach())
-                correct += math.nan if cost.correct is None else cost.correct
-        return total_loss, correct, weight
+                if cost.correct is not None:
+                    correct, count = correct + cost.correct, count + self.task.count(part)
+        return total_loss, correct, count
 
     def _cost(self, examples: Examples) -> Cost:
         return self.task.cost(self.model, examples.to(self.device))
@@ -289,7 +294,8 @@ class Trainer(Generic[Model]):
         found = self.task.validate(self.model)
         best = True  # without validation the last epoch is taken for the best
         if found:
-            loss = found["validation_loss"]
+            (loss,) = self.processes.agree(found["validation_loss"])
+            found["validation_loss"] = loss
             if not math.isfinite(loss):
                 raise NotANumberError(self._not_a_number("the validation loss", lambda: self.task.validate(self.model)))
             best = loss < self.state.best_loss
@@ -300,10 +306,9 @@ class Trainer(Generic[Model]):
         self.state.history.append(row | found)
 
     def _means(self) -> tuple[float, float | None]:
-        """Loss and accuracy of the epoch so far."""
+        """Loss and accuracy of the epoch so far; no accuracy where answers are not judged."""
         sums = self.state.sums
-        accuracy = sums["correct"] / sums["count"]
-        return sums["loss"] / sums["weight"], None if math.isnan(accuracy) else accuracy
+        return sums["loss"] / sums["weight"], sums["correct"] / sums["count"] if sums["count"] else None
 
     def _save(self) -> None:
         if self.checkpoint is not None:

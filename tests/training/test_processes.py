@@ -1,0 +1,172 @@
+"""Two processes that train one model, acted by two threads: where they share, sum and agree, and what comes of it."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from glassformer.training import loop
+from glassformer.training.classification import Classification
+from glassformer.training.loop import Examples, InterruptedTraining, Trainer
+from glassformer.training.processes import OneProcess
+from tests.training.samples import STILL, Memory, config, toy_data, trainer
+
+
+class Meeting:
+    """Where two threads exchange what each of them has."""
+
+    def __init__(self) -> None:
+        self.barrier = threading.Barrier(2, timeout=60)
+        self.brought: list[Any] = [None, None]
+
+    def exchange(self, rank: int, mine: Any) -> list[Any]:
+        self.brought[rank] = mine
+        self.barrier.wait()
+        both = list(self.brought)
+        self.barrier.wait()
+        return both
+
+
+class Member:
+    """One of two processes."""
+
+    def __init__(self, meeting: Meeting, rank: int) -> None:
+        self.meeting, self.rank = meeting, rank
+        self.shared: list[int] = []
+        self.called: list[str] = []
+
+    def share(self, batches: list[Examples]) -> list[Examples]:
+        self.called.append("share")
+        mine = [part for batch in batches for part in batch.split(2)[self.rank : self.rank + 1]]
+        self.shared.append(sum(len(part.token_ids) for part in mine))
+        return mine
+
+    def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:
+        self.called.append("sum")
+        known = list(parameters)
+        gradients = [None if weight.grad is None else weight.grad.clone() for weight in known]
+        both = self.meeting.exchange(self.rank, (values, gradients))
+        for weight, *given in zip(known, *(gradients for _, gradients in both), strict=True):
+            there = [gradient for gradient in given if gradient is not None]
+            weight.grad = torch.stack(there).sum(dim=0) if there else None
+        return [first + second for first, second in zip(*(values for values, _ in both), strict=True)]
+
+    def agree(self, *values: float) -> Sequence[float]:
+        self.called.append("agree")
+        return [max(both) for both in zip(*self.meeting.exchange(self.rank, values), strict=True)]
+
+
+def together(make: Callable[[int, Member], Trainer[Any]]) -> list[tuple[Trainer[Any], Member, BaseException | None]]:
+    """Two trainers run side by side; what each of them was stopped by, if by anything."""
+    meeting = Meeting()
+    members = [Member(meeting, rank) for rank in range(2)]
+    trainers = [make(rank, member) for rank, member in enumerate(members)]
+    ends: list[BaseException | None] = [None, None]
+
+    def run(rank: int) -> None:
+        try:
+            trainers[rank].run()
+        except BaseException as error:
+            ends[rank] = error
+            if not isinstance(error, InterruptedTraining):
+                meeting.barrier.abort()
+
+    threads = [threading.Thread(target=run, args=(rank,), name=str(rank)) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return list(zip(trainers, members, ends, strict=True))
+
+
+def member(training: dict[str, Any], processes: Any, observer: Memory | None = None) -> Trainer[Any]:
+    found = trainer(config(token_dropout=0.0, **training), model=STILL, randomised=True, observer=observer)
+    found.processes = processes
+    return found
+
+
+@pytest.mark.parametrize("training", [{}, {"accumulation": 2}, {"batch_size": 1, "epochs": 1}])
+def test_two_processes_learn_what_one_learns(training: dict[str, Any]) -> None:
+    """Of a batch of one example, the second process has none."""
+    alone = member(training, OneProcess())
+    alone.run()
+    (first, its, error), (second, theirs, other) = together(lambda _, process: member(training, process))
+    assert (error, other) == (None, None)
+    for name, weight in alone.model.state_dict().items():
+        assert torch.equal(first.model.state_dict()[name], second.model.state_dict()[name]), name
+        torch.testing.assert_close(first.model.state_dict()[name], weight, rtol=1e-3, atol=2e-5, msg=name)
+    for row, expected in zip(first.state.history, alone.state.history, strict=True):
+        for figure in expected.keys() - {"seconds"}:
+            assert row[figure] == pytest.approx(expected[figure], rel=1e-3), figure
+    assert first.state.history == second.state.history
+    counted = sum(its.shared) + sum(theirs.shared)
+    assert counted == 47 * alone.state.epoch
+    epochs = alone.state.epoch
+    assert its.called.count("share") == its.called.count("sum") == alone.state.step
+    assert its.called.count("agree") == 2 * (alone.state.step + epochs)  # on the time, on stopping, on the best
+
+
+def test_one_process_is_alone_and_leaves_everything_as_it_is() -> None:
+    batches, values = [Examples(*torch.ones(3, 4, 5))], (1.5, 2.0, float("inf"))
+    weight = nn.Parameter(torch.ones(2))
+    alone = OneProcess()
+    assert alone.share(batches) is batches
+    assert alone.sum(values, [weight]) == values
+    assert weight.grad is None
+    assert alone.agree(*values) == values
+
+
+def test_a_stop_that_one_hears_stops_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"0": threading.Event(), "1": threading.Event()}
+    monkeypatch.setattr(loop, "ctrl_c", lambda: nullcontext(asked[threading.current_thread().name]))
+
+    def make(rank: int, process: Member) -> Trainer[Any]:
+        def hear(step: int) -> None:
+            if rank == 1 and step == 3:
+                asked["1"].set()
+
+        return member({}, process, Memory(after_step=hear))
+
+    found = together(make)
+    assert [type(error) for _, _, error in found] == [InterruptedTraining, InterruptedTraining]
+    assert [run.state.step for run, _, _ in found] == [3, 3]
+
+
+def test_a_budget_of_time_ends_for_both_after_the_same_step() -> None:
+    def make(rank: int, process: Member) -> Trainer[Any]:
+        return member({"max_seconds": 0.3}, process, Memory(after_step=lambda _: time.sleep(0.02 * rank)))
+
+    found = together(make)
+    assert [error for _, _, error in found] == [None, None]
+    assert found[0][0].state.step == found[1][0].state.step
+    assert found[0][0].state.history == found[1][0].state.history
+
+
+class Disagreeing(Classification):
+    """A task that finds other validation losses in each process."""
+
+    def __init__(self, losses: Sequence[float]) -> None:
+        super().__init__(toy_data(), config(), max_seq_len=STILL.max_seq_len)
+        self.losses = iter(losses)
+
+    def validate(self, model: nn.Module) -> dict[str, float]:  # noqa: ARG002
+        return {"validation_loss": next(self.losses)}
+
+
+def test_both_keep_the_same_epoch() -> None:
+    losses = [[0.9, 0.8, 0.7], [0.5, 0.4, 0.6]]  # alone, the second would keep its second epoch
+
+    def make(rank: int, process: Member) -> Trainer[Any]:
+        found = member({"epochs": 3}, process)
+        found.task = Disagreeing(losses[rank])
+        return found
+
+    found = together(make)
+    assert [error for _, _, error in found] == [None, None]
+    assert [run.state.best_epoch for run, _, _ in found] == [3, 3]
+    assert [run.state.best_loss for run, _, _ in found] == [0.7, 0.7]
