@@ -1,8 +1,8 @@
-"""From the reward of a completion to how much better each of its tokens did than expected.
+"""Advantages: how much better each token of a completion did than expected.
 
 `loss_mask` is True where a place counts, as in `logprobs`: one unbroken run in each row, after its prompt and before
-its padding. A completion ends with its last place, also where it was cut off: nothing is expected to follow. Rewards
-and advantages are constants of the losses, so nothing here passes a gradient.
+its padding. The last place ends a completion, even if it was cut off there. Rewards and advantages are constants of the
+losses, so nothing here passes a gradient.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ def per_token_rewards(
     loss_mask: Bool[Tensor, "batch seq"],
     beta: float,
 ) -> Float[Tensor, "batch seq"]:
-    """−β·k₁ = −β·(log policy − log reference) at every place of the completion, the reward on top at its last; else 0.
+    """−β·k₁ = −β·(log policy − log reference) at every place of the completion, plus the reward at the last; 0
+    elsewhere.
 
-    A row's sum is reward − β·log(policy/reference) of the completion: Ziegler et al. 2019, eq. 2; Stiennon et al. 2020.
+    The sum of a row is reward − β·log(policy/reference) of the completion: Ziegler et al. 2019, eq. 2; Stiennon et al.
+    2020.
     """
     left = loss_mask.flip(1).cumsum(1).flip(1)  # places from here to the completion's end
     kl_cost = beta * kl_k1(logprobs, reference_logprobs, loss_mask)
@@ -42,9 +44,9 @@ def generalised_advantages(
     """A_t = δ_t + γλ·A_{t+1}, δ_t = r_t + γ·V_{t+1} − V_t (Schulman et al. 2016, eq. 16).
 
     Args:
-        values: V_t, what is expected from place t on, its own reward included, before its token is chosen.
-        gamma: what the next place's return is worth now; usually 1 for completions.
-        lam: from 0 (one step, leans on the values) to 1 (all that followed, leans on luck).
+        values: V_t, the return expected from place t on, before its token is chosen.
+        gamma: the discount of the next place's return; usually 1 for completions.
+        lam: from 0 (one step: low variance, biased by the values) to 1 (the whole return: unbiased, noisy).
 
     Returns:
         Advantages, and returns A_t + V_t, the targets of the values; both 0 at masked places.
@@ -62,15 +64,15 @@ def generalised_advantages(
 def _centred(values: Float[Tensor, "*groups group"]) -> Float[Tensor, "*groups group"]:
     """Mean 0 along the last axis; zeros where all are equal.
 
-    Equal ones are found by comparison: their mean may be off by a rounding error, which a division by a deviation of
-    the same size would blow up to ±1.
+    Equal values are found by comparison. Their mean may be off by a rounding error, and dividing that error by a
+    deviation of the same size would give ±1.
     """
     equal = values.amax(-1, keepdim=True) == values.amin(-1, keepdim=True)
     return (values - values.mean(-1, keepdim=True)).masked_fill(equal, 0)
 
 
 def _scaled(centred: Float[Tensor, "*places"]) -> Float[Tensor, "*places"]:
-    """Population deviation 1 over all of them, whose mean is 0; zeros stay zeros where there is nothing else."""
+    """Values of mean 0, scaled to a population deviation of 1; all zeros stay zeros."""
     return centred / centred.square().mean().sqrt().clamp(min=torch.finfo(centred.dtype).tiny)
 
 
@@ -84,7 +86,7 @@ def whiten(advantages: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batc
 def group_relative_advantages(rewards: Float[Tensor, "prompts group"]) -> Float[Tensor, "prompts group"]:
     """(r − the mean of the prompt's completions)/σ, with one σ for all: the deviation of these differences.
 
-    Shao et al. 2024, §4.1.2, have a σ for each group. Then 1 is what remains of whatever differs in it, be that noise;
-    with one for all a difference in reward counts the same in every group. Zeros where all of a group are equal.
+    Shao et al. 2024, §4.1.2, use one σ per group, which scales every difference to 1, even mere noise. With one σ for
+    all groups, a difference in reward counts the same in each. A group of equal rewards gives zeros.
     """
     return _scaled(_centred(rewards))

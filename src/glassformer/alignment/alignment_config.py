@@ -1,4 +1,4 @@
-"""The settings of the stages of alignment. Names are those of the papers where there are some."""
+"""The settings of the stages of alignment, named as in the papers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from glassformer.training.training_config import LoopConfig
 
 
 class FineTuningConfig(LoopConfig):
-    """How a language model learns to answer (`align sft`), and a reward model to judge (`align reward`)."""
+    """Settings of fine-tuning (`align sft`) and of training a reward model (`align reward`)."""
 
     epochs: int = Field(default=8, ge=1)
     patience: int = Field(default=4, ge=1)
@@ -25,7 +25,7 @@ class FineTuningConfig(LoopConfig):
 
 
 class PolicyConfig(BaseModel):
-    """What PPO and GRPO have in common. The policy is sampled as it is: at temperature 1, from all tokens."""
+    """Settings that PPO and GRPO share. The policy is sampled at temperature 1, from all tokens."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -99,7 +99,7 @@ AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 
 
 def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig:
-    """The defaults with values of the command line by dotted name, `training.…`.
+    """The defaults, with some values replaced by dotted name (`training.…`).
 
     Raises:
         UsageError: an unknown name (the nearest known one is named), or a value that does not fit.

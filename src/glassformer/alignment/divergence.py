@@ -1,10 +1,10 @@
-"""How far a policy is from its reference, and what that costs.
+"""KL divergence of a policy from its reference, its estimates, and its price.
 
-Everything is KL(policy ‖ reference) = E_policy[log policy − log reference], in nats: the direction that samples of the
-policy can estimate. What is said of the expectation of an estimate holds for one place, the tokens before it given.
+Everything here is KL(policy ‖ reference) = E_policy[log policy − log reference], in nats. Samples of the policy can
+estimate this direction. Statements about the expectation of an estimate hold for one place, given the tokens before it.
 
-Of the three estimates both algorithms here take k₁, in the reward. k₂ and k₃ stand beside it because others put them
-into the loss: there it is the gradient of an estimate that decides which policy is found, and theirs are not the same.
+Both algorithms here use k₁, in the reward. Others put k₂ or k₃ into the loss. There the gradient of the estimate
+decides which policy is found, and the gradients of k₂ and k₃ differ.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def log_ratios(
 ) -> Float[Tensor, "batch seq"]:
     """logprobs − other_logprobs, 0 at masked places.
 
-    Masked here, before any exp or square: those pass NaN back even where the mean after them is masked (0 · NaN = NaN),
-    and this stops it.
+    The mask is applied here, before any exp or square. Applied after them, a NaN at a masked place would still reach
+    the gradient (0 · NaN = NaN).
     """
     return (logprobs - other_logprobs).where(loss_mask, 0)
 
@@ -39,8 +39,8 @@ def kl_k1(
 ) -> Float[Tensor, "batch seq"]:
     """k₁ = −log r per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
 
-    Unbiased, but negative for about half of the samples (Schulman 2020, "Approximating KL divergence"). Fit to be a
-    reward, not a loss: the expectation of its *gradient* is 0.
+    Unbiased, but negative for about half of the samples (Schulman 2020, "Approximating KL divergence"). Use it in the
+    reward, not as a loss: the expectation of its *gradient* is 0.
     """
     return log_ratios(logprobs, reference_logprobs, loss_mask)
 
@@ -52,8 +52,8 @@ def kl_k2(
 ) -> Float[Tensor, "batch seq"]:
     """k₂ = (log r)²/2 per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
 
-    Biased, little where the two are near, and never negative (Schulman 2020). The expectation of its gradient is the
-    gradient of KL(policy ‖ reference).
+    Never negative, and biased, but little where the two are near (Schulman 2020). The expectation of its gradient is
+    the gradient of KL(policy ‖ reference).
     """
     return log_ratios(logprobs, reference_logprobs, loss_mask).square() / 2
 
@@ -65,9 +65,9 @@ def kl_k3(
 ) -> Float[Tensor, "batch seq"]:
     """k₃ = (r − 1) − log r per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
 
-    Unbiased where the policy gives every token a chance that the reference does, never negative, and of lower variance
-    than k₁ where the two are near (Schulman 2020; the KL term of GRPO, Shao et al. 2024, eq. 4). As a loss, the
-    expectation of its gradient is the gradient of KL(reference ‖ policy), the other direction.
+    Never negative, and of lower variance than k₁ where the two are near. Unbiased if the policy can draw every token
+    that the reference can (Schulman 2020; the KL term of GRPO, Shao et al. 2024, eq. 4). As a loss, the expectation of
+    its gradient is the gradient of KL(reference ‖ policy), the other direction.
     """
     log_r = log_ratios(reference_logprobs, logprobs, loss_mask)
     return log_r.expm1() - log_r  # expm1 keeps the digits of r − 1 where the two are near
@@ -78,7 +78,7 @@ def kl_of_logprobs(
 ) -> Float[Tensor, "*places"]:
     """Σ p (log p − log q) over the last axis; an outcome of p = 0 contributes 0, also where q = 0, and no gradient.
 
-    Infinite where the policy can do what the reference cannot.
+    Infinite where the policy can draw something that the reference cannot.
     """
     probs = logprobs.exp()
     impossible = probs == 0
@@ -91,8 +91,7 @@ def categorical_kl(
 ) -> Float[Tensor, "*places"]:
     """KL(policy ‖ reference) at each place, exactly, by a sum over the vocabulary; at least in float32.
 
-    Select places that count before the call (`logits[loss_mask]`): it is shorter than masking afterwards, and nothing
-    leaks.
+    Select the places that count before the call (`logits[loss_mask]`).
     """
     return kl_of_logprobs(
         at_least_float32(policy_logits).log_softmax(-1), at_least_float32(reference_logits).log_softmax(-1)
@@ -101,10 +100,10 @@ def categorical_kl(
 
 @dataclass(kw_only=True)
 class AdaptiveBeta:
-    """The price of a nat of KL, raised while the policy is farther than the target and lowered while it is nearer.
+    """β, the price of a nat of KL. It rises while the policy is farther than the target, and falls while it is nearer.
 
-    β ← β · (1 + clip(kl/target − 1, ±0.2) · n_samples/horizon). Ziegler et al. 2019, §2.2, whose K_β is
-    n_samples/horizon here, so that it matters little how samples are split into updates.
+    β ← β · (1 + clip(kl/target − 1, ±0.2) · n_samples/horizon). Ziegler et al. 2019, §2.2. Their
+    K_β is n_samples/horizon here, so that it hardly matters how samples are split into updates.
     """
 
     beta: float
@@ -115,7 +114,7 @@ class AdaptiveBeta:
     """Samples after which β can be a fifth larger or smaller; well above the `n_samples` of an update."""
 
     def update(self, kl: float, n_samples: int) -> None:
-        """Take note of the mean `kl` of `n_samples` completions. A kl that is not a number makes β so too."""
+        """Adapt β to the mean `kl` of `n_samples` completions. If `kl` is NaN, β becomes NaN."""
         if self.target_kl is None:
             return
         error = min(max(kl / self.target_kl - 1, -LARGEST_ERROR), LARGEST_ERROR)

@@ -1,18 +1,18 @@
 """Group relative policy optimisation of a language model (Shao et al. 2024, §4.1).
 
-Each round the policy writes several completions of each prompt, and is moved towards those that were judged better than
-the others of their group. There is no value head: the group is the expectation.
+In each round the policy writes several completions of each prompt, and training makes those likelier that were judged
+better than the others of their group. There is no value head: the group tells what to expect.
 
 How it differs from the paper:
-- the KL from the reference is part of what a group is compared by (k₁, as a reward), not a term k₃ of the loss, whose
-  gradient is that of the KL in the other direction; so the policy that is sought is the one that PPO seeks;
-- advantages are divided by one σ, that of the batch, as PPO whitens its own, not by one for each group: where all
-  completions of a prompt are judged alike, only the KL from the reference differs, the σ of the group is that of its
-  noise, and a nat would cost many times what `beta` says (Liu et al. 2025 show the bias and leave σ out altogether; one
-  for all keeps the size of a step that the learning rate is made for);
-- the mean of the loss is over all tokens of the batch: the paper's mean per completion first favours long bad ones
-  (Liu et al. 2025);
-- the policy that is kept is the best on held-out prompts by reward less the price of KL, not the last.
+- the KL from the reference is part of the reward (k₁), not a term k₃ of the loss. The gradient of k₃ is that of the KL
+  in the other direction; with k₁, GRPO and PPO look for the same policy;
+- advantages are divided by one σ for the whole batch, as in PPO, not by one per group. If all completions of a prompt
+  get the same reward, only the KL differs within the group; its σ is then noise, and a nat would cost many times what
+  `beta` says. Liu et al. 2025 show this bias and leave σ out; one σ for the batch keeps the step size that fits the
+  learning rate;
+- the loss is averaged over all tokens of the batch. The paper averages per completion first, which favours long bad
+  completions (Liu et al. 2025);
+- the policy with the best reward less β·KL on held-out prompts is kept, not the last one.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ def grpo(
     observer: SteeringObserver | None = None,
     checkpoint: Path | None = None,
 ) -> Steered:
-    """Steer `policy`, in place, towards what `reward` likes, near to what it was. In the end it is the best of the run.
+    """Train `policy` in place towards higher `reward`, close to its start. At the end it holds the best weights of the
+    run.
 
     Raises:
-        InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
+        InterruptedTraining: on Ctrl-C; call it again to go on from the checkpoint.
         UsageError: a prompt does not fit.
-        GlassformerError: the policy answers with what is no number from the start, or the checkpoint is damaged;
-            besides whatever the reward raises.
+        GlassformerError: the policy gives NaN or infinite logits from the start, or the checkpoint is damaged.
+            Errors of the reward pass through.
     """
     run = Steering(
         policy, tokenizer, reward, prompts, config, max_seq_len=max_seq_len, observer=observer, checkpoint=checkpoint

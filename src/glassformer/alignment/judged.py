@@ -1,4 +1,4 @@
-"""What a policy wrote, as a reward, the policy itself and its reference see it."""
+"""The completions of a round, with rewards, log-probabilities and KL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Reward:
     """Completions in, one number for each (batch) out.
 
     Attributes:
-        fingerprint: of what decides the numbers. Where it differs, figures are not comparable.
+        fingerprint: of everything that decides the numbers. Figures with different fingerprints are not comparable.
     """
 
     judge: Callable[[Rollouts], Tensor]
@@ -32,12 +32,12 @@ class Reward:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A round's completions as the reward, the policy that wrote them, and the reference see them.
+    """The completions of a round, as judged by the reward, the policy and its reference.
 
     Attributes:
-        rewards: of whole completions, the price of KL not taken off.
-        kl: nats from the reference: exact at every place, where k₁ would draw it too, so never below 0.
-        entropy: mean uncertainty of the policy where it chose a token, in nats.
+        rewards: of whole completions, before the KL penalty.
+        kl: nats from the reference, computed exactly at every place, so never below 0.
+        entropy: of the policy, in nats, averaged over the tokens it chose.
     """
 
     rollouts: Rollouts
@@ -53,7 +53,7 @@ class Judged:
 def read_back(
     policy: LanguageModel, reference: LanguageModel, rollouts: Rollouts, rewards: Float[Tensor, " batch"]
 ) -> Judged:
-    """What the reward said of completions, with what the policy and its reference make of them."""
+    """Judge completions and read them with the policy and its reference."""
     logits, logprobs, hidden = read_rollouts(policy, rollouts)
     reference_logits, reference_logprobs, _ = read_rollouts(reference, rollouts)
     mask = rollouts.loss_mask

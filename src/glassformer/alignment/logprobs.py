@@ -1,8 +1,8 @@
 """Log-probabilities of tokens, means over them, and the entropy of a policy.
 
 In this room `loss_mask` is (batch, seq), boolean and **True where a place counts**: tokens of the completion, neither
-prompt nor padding. What stands at a masked place, be it infinite or not a number, reaches no result and no gradient.
-Every batch holds at least one place that counts: the mean of nothing is not a number.
+prompt nor padding. Values at masked places, even NaN or infinite ones, reach no result and no gradient. Every batch
+must hold at least one place that counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def at_least_float32(values: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
-    """Half precision has two to three digits: too few for a sum over a vocabulary. float64 stays as it is."""
+    """As float32 where the precision is lower: two to three digits are too few for a sum over a vocabulary."""
     return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
@@ -22,25 +22,24 @@ def token_logprobs(
 ) -> Float[Tensor, "*places"]:
     """log softmax(logits)_token at each place, in nats, at least in float32.
 
-    `logits[:, t]` predict `token_ids[:, t]`: the caller has shifted one of them, as a causal model's output at t
-    predicts the token at t + 1. Being logit − logsumexp, it keeps no second tensor of the size of the logits for the
-    backward pass, but for a copy of those in half precision.
+    `logits[:, t]` must predict `token_ids[:, t]`: a causal model predicts token t + 1 at place t, so the caller shifts
+    one of them. Computed as logit − logsumexp, it keeps no second tensor of the size of the logits for the backward
+    pass, except a copy of logits in half precision.
 
-    There is no mask here. Where logits may not be numbers at places that do not count, select first
-    (`logits[loss_mask]`): a gradient of 0 times NaN is NaN. A banned token (logit −∞) beside possible ones does no
-    harm.
+    There is no mask here. If logits may be NaN at places that do not count, select first (`logits[loss_mask]`), because
+    a gradient of 0 times NaN is NaN. A banned token (logit −∞) does no harm.
     """
     logits = at_least_float32(logits)
     return logits.gather(-1, token_ids[..., None]).squeeze(-1) - logits.logsumexp(-1)
 
 
 def mean_over_tokens(values: Float[Tensor, "batch seq"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:
-    """The mean over all places of the batch that count: a long completion weighs more than a short one."""
+    """The mean over all places of the batch that count, so a long completion weighs more than a short one."""
     return values.where(loss_mask, 0).sum() / loss_mask.sum()
 
 
 def entropy(logits: Float[Tensor, "batch seq vocab_size"], loss_mask: Bool[Tensor, "batch seq"]) -> Float[Tensor, ""]:
-    """−Σ p log p over the vocabulary, in nats, exactly: the mean over all places of the batch that count.
+    """−Σ p log p over the vocabulary, in nats, averaged over all places of the batch that count.
 
     A banned token (logit −∞) contributes 0, the limit of p log p, and gets a gradient of 0.
     """

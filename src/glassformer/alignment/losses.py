@@ -1,4 +1,4 @@
-"""What training minimises: the losses of preferences, of a policy and of its value function.
+"""The losses of alignment: preferences, policy and value function.
 
 `loss_mask` is True where a place counts, as in `logprobs`.
 """
@@ -17,10 +17,10 @@ from glassformer.alignment.logprobs import mean_over_tokens
 def bradley_terry_loss(
     chosen_rewards: Float[Tensor, " pairs"], rejected_rewards: Float[Tensor, " pairs"]
 ) -> Float[Tensor, " pairs"]:
-    """−log σ(chosen − rejected) of each pair, in nats: how little the rewards expect what people chose.
+    """−log σ(chosen − rejected) of each pair, in nats.
 
-    Bradley & Terry 1952; Stiennon et al. 2020, eq. 1; Ouyang et al. 2022, eq. 1. Only differences count, so that
-    rewards of different prompts share no zero.
+    Bradley & Terry 1952; Stiennon et al. 2020, eq. 1; Ouyang et al. 2022, eq. 1. Only differences count, so rewards
+    of different prompts have no common zero.
     """
     return -F.logsigmoid(chosen_rewards - rejected_rewards)
 
@@ -28,7 +28,7 @@ def bradley_terry_loss(
 def preference_accuracy(
     chosen_rewards: Float[Tensor, " pairs"], rejected_rewards: Float[Tensor, " pairs"]
 ) -> Float[Tensor, ""]:
-    """Share of pairs whose chosen side has the higher reward; a tie counts half, as it is a guess."""
+    """Share of pairs whose chosen side has the higher reward; a tie counts half."""
     return ((chosen_rewards - rejected_rewards).sign() / 2 + 0.5).mean()
 
 
@@ -56,7 +56,7 @@ def clipped_policy_loss(
         clip: ε, above 0.
 
     Returns:
-        The loss, and the share of those places whose clipped term is the smaller: they give no gradient.
+        The loss, and the share of places whose clipped term is smaller: these give no gradient.
     """
     ratios = log_ratios(logprobs, old_logprobs, loss_mask).exp()
     free = ratios * advantages
@@ -74,8 +74,8 @@ def clipped_value_loss(
 ) -> Float[Tensor, ""]:
     """½ max((V − R)², (clip(V, V_old ± clip) − R)²), the mean over all places of the batch that count.
 
-    Not in the PPO paper but in its authors' code (Engstrom et al. 2020): a value gains nothing by moving farther than
-    `clip` in one round. `old_values`, which the advantages were computed with, and `returns` are constants.
+    From the code of the PPO authors, not from their paper (Engstrom et al. 2020). A value gains nothing by moving
+    farther than `clip` in one round. `old_values` (those behind the advantages) and `returns` are constants.
     """
     values, old_values, returns = (x.where(loss_mask, 0) for x in (values, old_values, returns))
     clipped = values.clamp(old_values - clip, old_values + clip)

@@ -1,14 +1,15 @@
 """Proximal policy optimisation of a language model (Schulman et al. 2017; for texts Ziegler et al. 2019).
 
-Each round the policy writes, a reward judges whole completions, and the policy is moved towards what did better than
-its own value head expected, token by token, within a clipped distance.
+In each round the policy writes completions and the reward judges them. Training makes those tokens likelier that did
+better than the value head expected, within a clipped distance.
 
 How it differs from the papers:
-- values are a linear head on the policy's hidden states, which its loss does not shape: Ouyang et al. (2022) have a
-  second model, and a loss in units of reward² that reaches the policy's weights unlearns the language;
-- the KL from the reference is part of the reward at each token (Ziegler et al. 2019), its price fixed or adaptive;
+- the value head is linear and reads the policy's hidden states; its loss does not change the policy's weights. Ouyang
+  et al. (2022) use a second model. If the value loss, in units of reward², reached the policy, it would unlearn the
+  language;
+- the KL from the reference is part of the reward at each token (Ziegler et al. 2019); its price β is fixed or adaptive;
 - no entropy bonus, no dropout;
-- the policy that is kept is the best on held-out prompts by reward less the price of KL, not the last.
+- the policy with the best reward less β·KL on held-out prompts is kept, not the last one.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ def ppo(
     observer: SteeringObserver | None = None,
     checkpoint: Path | None = None,
 ) -> Steered:
-    """Steer `policy`, in place, towards what `reward` likes, near to what it was. In the end it is the best of the run.
+    """Train `policy` in place towards higher `reward`, close to its start. At the end it holds the best weights of the
+    run.
 
     Raises:
-        InterruptedTraining: on Ctrl-C; a run with a checkpoint goes on from there when it is called again.
+        InterruptedTraining: on Ctrl-C; call it again to go on from the checkpoint.
         UsageError: a prompt does not fit.
-        GlassformerError: the policy answers with what is no number from the start, or the checkpoint is damaged;
-            besides whatever the reward raises.
+        GlassformerError: the policy gives NaN or infinite logits from the start, or the checkpoint is damaged.
+            Errors of the reward pass through.
     """
     values_of = nn.Linear(policy.trunk.d_model, 1).to(next(policy.parameters()).device)
     nn.init.zeros_(values_of.weight)
