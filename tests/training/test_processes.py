@@ -43,7 +43,7 @@ class Member:
     def share(self, batches: list[Examples]) -> list[Examples]:
         self.called.append("share")
         mine = [part for batch in batches for part in batch.split(2)[self.rank : self.rank + 1]]
-        self.shared.append(sum(len(part.token_ids) for part in mine))
+        self.shared.append(sum(len(part.answers) for part in mine))
         return mine
 
     def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:
@@ -112,7 +112,7 @@ def test_two_processes_learn_what_one_learns(training: dict[str, Any]) -> None:
 
 
 def test_one_process_is_alone_and_leaves_everything_as_it_is() -> None:
-    batches, values = [Examples(*torch.ones(3, 4, 5))], (1.5, 2.0, float("inf"))
+    batches, values = trainer(config()).task.steps(0)[0](), (1.5, 2.0, float("inf"))
     weight = nn.Parameter(torch.ones(2))
     alone = OneProcess()
     assert alone.share(batches) is batches
