@@ -112,6 +112,13 @@ def test_what_cannot_be_guessed_is_asked_for_with_the_candidates(header: str, wo
         assert word in str(caught.value)
 
 
+def test_blank_cells_are_no_values() -> None:
+    states = ["open", "closed", "", " "] * 15
+    sample = pl.DataFrame({"said": VALUES["messages"], "state": states, "team": VALUES["classes"]})
+    with pytest.raises(UsageError, match=r"'state': '(open|closed)', '(open|closed)' \(2 values\)"):
+        find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True)
+
+
 def test_only_candidates_are_listed() -> None:
     sample = sample_of("Message: messages, score: floats, status: states, team: classes")
     with pytest.raises(UsageError) as caught:

@@ -95,6 +95,8 @@ def test_another_spelling_of_a_label_is_named_with_the_flag() -> None:
     label_set = LabelSet(names=("Billing", "Shipping"))
     with pytest.raises(UsageError, match=r"'billing' \(row 1\).*'Billing' in another spelling: --fold-labels"):
         label_set.encode(table_of(["billing", "Shipping"]))
+    with pytest.raises(UsageError, match="'Bug' and 'bug' for different labels; train it again with --fold-labels"):
+        LabelSet(names=("Bug", "bug")).encode(table_of(["BUG"]))
     with pytest.raises(UsageError, match=r"Did you mean 'Shipping'\?"):
         label_set.encode(table_of(["Shiping", "Shipping"]))
 

@@ -113,6 +113,7 @@ def _described(values: pl.Series) -> str:
     if kind in ("empty", "lists or records"):
         return f"({kind})"
     present = values.drop_nulls().cast(pl.String)
+    present = present.filter(present.str.strip_chars() != "")
     common = present.value_counts(sort=True)[values.name].to_list() if len(present) else []
     shown = ", ".join(quoted(value, most=30) for value in common[:_VALUES_SHOWN])
     more = ", …" if len(common) > _VALUES_SHOWN else ""

@@ -90,8 +90,11 @@ class LabelSet:
         known = ", ".join(quoted(name) for name in self.names[:10]) + (", …" if len(self.names) > 10 else "")
         same = [name for name in self.names if label_key(name) == label_key(label)]
         near = difflib.get_close_matches(label[:LONGEST_LABEL], self.names, n=1, cutoff=0.8)
-        if same:
+        if len(same) == 1:
             way_out = f"It is {quoted(same[0])} in another spelling: --fold-labels reads it so."
+        elif same:
+            known_as = " and ".join(map(quoted, same[:3]))
+            way_out = f"The model takes {known_as} for different labels; train it again with --fold-labels."
         else:
             hint = f"Did you mean {quoted(near[0])}? " if near else ""
             way_out = f"{hint}Rename or remove these rows, or train with rows of that label."

@@ -99,4 +99,4 @@ def conversion(name: str, encoding: str) -> str:
     if name == STANDARD_INPUT:
         return f"Convert it on its way: {command} | glassformer …"
     path = Path(name)
-    return f"Convert it: {command} {shlex.quote(name)} > {shlex.quote(f'utf8-{path.name}')}"
+    return f"Save it as UTF-8, or convert it: {command} {shlex.quote(name)} > {shlex.quote(f'utf8-{path.name}')}"
