@@ -27,6 +27,7 @@ def test_every_command_is_there() -> None:
         "generate",
         "learn-word",
         "recipes",
+        "version",
         "align pairs",
         "align sft",
         "align reward",
@@ -44,7 +45,15 @@ def test_every_command_and_every_option_says_what_it_does(name: str, command: An
     assert "--json" in {option for parameter in command.params for option in parameter.opts}
 
 
-@pytest.mark.parametrize("code", ["import glassformer", "import sys; sys.argv = ['glassformer', '--help']; HELP"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import glassformer",
+        "import sys; sys.argv = ['glassformer', '--help']; HELP",
+        "import sys; sys.argv = ['glassformer', '--version']; HELP",
+        "import sys; sys.argv = ['glassformer', 'recipes']; HELP",
+    ],
+)
 def test_help_and_import_leave_the_heavy_libraries_alone(code: str) -> None:
     code = code.replace("HELP", "from glassformer.cli.main import main\ntry: main()\nexcept SystemExit: pass")
     heavy = "print([m for m in ('torch', 'polars', 'sklearn', 'pydantic', 'numpy', 'tokenizers') if m in sys.modules])"

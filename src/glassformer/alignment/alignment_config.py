@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from glassformer.errors import UsageError
+from glassformer.training.setting_names import nearest
 from glassformer.training.training_config import LoopConfig
 
 
@@ -108,8 +108,8 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
     for dotted, value in overrides.items():
         section, _, key = dotted.rpartition(".")
         if section != "training" or key not in kind.model_fields:
-            near = difflib.get_close_matches(key, kind.model_fields, n=1)
-            hint = f" (did you mean training.{near[0]}?)" if near else ""
+            near = nearest(key, kind.model_fields)
+            hint = f" (did you mean training.{near}?)" if near else ""
             others: dict[str, type[BaseModel]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
             if section == "training" and (of := [name for name, one in others.items() if key in one.model_fields]):
                 hint = f" (it is one of align rl{f' --algorithm {of[0]}' if len(of) == 1 else ''})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import DataDir, Device, Json, LabelColumn, Settings, TextColumn
-from glassformer.cli.output import doing, duration, human_count, print_json, say, show
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    Epochs,
+    Json,
+    LabelColumn,
+    LearningRate,
+    Quiet,
+    Seed,
+    Settings,
+    TextColumn,
+    given_settings,
+)
+from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
@@ -25,7 +37,6 @@ app = typer.Typer(help="Teach a language model to answer, and steer it by a rewa
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
 Out = Annotated[Path, typer.Option(help="The model folder to write.")]
-Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=…")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
 
@@ -86,17 +97,23 @@ def sft(
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "completion": …} or {"messages": […]}.')],
     out: Out,
     set_: Settings = None,
+    epochs: Epochs = None,
+    learning_rate: LearningRate = None,
     seed: Seed = None,
     device: Device = "auto",
     resume: Resume = False,
     overwrite: Overwrite = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Supervised fine-tuning: learn to answer prompts as the completions do."""
+    if quiet:
+        hush()
     from glassformer.alignment.pairs import read_pairs
     from glassformer.alignment.sft import fine_tune
 
-    with _run(model, out, set_, seed, device, resume=resume, overwrite=overwrite) as run:
+    settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
+    with _run(model, out, settings, device, resume=resume, overwrite=overwrite, quiet=quiet) as run:
         records = read_pairs(data)
         trained = fine_tune(run, records, source=str(data))
     best = trained.metrics["best"]
@@ -106,7 +123,8 @@ def sft(
     held_out = best.get("validation_loss")
     measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
     show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
-    say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
+    if not quiet:
+        say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
 
 
 @app.command("reward")
@@ -115,17 +133,23 @@ def reward(
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
     out: Out,
     set_: Settings = None,
+    epochs: Epochs = None,
+    learning_rate: LearningRate = None,
     seed: Seed = None,
     device: Device = "auto",
     resume: Resume = False,
     overwrite: Overwrite = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train a reward model: which of two completions is the better one."""
+    if quiet:
+        hush()
     from glassformer.alignment.pairs import read_preferences
     from glassformer.alignment.preferences import figures_in_words, train_reward_model
 
-    with _run(model, out, set_, seed, device, resume=resume, overwrite=overwrite) as run:
+    settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
+    with _run(model, out, settings, device, resume=resume, overwrite=overwrite, quiet=quiet) as run:
         trained = train_reward_model(run, read_preferences(data), source=str(data))
     best = trained.metrics["best"]
     if json:
@@ -133,7 +157,8 @@ def reward(
         return
     measured = f"on held-out pairs {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
     show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
-    say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
+    if not quiet:
+        say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
 
 
 @app.command("rl")
@@ -146,13 +171,17 @@ def rl(
         Path | None, typer.Option(help="Prompts: JSON lines with a prompt each, or lines of text.")
     ] = None,
     set_: Settings = None,
+    learning_rate: LearningRate = None,
     seed: Seed = None,
     device: Device = "auto",
     resume: Resume = False,
     overwrite: Overwrite = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Reinforcement learning: steer the model towards what the reward likes."""
+    if quiet:
+        hush()
     from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig, configured
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
@@ -163,24 +192,26 @@ def rl(
     algorithms: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
     if algorithm not in algorithms:
         raise UsageError(f"--algorithm {algorithm}: there are {' and '.join(algorithms)}")
-    config = configured(algorithms[algorithm], _overrides(set_, seed))
+    config = configured(
+        algorithms[algorithm], given_settings(set_, training__learning_rate=learning_rate, training__seed=seed)
+    )
     doing(f"reading {model}")
     start, target = _start(model), choose_device(device)
     asked, source = _prompts(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
-    say(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
     doing("a first look at the held-out prompts")
-    with resumable(out), SteeringView(config.updates) as view:
+    with resumable(out), SteeringView(config.updates, quiet=quiet) as view:
+        view.line(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
         trained = steer(
             start, judge, asked, config,
             reward_name=reward, source=source, out=out, resume=resume, overwrite=overwrite, device=target,
             observer=view,
         )  # fmt: skip
-    _tell_of_steering(trained, out, json=json)
+    _tell_of_steering(trained, out, quiet=quiet, json=json)
 
 
-def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -> None:
+def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, quiet: bool, json: bool) -> None:
     metrics = trained.metrics
     if json:
         print_json({"model": str(out), **metrics})
@@ -199,12 +230,13 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
         less = beta / 5  # as from what suits rewards of several units to what suits a probability
         found += f" (a nat of KL costs {beta:g}; --set training.beta={less:g} lets it go further)"
     show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
-    say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
+    if not quiet:
+        say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
 
 
 @contextmanager
 def _run(
-    model: Path, out: Path, set_: list[str] | None, seed: int | None, device: str, *, resume: bool, overwrite: bool
+    model: Path, out: Path, settings: dict[str, Any], device: str, *, resume: bool, overwrite: bool, quiet: bool
 ) -> Iterator[Any]:
     """A run of fine-tuning as the command line says, watched."""
     from glassformer.alignment.alignment_config import FineTuningConfig, configured
@@ -212,10 +244,10 @@ def _run(
     from glassformer.cli.live import LiveView
     from glassformer.prediction.devices import choose_device
 
-    config = configured(FineTuningConfig, _overrides(set_, seed))
+    config = configured(FineTuningConfig, settings)
     target = choose_device(device)
     doing(f"reading {model} and the records")
-    with resumable(out), LiveView() as view:
+    with resumable(out), LiveView(quiet=quiet) as view:
         yield Run(
             start=_start(model),
             config=config,
@@ -224,25 +256,18 @@ def _run(
             overwrite=overwrite,
             device=target,
             observer=view,
-            on_prepared=lambda records, parameters: _introduce(records, parameters, target),
+            on_prepared=lambda records, parameters: _introduce(records, parameters, target, view.line),
         )
 
 
-def _introduce(records: Records, parameters: int, device: str) -> None:
+def _introduce(records: Records, parameters: int, device: str, tell: Callable[[str], None]) -> None:
     from glassformer.data.table import counted
 
     held_out = f", {human_count(records.held_out)} held out" if records.held_out else ", none held out"
-    say(f"data: {records.source}, {counted(records.train, 'record')} to learn from{held_out}")
+    tell(f"data: {records.source}, {counted(records.train, 'record')} to learn from{held_out}")
     if records.too_long:
-        say(f"  left out: {human_count(records.too_long)} × longer than the model's window")
-    say(f"model: {human_count(parameters)} parameters, on {device}")
-
-
-def _overrides(set_: list[str] | None, seed: int | None) -> dict[str, Any]:
-    from glassformer.training.recipe import parse_overrides
-
-    overrides: dict[str, Any] = dict(parse_overrides(set_ or []))
-    return overrides if seed is None else overrides | {"training.seed": seed}
+        tell(f"  left out: {human_count(records.too_long)} × longer than the model's window")
+    tell(f"model: {human_count(parameters)} parameters, on {device}")
 
 
 def _start(folder: Path) -> Start:

@@ -14,12 +14,14 @@ from glassformer.cli.options import (
     Init,
     Json,
     LabelColumn,
+    LearningRate,
     Multilabel,
     Preset,
     RecipeName,
     Seed,
     Settings,
     TextColumn,
+    given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, say, show, write_json
 from glassformer.cli.writers import check_folder
@@ -38,6 +40,7 @@ def doctor(
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
     init: Init = None,
+    learning_rate: LearningRate = None,
     seed: Seed = None,
     data_dir: DataDir = None,
     device: Device = "auto",
@@ -52,9 +55,9 @@ def doctor(
     from glassformer.doctor.page import write_diagnosis
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
-    from glassformer.training.recipe import load_recipe, parse_overrides
+    from glassformer.training.recipe import load_recipe
 
-    overrides = parse_overrides(set_ or []) | ({} if seed is None else {"training.seed": seed})
+    overrides = given_settings(set_, training__learning_rate=learning_rate, training__seed=seed)
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)

@@ -28,6 +28,7 @@ from glassformer.cli import (
     recipes,
     reproduce,
     train,
+    version,
 )
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.output import one_line, open_streams, say, say_error, show
@@ -40,7 +41,6 @@ app = typer.Typer(
     name="glassformer",
     help="Transformer text classifiers you can see through.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help answers in a fraction of the time
     pretty_exceptions_enable=False,
 )
@@ -55,11 +55,12 @@ app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)
 app.command("reproduce")(reproduce.reproduce)
 app.command("recipes")(recipes.recipes)
+app.command("version")(version.version)
 app.add_typer(align.app, name="align")
 app.add_typer(data.app, name="data")
 
 
-def _version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         from glassformer import __version__
 
@@ -70,7 +71,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
     pass

@@ -46,6 +46,11 @@ def progressing(how_far: str) -> None:
     ACTIVITY.progress(one_line(without_control(how_far)))
 
 
+def hush() -> None:
+    """What the command does is not shown."""
+    ACTIVITY.pause()
+
+
 def show(text: str = "", *, end: str = "\n") -> None:
     """A result, on standard output."""
     with ACTIVITY.aside():

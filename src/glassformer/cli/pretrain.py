@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.options import DataDir, Device, Json, Preset, RecipeName, Settings, TextColumn
-from glassformer.cli.output import doing, duration, human_count, print_json, say, show
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    Epochs,
+    Json,
+    LearningRate,
+    Preset,
+    Quiet,
+    RecipeName,
+    Seed,
+    Settings,
+    TextColumn,
+    given_settings,
+)
+from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.errors import UsageError
 
@@ -30,29 +44,34 @@ def pretrain(
     recipe: RecipeName = None,
     preset: Preset = None,
     set_: Settings = None,
-    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=…")] = None,
+    epochs: Epochs = None,
+    learning_rate: LearningRate = None,
+    seed: Seed = None,
     prompt: Annotated[str, typer.Option(help="How the sample after each epoch begins.")] = "",
     device: Device = "auto",
     data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train a language model from scratch."""
+    if quiet:
+        hush()
     from glassformer.cli.live import LiveView
     from glassformer.data.documents import read_documents
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import check_prompts
     from glassformer.training.pretrain import figures_in_words
     from glassformer.training.pretrain import pretrain as run
-    from glassformer.training.recipe import load_pretraining_recipe, parse_overrides
+    from glassformer.training.recipe import load_pretraining_recipe
     from glassformer.training.unfinished import prepare_out
 
     if objective is not None and objective not in _OBJECTIVES:
         raise UsageError(f"--objective {objective}: there are {' and '.join(_OBJECTIVES)}")
-    overrides: dict[str, Any] = parse_overrides(set_ or [])
-    if seed is not None:
-        overrides["training.seed"] = seed
+    overrides = given_settings(
+        set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed
+    )
     chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
     if objective is not None and chosen.model.causal != (objective == "causal"):
         if "model.attention" in overrides or chosen.model.design != "language-model":
@@ -70,7 +89,7 @@ def pretrain(
     doing(f"reading {data}")
     documents = read_documents(data, data_dir, text=text)
     doing("splitting the texts, learning a vocabulary, encoding the texts")
-    with resumable(out), LiveView() as view:
+    with resumable(out), LiveView(quiet=quiet) as view:
         trained = run(
             documents,
             chosen,
@@ -79,7 +98,7 @@ def pretrain(
             overwrite=overwrite,
             device=target,
             observer=view,
-            on_prepared=lambda prepared: _introduce(prepared, chosen, target),
+            on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             prompt=prompt,
         )
     best, config = trained.metrics["best"], trained.config
@@ -89,27 +108,27 @@ def pretrain(
         return
     measured = f"on held-out texts {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
     show(f"{out}: {measured}; trained in {duration(config.training_seconds)}")
-    if config.model.causal:
+    if config.model.causal and not quiet:
         say(f'next: glassformer generate {shlex.quote(str(out))} "how it begins"')
 
 
-def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str) -> None:
+def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str, tell: Callable[[str], None]) -> None:
     train, held_out = prepared.train, prepared.validation
-    say(f"data: {train.source}, {human_count(len(train.texts))} texts to train on")
+    tell(f"data: {train.source}, {human_count(len(train.texts))} texts to train on")
     for note in train.notes:
-        say(f"  {note}")
+        tell(f"  {note}")
     if held_out is not None:
-        say(f"  held out: {human_count(len(held_out.texts))} texts")
+        tell(f"  held out: {human_count(len(held_out.texts))} texts")
     elif recipe.validation.fraction:
-        say(f"  nothing is held out: fewer than {recipe.validation.min_rows} texts")
+        tell(f"  nothing is held out: fewer than {recipe.validation.min_rows} texts")
     else:
-        say("  nothing is held out, as the recipe says")
-    say(
+        tell("  nothing is held out, as the recipe says")
+    tell(
         f"  {human_count(prepared.tokens)} tokens of a {recipe.tokenizer.kind} vocabulary of "
         f"{human_count(prepared.vocab_size)}, {train.n_bytes / max(1, prepared.tokens):.2f} bytes each"
         + (f", {prepared.unknown:.1%} of them unknown" if prepared.unknown else "")
     )
-    say(
+    tell(
         f"model: {human_count(prepared.parameters)} parameters ({recipe.model.in_words()}, window "
         f"{recipe.model.max_seq_len} tokens), on {device}"
     )

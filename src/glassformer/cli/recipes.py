@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,24 +15,34 @@ def recipes(
     json: Json = False,
 ) -> None:
     """List the recipes, or show one."""
-    from glassformer.errors import UsageError
-    from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe, shipped_recipes
+    import tomllib
 
-    of_language_models = shipped_recipes(PretrainingRecipe)
-    shipped = shipped_recipes() | of_language_models
-    loaded = {one: (load_pretraining_recipe if one in of_language_models else load_recipe) for one in shipped}
+    from glassformer.errors import UsageError
+    from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
+
+    shipped = recipe_files(OF_CLASSIFIERS + OF_LANGUAGE_MODELS)
     if name is not None:
         if name not in shipped:
             raise UsageError(f"no recipe {name!r}; there are {', '.join(shipped)}")
         if json:
-            print_json({"name": name, "recipe": loaded[name](name).model_dump(mode="json")})
+            print_json({"name": name, "recipe": _settings(name)})
         else:
             show(shipped[name].read_text(encoding="utf-8"), end="")
         return
-    described = {one: load(one).description for one, load in loaded.items()}
+    described = {
+        recipe: tomllib.loads(file.read_text(encoding="utf-8"))["description"] for recipe, file in shipped.items()
+    }
     if json:
-        print_json({"recipes": [{"name": one, "description": text} for one, text in described.items()]})
+        print_json({"recipes": [{"name": recipe, "description": text} for recipe, text in described.items()]})
         return
     width = max(map(len, described))
-    for one, text in described.items():
-        show(f"{one:<{width}}  {text}")
+    for recipe, text in described.items():
+        show(f"{recipe:<{width}}  {text}")
+
+
+def _settings(name: str) -> dict[str, Any]:
+    """All settings of a recipe, those too that its file leaves at their defaults."""
+    from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe, shipped_recipes
+
+    load = load_pretraining_recipe if name in shipped_recipes(PretrainingRecipe) else load_recipe
+    return load(name).model_dump(mode="json")

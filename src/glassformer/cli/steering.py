@@ -21,7 +21,7 @@ _SHOWN = {
 class SteeringView(Live):
     """A bar with the figures of the last round, and after each look at the held-out prompts two lines that stay."""
 
-    def __init__(self, rounds: int) -> None:
+    def __init__(self, rounds: int, *, quiet: bool = False) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn
         from rich.table import Column
 
@@ -31,6 +31,7 @@ class SteeringView(Live):
             BarColumn(bar_width=bar_width()),
             words("{task.fields[figures]}", table_column=Column(ratio=1)),  # on two lines where one is too short
             expand=True,
+            quiet=quiet,
         )
         self._rounds = rounds
         self._figures, self._sample = "", ("", "")

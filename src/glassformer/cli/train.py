@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,18 +12,22 @@ import typer
 from glassformer.cli.options import (
     DataDir,
     Device,
+    Epochs,
     FoldLabels,
     Init,
     Json,
     LabelColumn,
+    LearningRate,
     Multilabel,
     Preset,
+    Quiet,
     RecipeName,
     Seed,
     Settings,
     TextColumn,
+    given_settings,
 )
-from glassformer.cli.output import doing, duration, human_count, print_json, say, show
+from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
 from glassformer.cli.resume import resumable
 
 if TYPE_CHECKING:
@@ -47,6 +52,8 @@ def train(
     recipe: RecipeName = None,
     preset: Preset = None,
     set_: Settings = None,
+    epochs: Epochs = None,
+    learning_rate: LearningRate = None,
     seed: Seed = None,
     device: Device = "auto",
     data_dir: DataDir = None,
@@ -54,21 +61,29 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
     ] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train a classifier, from scratch or from given weights."""
+    if quiet:
+        hush()
     from glassformer.cli.live import LiveView
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.spellings import table_spellings
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
-    from glassformer.training.recipe import load_recipe, parse_overrides
+    from glassformer.training.recipe import load_recipe
     from glassformer.training.run import train_classifier
     from glassformer.training.unfinished import prepare_out
 
-    overrides = parse_overrides(set_ or [])
-    given = {"training.seed": seed, "validation.file": validation, "validation.group": group}
-    overrides |= {key: value for key, value in given.items() if value is not None}
+    overrides = given_settings(
+        set_,
+        training__epochs=epochs,
+        training__learning_rate=learning_rate,
+        training__seed=seed,
+        validation__file=validation,
+        validation__group=group,
+    )
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
@@ -76,10 +91,10 @@ def train(
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
-    if several := table_spellings(sources.train):
+    if not quiet and (several := table_spellings(sources.train)):
         say(f"warning: {several}. If they mean the same, join them: --fold-labels")
     doing("splitting the rows, learning a vocabulary, encoding the texts")
-    with resumable(out), LiveView() as view:
+    with resumable(out), LiveView(quiet=quiet) as view:
         trained = train_classifier(
             sources,
             chosen,
@@ -89,7 +104,7 @@ def train(
             overwrite=overwrite,
             device=target,
             observer=view,
-            on_prepared=lambda prepared: _introduce(prepared, chosen, target),
+            on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             init=start,
         )
     if json:
@@ -107,7 +122,8 @@ def train(
         return
     show(f"{out}: {_measured(trained)}, trained in {duration(trained.config.training_seconds)}")
     folder = shlex.quote(str(out))
-    say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
+    if not quiet:
+        say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
 
 
 def _measured(trained: TrainedModel) -> str:
@@ -120,28 +136,28 @@ def _measured(trained: TrainedModel) -> str:
     )
 
 
-def _introduce(prepared: Prepared, recipe: Recipe, device: str) -> None:
+def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[str], None]) -> None:
     from glassformer.data.table import counted, row_list
 
     splits = prepared.splits
     train, held_out = splits.train, splits.validation
-    say(f"data: {train.source}, {counted(train.frame.height, 'row')} to train on")
+    tell(f"data: {train.source}, {counted(train.frame.height, 'row')} to train on")
     for note in [*train.notes, *splits.notes]:
-        say(f"  {note}")
+        tell(f"  {note}")
     labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
     counts = labels.drop_nulls().value_counts(sort=True).rows()
     shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])
     more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
-    say(f"  {counted(len(counts), 'label')}: {shown}{more}")
+    tell(f"  {counted(len(counts), 'label')}: {shown}{more}")
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
-        say(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
+        tell(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
     if prepared.passes > 1:
-        say(
+        tell(
             f"  few rows: an epoch reads each of them {prepared.passes} times, to have "
             f"{recipe.training.min_steps_per_epoch} steps or more (training.min_steps_per_epoch)"
         )
     model = recipe.model
-    say(
+    tell(
         f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window {model.max_seq_len} tokens)"
         f", on {device}"
     )

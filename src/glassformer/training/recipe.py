@@ -16,6 +16,8 @@ from glassformer.errors import UsageError
 from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
+from glassformer.training.setting_names import nearest
 from glassformer.training.training_config import PretrainingConfig, TrainingConfig
 
 DEFAULT_PRESET = "small"
@@ -48,7 +50,7 @@ class Recipe(AnyRecipe):
 
     designs: ClassVar[Mapping[str, type[DesignConfig]]] = DESIGNS
     presets: ClassVar[Mapping[str, DesignConfig]] = PRESETS
-    files: ClassVar[tuple[str, ...]] = ("*.toml", "published/*.toml")
+    files: ClassVar[tuple[str, ...]] = OF_CLASSIFIERS
 
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: AnyModelConfig = PRESETS[DEFAULT_PRESET]
@@ -75,7 +77,7 @@ class PretrainingRecipe(AnyRecipe):
 
     designs: ClassVar[Mapping[str, type[DesignConfig]]] = LANGUAGE_DESIGNS
     presets: ClassVar[Mapping[str, DesignConfig]] = LANGUAGE_PRESETS
-    files: ClassVar[tuple[str, ...]] = ("language-models/*.toml",)
+    files: ClassVar[tuple[str, ...]] = OF_LANGUAGE_MODELS
 
     validation: ValidationConfig = ValidationConfig(fraction=0.05, min_rows=20)
     tokenizer: PretrainingTokenizerConfig = PretrainingTokenizerConfig()
@@ -88,10 +90,7 @@ KindOfRecipe = TypeVar("KindOfRecipe", bound=AnyRecipe)
 
 def shipped_recipes(kind: type[AnyRecipe] = Recipe) -> dict[str, Path]:
     """Name → file of every recipe of a kind that comes with glassformer, those of published designs last."""
-    package = Path(__file__).parent.parent
-    installed, checkout = package / "recipes", package.parent.parent / "recipes"
-    folder = installed if installed.is_dir() else checkout
-    return {path.stem: path for pattern in kind.files for path in sorted(folder.glob(pattern))}
+    return recipe_files(kind.files)
 
 
 def load_recipe(
@@ -247,7 +246,8 @@ def _section(raw: dict[str, Any], name: str, source: str) -> dict[str, Any]:
 def _override(kind: type[AnyRecipe], raw: dict[str, Any], dotted: str, value: Any) -> None:
     section, dot, key = dotted.partition(".")
     if not dot:
-        raise UsageError(f"--set {dotted}: name the section too, as in training.learning_rate{_nearest(kind, dotted)}")
+        hint = _nearest(kind, dotted) or ", as in training.learning_rate"
+        raise UsageError(f"--set {dotted}: name the section too{hint}")
     _section(raw, section, "--set")[key] = value
 
 
@@ -264,8 +264,8 @@ def _known_keys(kind: type[AnyRecipe], design: str) -> dict[str, set[str]]:
 def _nearest(kind: type[AnyRecipe], key: str, design: str | None = None) -> str:
     known = _known_keys(kind, design or _own(kind))
     by_name = {name: f"{section}.{name}" for section, names in known.items() for name in names}
-    near = [by_name[name] for name in difflib.get_close_matches(key.rpartition(".")[2], by_name, n=1)]
-    return f" (did you mean {near[0]}?)" if near else ""
+    near = nearest(key.rpartition(".")[2], by_name)
+    return f" (did you mean {by_name[near]}?)" if near else ""
 
 
 def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None:

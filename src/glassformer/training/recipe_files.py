@@ -1,0 +1,16 @@
+"""The recipes that come with glassformer, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+OF_CLASSIFIERS = ("*.toml", "published/*.toml")
+OF_LANGUAGE_MODELS = ("language-models/*.toml",)
+
+
+def recipe_files(patterns: tuple[str, ...]) -> dict[str, Path]:
+    """Name → file of every recipe whose path fits one of these patterns, in their order."""
+    package = Path(__file__).parent.parent
+    installed, checkout = package / "recipes", package.parent.parent / "recipes"
+    folder = installed if installed.is_dir() else checkout
+    return {path.stem: path for pattern in patterns for path in sorted(folder.glob(pattern))}

@@ -1,0 +1,121 @@
+"""Flags that are short for a setting, `--quiet`, hints, `version`, completion of the shell."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from glassformer import __version__
+from glassformer.prediction.model_folder import save_model
+from tests.cli.conftest import Trained
+from tests.cli.terminal import glassformer, misused
+from tests.prediction.language import trained_language_model
+
+TINY = ("--preset", "tiny", "--set", "training.min_steps_per_epoch=2")
+SHORT = ("--epochs", 2, "--learning-rate", "0.003", "--seed", 5)
+
+
+def settings(folder: Path) -> tuple[int, float, int]:
+    """What a finished run was trained with."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    training = config["recipe"]["training"]
+    return training["epochs"], training["learning_rate"], training["seed"]
+
+
+def test_train_quietly_with_plain_flags(reviews: Trained, tmp_path: Path) -> None:
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", *TINY, *SHORT, "--quiet")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(f"{tmp_path / 'm'}: validation accuracy")
+    assert said.out.count("\n") == 1
+    assert settings(tmp_path / "m") == (2, 0.003, 5)
+
+
+def test_pretrain_quietly_with_plain_flags(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("".join(f"the cat sat on mat {number}\n\n" for number in range(60)))
+    more = ("--set", "tokenizer.kind=character")
+    said = glassformer("pretrain", tmp_path / "book.txt", "--out", tmp_path / "m", *TINY, *SHORT, *more, "-q")
+    assert (said.code, said.err, said.out.count("\n")) == (0, "", 1), said.err
+    assert settings(tmp_path / "m") == (2, 0.003, 5)
+
+
+def test_align_quietly_with_plain_flags(tmp_path: Path) -> None:
+    save_model(tmp_path / "base", trained_language_model(), card="")
+    pairs = [json.dumps({"prompt": "the cat", "completion": f" sat on mat {number}"}) for number in range(12)]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(pairs))
+    said = glassformer(
+        "align", "sft", tmp_path / "base", tmp_path / "pairs.jsonl", "--out", tmp_path / "m", *SHORT, "-q"
+    )
+    assert (said.code, said.err, said.out.count("\n")) == (0, "", 1), said.err
+    assert settings(tmp_path / "m") == (2, 0.003, 5)
+
+
+def test_quiet_is_not_quiet_about_errors(tmp_path: Path) -> None:
+    misused(glassformer("train", tmp_path / "nosuch.csv", "--out", tmp_path / "m", "-q"), "nosuch.csv")
+
+
+@pytest.mark.parametrize(
+    ("flag", "setting"),
+    [
+        (("--epochs", 3), "training.epochs=3"),
+        (("--learning-rate", 0.1), "training.learning_rate=0.2"),
+        (("--seed", 3), "training.seed=4"),
+        (("--validation", "a.csv"), "validation.file=b.csv"),
+        (("--group", "a"), "validation.group=b"),
+    ],
+)
+def test_a_setting_given_twice_is_refused(
+    flag: tuple[object, ...], setting: str, reviews: Trained, tmp_path: Path
+) -> None:
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", *flag, "--set", setting)
+    misused(said, str(flag[0]), setting.partition("=")[0], "leave one out")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("train", "t.csv", "--out", "m", "--set", "training.lr=1"), "training.learning_rate"),
+        (("train", "t.csv", "--out", "m", "--set", "lr=1"), "training.learning_rate"),
+        (("train", "t.csv", "--out", "m", "--set", "model.hidden_size=64"), "model.d_model"),
+        (("train", "t.csv", "--out", "m", "--set", "training.dropout=0.1"), "model.dropout"),
+        (("pretrain", "t.txt", "--out", "m", "--set", "training.bs=4"), "training.batch_size"),
+        (("align", "sft", "m", "p.jsonl", "--out", "n", "--set", "training.lr=1"), "training.learning_rate"),
+        (("train", "t.csv", "--out", "m", "--epoch", "3"), "--epochs"),
+        (("trian", "t.csv"), "'train'"),
+        (("compare-designs", "t.csv"), "'compare-variants'"),
+    ],
+)
+def test_what_was_meant_is_suggested(arguments: tuple[str, ...], meant: str) -> None:
+    said = glassformer(*arguments)
+    assert said.code == 2
+    assert meant in said.err
+
+
+def test_version_says_what_a_bug_report_needs() -> None:
+    found = glassformer("version", "--json").document
+    assert (found["glassformer"], found["python"]) == (__version__, platform.python_version())
+    assert found["libraries"]["torch"]
+    assert found["devices"][0] == "cpu"
+    assert found["threads"] >= 1
+    lines = glassformer("version").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(found)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_completes_commands(shell: str) -> None:
+    asked = {
+        "_GLASSFORMER_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": "glassformer compare-v",
+        "COMP_CWORD": "1",
+        "_TYPER_COMPLETE_ARGS": "glassformer compare-v",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "glassformer"], env=os.environ | asked, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert "compare-variants" in done.stdout
+    assert "train" not in done.stdout.replace("Train every", "")
