@@ -1,5 +1,7 @@
 """The `glassformer` command, and `python -m glassformer`."""
 
+import atexit
+import gc
 import signal
 import sys
 from types import FrameType
@@ -16,6 +18,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _stop)
+atexit.register(gc.freeze)  # the last collections would walk through every row and word once more, for seconds
 try:
     from glassformer.cli.main import main
 except KeyboardInterrupt:  # what answers for Ctrl-C is not there yet

@@ -46,13 +46,16 @@ def pairs(
     data: Annotated[str, typer.Argument(help="A table of labelled texts, or a known data set.")],
     chosen: Annotated[str, typer.Option(help="The label of the texts to prefer.")],
     out: Annotated[Path, typer.Option(help="The folder for pairs.jsonl and preferences.jsonl.")],
-    rejected: Annotated[str | None, typer.Option(help="The label of the others; without it all other labels.")] = None,
+    rejected: Annotated[
+        str | None, typer.Option(help="The label of the texts to avoid. Default: all other labels.")
+    ] = None,
     prompt_words: Annotated[
-        int | None, typer.Option(min=0, help="Words of each text that are its prompt: 3; of polarity a question.")
+        int | None,
+        typer.Option(min=0, help="How many words of a text become its prompt. Default: 3; for polarity, a question."),
     ] = None,
     text: TextColumn = None,
     label: LabelColumn = None,
-    seed: Annotated[int, typer.Option(min=0, help="Decides which texts are compared.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed: which texts are compared.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the records in --out.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
@@ -88,7 +91,7 @@ def pairs(
         say(f"  left out: {human_count(made.too_short)} × a text of no more than {words} words")
     if made.alone:
         alone = human_count(made.alone)
-        say(f"  in no preference: {alone} × no text of the other side that begins alike was left; each is used once")
+        say(f"  in no preference: {alone} × no unused text of the other side begins alike")
 
 
 @app.command("sft")
@@ -168,7 +171,7 @@ def rl(
     out: Out,
     algorithm: Annotated[str, typer.Option(help="ppo or grpo.")] = "ppo",
     prompts: Annotated[
-        Path | None, typer.Option(help="Prompts: JSON lines with a prompt each, or lines of text.")
+        Path | None, typer.Option(help="A file of prompts: JSON lines with a prompt each, or lines of text.")
     ] = None,
     set_: Settings = None,
     learning_rate: LearningRate = None,
@@ -222,7 +225,7 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, quiet: bool, 
     found = (
         f"reward {best['held_out_reward']:.4f} on {where} prompts, {best['held_out_kl']:.2f} nats from where it began"
         if metrics["best_update"]
-        else "no policy did better than the one it started from, which it holds"
+        else "no policy did better than the starting one, so that one is kept"
     )
     settings = trained.config.recipe["training"]
     beta = settings["beta"]

@@ -18,7 +18,7 @@ _FLIPS_SHOWN = 5
 
 def compare(
     model_a: Annotated[Path, typer.Argument(help="A model folder.")],
-    model_b: Annotated[Path, typer.Argument(help="Another, of the same labels.")],
+    model_b: Annotated[Path, typer.Argument(help="Another model folder, with the same labels.")],
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
     text: TextColumn = None,
     label: LabelColumn = None,
@@ -28,7 +28,7 @@ def compare(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Compare two models: paired difference, McNemar's p, and the texts on which they part."""
+    """Compare two models: paired difference, McNemar's p, and the texts on which they differ."""
     from glassformer.data.table import counted
     from glassformer.evaluation.paired_comparison import compare_models
     from glassformer.evaluation.verdict import share
@@ -55,7 +55,7 @@ def compare(
     show(found.verdict)
     _show_flips(f"only {found.model_a} is right", found.only_a_right)
     _show_flips(f"only {found.model_b} is right", found.only_b_right)
-    say("all of them: --json")
+    say("--json lists all of them")
 
 
 def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:

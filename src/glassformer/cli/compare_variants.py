@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import (
     DataDir,
@@ -22,7 +21,7 @@ from glassformer.cli.options import (
     Settings,
     TextColumn,
 )
-from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, say, show
+from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, progressing, say, show
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ class _LiveRuns(Live):
         count = f"{self._done}/{self._runs}"
         now = self._doing if left is None else f"{duration(left)} left  {self._doing}"
         self.move(self._done + share, self._runs, count=count, doing=now)
-        ACTIVITY.progress(f"{count} runs done, {now}")
+        progressing(f"{count} runs done, {now}")
 
     def on_done(self, run: VariantRun) -> None:
         self._done += 1

@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
-from glassformer.cli.activity import ACTIVITY
-from glassformer.cli.output import human_count, print_json, say, show
+from glassformer.cli.output import human_count, print_json, progressing, say, show
 
 app = typer.Typer(help="List the known data sets, or get one.", no_args_is_help=True, rich_markup_mode=None)
 
-DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder that holds them (else GLASSFORMER_DATA).")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder with the known data sets. Default: GLASSFORMER_DATA.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
 
 @app.command("list")
 def list_(data_dir: DataDir = None, json: Json = False) -> None:
-    """List the data sets that go by name, and whether they are on this machine."""
+    """List the known data sets, and which of them are on this machine."""
     from glassformer.data.known import KNOWN, find
 
     here = {name: not known.files or find(name, "train", data_dir) is not None for name, known in KNOWN.items()}
@@ -55,10 +56,10 @@ def list_(data_dir: DataDir = None, json: Json = False) -> None:
 def get(
     name: Annotated[str, typer.Argument(help="A known data set.")],
     data_dir: DataDir = None,
-    from_: Annotated[Path | None, typer.Option("--from", help="The published file, where you have it already.")] = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="The published file, if you already have it.")] = None,
     json: Json = False,
 ) -> None:
-    """Download a data set, verify it and lay it out."""
+    """Download a data set, check it and unpack it."""
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
 
     from glassformer.cli.live import Live, words
@@ -68,7 +69,7 @@ def get(
 
         def on_progress(done: int, total: int | None) -> None:
             view.move(done, total, name=name)
-            ACTIVITY.progress(f"{name}: {human_count(done)} bytes")
+            progressing(f"{name}: {human_count(done)} bytes")
 
         folder = download(
             name,

@@ -47,7 +47,7 @@ def doctor(
     out: Annotated[Path | None, typer.Option(help="Folder for report.html and findings.json.")] = None,
     json: Json = False,
 ) -> None:
-    """Check data and model before a long run, in a minute or two, a few with long texts or a large model."""
+    """Check your data and the first steps of training before a long run, in one or two minutes."""
     if out is not None:
         check_folder(out, ours="findings.json")
     from glassformer.data.sources import SourceConfig, read_sources
@@ -98,5 +98,5 @@ def _show(diagnosis: Diagnosis) -> None:
             if finding.advice:
                 show(f"    → {finding.advice}")
     for limit in diagnosis.limits:
-        say(f"to save time {limit}")
+        say(f"to save time, {limit}")
     say(f"checked in {duration(diagnosis.seconds)}")

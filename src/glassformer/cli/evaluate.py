@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, TextColumn
-from glassformer.cli.output import command_line, doing, human_count, print_table, say, show, write_json
+from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -23,12 +22,14 @@ def evaluate(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
     text: TextColumn = None,
     label: LabelColumn = None,
-    multilabel: Annotated[str | None, typer.Option(help="Separator of several labels (else as in training).")] = None,
+    multilabel: Annotated[
+        str | None, typer.Option(help="Separator of several labels. Default: as in training.")
+    ] = None,
     fold_labels: FoldLabels = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for report.html and metrics.json (else MODEL/evaluation).")
+        Path | None, typer.Option(help="Folder for report.html and metrics.json. Default: MODEL/evaluation.")
     ] = None,
-    train: Annotated[str | None, typer.Option(help="The training table, if it has moved since.")] = None,
+    train: Annotated[str | None, typer.Option(help="The training table, if it has moved since training.")] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
     json: Json = False,
@@ -49,7 +50,7 @@ def evaluate(
 
         def on_progress(share: float) -> None:
             view.move(share, 1.0)
-            ACTIVITY.progress(f"answering, {share:.0%}")
+            progressing(f"answering, {share:.0%}")
 
         def announce(what: str) -> None:
             view.end()

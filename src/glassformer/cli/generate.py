@@ -1,4 +1,4 @@
-"""`glassformer generate`: a language model goes on with a text."""
+"""`glassformer generate`: a language model continues a text."""
 
 from __future__ import annotations
 
@@ -19,22 +19,30 @@ if TYPE_CHECKING:
 
 def generate(
     model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
-    prompts: Annotated[list[str] | None, typer.Argument(help="How the texts begin; nothing: any text.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A prompt per line, blank lines left out; - reads a pipe.")] = None,
+    prompts: Annotated[
+        list[str] | None, typer.Argument(help="Beginnings of the texts. Without one, the model writes any text.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads a pipe.")
+    ] = None,
     max_tokens: Annotated[int, typer.Option(help="The most tokens to write.")] = 100,
     temperature: Annotated[
-        float, typer.Option(help="Below 1 the likely gets likelier; 0: always the likeliest.")
+        float, typer.Option(help="Below 1, likely tokens become likelier. 0 always takes the likeliest.")
     ] = 1.0,
-    top_k: Annotated[int | None, typer.Option(help="Choose among so many of the likeliest tokens.")] = None,
-    top_p: Annotated[float, typer.Option(help="Choose among the fewest tokens this probable together.")] = 1.0,
-    repetition_penalty: Annotated[float, typer.Option(help="Above 1: say less what stands there already.")] = 1.0,
-    stop: Annotated[list[str] | None, typer.Option(help="A string that ends the text; may be repeated.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Choose among this many of the likeliest tokens.")] = None,
+    top_p: Annotated[
+        float, typer.Option(help="Choose among the fewest tokens whose probabilities add up to this.")
+    ] = 1.0,
+    repetition_penalty: Annotated[
+        float, typer.Option(help="Above 1, tokens that are already there become less likely.")
+    ] = 1.0,
+    stop: Annotated[list[str] | None, typer.Option(help="A string that ends the text. May be repeated.")] = None,
     samples: Annotated[int, typer.Option(help="Texts for each prompt.")] = 1,
-    seed: Annotated[int, typer.Option(help="Decides every choice.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Go on with a text, or with several at once; a single one appears as it is written."""
+    """Continue one text or several. A single text appears as it is written."""
     from pydantic import ValidationError
 
     from glassformer.prediction.devices import choose_device
@@ -71,13 +79,13 @@ def generate(
         doing(f"writing {len(texts)} texts")
         written = writer.complete(texts, sampling)
         if json:
-            records = [_record(prompt, one) for prompt, one in zip(texts, written, strict=True)]
+            records = [_record(prompt, text) for prompt, text in zip(texts, written, strict=True)]
             print_json({"model": str(model), "texts": records})
         else:
             _print_all(texts, written)
     else:
         written = _print_live(writer, texts[0], sampling)
-    if any(one.slid for one in written):
+    if any(text.slid for text in written):
         say(
             f"note: the text is longer than the window of {writer.max_seq_len} tokens; the model wrote its end without "
             "seeing its beginning"
@@ -119,15 +127,15 @@ def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) ->
 
 
 def _print_all(prompts: list[str], written: list[Continuation]) -> None:
-    for number, (prompt, one) in enumerate(zip(prompts, written, strict=True)):
-        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + one.text}")
+    for number, (prompt, continuation) in enumerate(zip(prompts, written, strict=True)):
+        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + continuation.text}")
 
 
-def _record(prompt: str, one: Continuation) -> dict[str, Any]:
+def _record(prompt: str, continuation: Continuation) -> dict[str, Any]:
     return {
         "prompt": prompt,
-        "continuation": one.text,
-        "tokens": len(one.token_ids),
-        "ended": one.ended,
-        "slid": one.slid,
+        "continuation": continuation.text,
+        "tokens": len(continuation.token_ids),
+        "ended": continuation.ended,
+        "slid": continuation.slid,
     }

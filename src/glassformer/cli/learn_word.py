@@ -26,17 +26,23 @@ def learn_word(
     model: Annotated[Path, typer.Argument(help="The folder of a classifier or language model.")],
     word: Annotated[str | None, typer.Argument(help="The word to learn.")] = None,
     definition: Annotated[str | None, typer.Option(help="What it means, in words that the model knows.")] = None,
-    file: Annotated[Path | None, typer.Option(help="Many words: a table with the columns word and definition.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A table of many words, with the columns word and definition.")
+    ] = None,
     dictionary: Annotated[
         str | None,
-        typer.Option(help="Fit on the known words defined here and look others up: wordnet, or a table as for --file."),
+        typer.Option(help="wordnet, or a table as for --file. Its definitions show how meanings become embeddings."),
     ] = None,
-    dictionary_dir: Annotated[Path | None, typer.Option(help="The folder of wordnet, if not the usual one.")] = None,
-    depth: Annotated[int, typer.Option(min=0, help="How often unknown words in definitions are looked up.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="The model folder to write (else MODEL-words).")] = None,
+    dictionary_dir: Annotated[
+        Path | None, typer.Option(help="Folder of wordnet, if it is not in the usual place.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option(min=0, help="How many times unknown words in definitions are looked up in turn.")
+    ] = 2,
+    out: Annotated[Path | None, typer.Option(help="The model folder to write. Default: MODEL-words.")] = None,
     json: Json = False,
 ) -> None:
-    """Teach a model new words by their definitions; the old model stays as it is."""
+    """Teach a model new words by their definitions. The old model stays as it is."""
     if (word is None) == (file is None):
         raise UsageError("give one word, or --file with many")
     if definition is not None and file is not None:
@@ -61,8 +67,9 @@ def learn_word(
     _say_how(lesson, look_up)
     if json:
         words = [
-            one.new.model_dump() | {"nearest": one.nearest, "unknown": one.unknown, "in_pieces": one.in_pieces}
-            for one in lesson.words
+            learned.new.model_dump()
+            | {"nearest": learned.nearest, "unknown": learned.unknown, "in_pieces": learned.in_pieces}
+            for learned in lesson.words
         ]
         report = None if lesson.map is None else asdict(lesson.map)
         print_json({"model": str(target), "words": words, "left_out": lesson.left_out, "map": report})
@@ -94,7 +101,7 @@ def _entries(word: str | None, definition: str | None, file: Path | None, *, def
 
     if file is None:
         return [Entry(word=(word or "").strip(), definition=(definition or "").strip() or None)]
-    return [Entry(word=one, definition=meaning) for one, meaning in read_definitions(file, defined=defined)]
+    return [Entry(word=name, definition=meaning) for name, meaning in read_definitions(file, defined=defined)]
 
 
 def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
@@ -114,11 +121,12 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
             else f"{dictionary.name} defines too few of the words that the model knows"
         )
         say(f"no map: {why}; each new word gets the average of the embeddings of its definition's words")
-    for one in lesson.words[:_SHOWN]:
-        if one.unknown:
-            say(f"unknown in the definition of {one.new.word!r}: {', '.join(one.unknown)}")
-        if one.in_pieces:
-            say(f"read in pieces in the definition of {one.new.word!r}: {', '.join(one.in_pieces)}; pieces say little")
+    for learned in lesson.words[:_SHOWN]:
+        if learned.unknown:
+            say(f"unknown in the definition of {learned.new.word!r}: {', '.join(learned.unknown)}")
+        if learned.in_pieces:
+            pieces = ", ".join(learned.in_pieces)
+            say(f"read in pieces in the definition of {learned.new.word!r}: {pieces}; pieces carry little meaning")
     for count, (word, reason) in enumerate(lesson.left_out.items()):
         if count < _SHOWN:
             say(f"left out: {word!r}, {reason}")
@@ -129,8 +137,8 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
 def _show(lesson: Lesson[Learner]) -> None:
     """Each new word with the known words nearest to it."""
     shown = lesson.words[:_SHOWN]
-    near = ["  ".join(f"{name} {cosine:.2f}" for name, cosine in one.nearest) for one in shown]
-    lines = [(one.new.word, of_it) for one, of_it in zip(shown, near, strict=True)]
+    near = ["  ".join(f"{name} {cosine:.2f}" for name, cosine in learned.nearest) for learned in shown]
+    lines = [(learned.new.word, of_it) for learned, of_it in zip(shown, near, strict=True)]
     of_what = "words" if lesson.trained.config.tokenizer.kind == "word" else "words, or what words begin with"
     print_table([("new word", f"nearest known {of_what}, by cosine"), *lines], others=str.ljust)
     if len(lesson.words) > _SHOWN:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from glassformer.cli.activity import ACTIVITY
-from glassformer.cli.output import doing, duration, say, without_control
+from glassformer.cli.output import doing, duration, progressing, say, without_control
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,7 +114,7 @@ class LiveView(Live):
             figures += f"  {self._speed}  padding {report.padding:.0%}"
         epoch = f"{report.epoch}/{report.epochs}"
         self.move(report.step_of_epoch, report.steps_per_epoch, epoch=epoch, figures=figures)
-        ACTIVITY.progress(f"epoch {epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
+        progressing(f"epoch {epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
 
     def on_epoch(self, row: dict[str, float]) -> None:
         """Leave the epoch's figures as a line."""

@@ -20,15 +20,15 @@ Init = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="<section.key=value>", help="A value of the recipe; may be repeated."),
+    typer.Option("--set", metavar="<section.key=value>", help="Change a setting of the recipe. May be repeated."),
 ]
 Epochs = Annotated[int | None, typer.Option(help="The most epochs. Short for --set training.epochs=…")]
 LearningRate = Annotated[float | None, typer.Option(help="Short for --set training.learning_rate=…")]
 Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=…")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors and the result only.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder of known data sets (else GLASSFORMER_DATA).")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder with the known data sets. Default: GLASSFORMER_DATA.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
 
 def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any]:

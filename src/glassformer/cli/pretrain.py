@@ -38,7 +38,7 @@ def pretrain(
     data: Annotated[str, typer.Argument(help="A text file, a table with a column of texts, or a known data set.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     objective: Annotated[
-        str | None, typer.Option(help="causal: predict the next token, as without it; masked: fill in hidden ones.")
+        str | None, typer.Option(help="causal (default): predict the next token. masked: fill in hidden tokens.")
     ] = None,
     text: TextColumn = None,
     recipe: RecipeName = None,
@@ -47,7 +47,7 @@ def pretrain(
     epochs: Epochs = None,
     learning_rate: LearningRate = None,
     seed: Seed = None,
-    prompt: Annotated[str, typer.Option(help="How the sample after each epoch begins.")] = "",
+    prompt: Annotated[str, typer.Option(help="Beginning of the sample that is written after each epoch.")] = "",
     device: Device = "auto",
     data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,

@@ -11,7 +11,7 @@ from glassformer.cli.output import print_json, show
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="Show this recipe whole.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show this recipe in full.")] = None,
     json: Json = False,
 ) -> None:
     """List the recipes, or show one."""

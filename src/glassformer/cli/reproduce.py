@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, Json
-from glassformer.cli.output import command_line, doing, duration, print_json, print_table, say, show
+from glassformer.cli.output import command_line, doing, duration, print_json, print_table, progressing, say, show
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class LiveTable(Live):
         share = ((report.epoch - 1) + report.step_of_epoch / report.steps_per_epoch) / report.epochs
         now = f"{self._doing}, epoch {report.epoch}: loss {report.loss:.3f}"
         self.move(self._done + share, doing=now)
-        ACTIVITY.progress(now)
+        progressing(now)
 
     def on_epoch(self, row: dict[str, float]) -> None: ...
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.live import Live, bar_width, words
-from glassformer.cli.output import one_line
+from glassformer.cli.output import one_line, progressing
 
 _SHOWN = {
     "reward": ".3f",
@@ -43,7 +42,7 @@ class SteeringView(Live):
         )
         self._sample = sample
         self.move(row["update"], self._rounds, figures=self._figures)
-        ACTIVITY.progress(f"round {row['update']:.0f} of {self._rounds}: {self._figures}")
+        progressing(f"round {row['update']:.0f} of {self._rounds}: {self._figures}")
 
     def on_message(self, text: str) -> None:
         """A look at the held-out prompts: its figures, those of the last round, and one text of it."""

@@ -46,8 +46,11 @@ def train(
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
     test: Annotated[str | None, typer.Option(help="A table whose texts must not be trained on.")] = None,
-    validation: Annotated[str | None, typer.Option(help="A table for early stopping, instead of a share.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column whose groups stay whole in validation.")] = None,
+    validation: Annotated[str | None, typer.Option(help="Your own validation table, instead of held-out rows.")] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Column with groups, such as authors. No group is split between training and validation."),
+    ] = None,
     init: Init = None,
     recipe: RecipeName = None,
     preset: Preset = None,
