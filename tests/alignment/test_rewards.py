@@ -15,7 +15,8 @@ from glassformer.alignment.rollouts import Rollouts, roll_out
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.model_folder import RewardFolderConfig, TrainedRewardModel, save_model
+from glassformer.prediction.folder_config import RewardFolderConfig
+from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
 from tests.prediction.language import BYTES, SMALL, TEXT, byte_tokenizer, random_model, trained_language_model

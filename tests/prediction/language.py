@@ -10,7 +10,8 @@ from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.models.build import AnyLanguageModelConfig, build_language_model
 from glassformer.models.language_model import LanguageModel, TokenPredictor
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.prediction.model_folder import LanguageFolderConfig, TrainedLanguageModel
+from glassformer.prediction.folder_config import LanguageFolderConfig
+from glassformer.prediction.model_folder import TrainedLanguageModel
 from tests.support import double_precision, randomise
 
 TEXT = "the cat sat on the mat, and the dog slept by the door"

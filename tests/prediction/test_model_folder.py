@@ -1,23 +1,24 @@
+import dataclasses
+import errno
 import json
+import math
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction import model_folder as folder_module
-from glassformer.prediction.model_folder import (
-    CLASSIFIER,
-    FORMAT_VERSION,
-    is_model_folder,
-    load_model,
-    save_model,
-    write_aside,
-)
+from glassformer.prediction import weights_file as weights_module
+from glassformer.prediction.folder_config import FORMAT_VERSION
+from glassformer.prediction.model_folder import CLASSIFIER, is_model_folder, load_model, save_model
 from tests.prediction.samples import SMALL, small_trained_model
+
+WIDE = SMALL.model_copy(update={"d_model": 64})
 
 
 @pytest.fixture
@@ -178,16 +179,72 @@ def test_metrics_may_be_absent(folder: Path) -> None:
     assert load_model(folder, CLASSIFIER).metrics == {}
 
 
+def disk_full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_a_failure_in_writing_leaves_the_old_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(folder)
 
-    def disk_full(*_: Any) -> None:
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(folder_module, "save_file", disk_full)
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr(weights_module, "save_file", disk_full)
+    with pytest.raises(GlassformerError, match=r"could not be written: .*No space left.*Free at least"):
         save_model(folder, small_trained_model(seed=2), card="other")
     assert contents(folder) == before
+
+
+def test_what_is_written_is_read_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(folder)
+
+    def half(weights: dict[str, torch.Tensor], path: Path) -> None:
+        save_file(weights, path)
+        path.write_bytes(path.read_bytes()[:-1])
+
+    monkeypatch.setattr(weights_module, "save_file", half)
+    with pytest.raises(GlassformerError, match=r"could not be written: .*cut short"):
+        save_model(folder, small_trained_model(seed=2), card="other")
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("limit", [100, 4000, 20_000], ids=["config", "tokenizer", "weights"])
+def test_a_limit_on_file_sizes_leaves_the_old_model(limit: int, folder: Path) -> None:
+    before = contents(folder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        with pytest.raises(GlassformerError, match=r"could not be written: .*[Ff]ile too large.* takes .* MB"):
+            save_model(folder, small_trained_model(seed=2, model=WIDE), card="other")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert contents(folder) == before
+
+
+def test_a_new_folder_that_cannot_be_filled_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights_module, "save_file", disk_full)
+    with pytest.raises(GlassformerError, match="No space left"):
+        save_model(tmp_path / "model", small_trained_model(), card="")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_folder_in_the_place_of_a_file_costs_no_model(folder: Path) -> None:
+    (folder / "README.md").unlink()
+    (folder / "README.md").mkdir()
+    before = (folder / "config.json").read_bytes()
+    with pytest.raises(GlassformerError, match=r"README\.md is a folder"):
+        save_model(folder, small_trained_model(seed=2), card="other")
+    assert (folder / "config.json").read_bytes() == before
+
+
+def test_a_diverged_model_is_not_written(tmp_path: Path) -> None:
+    trained = small_trained_model()
+    trained.model.get_parameter("head.weight").data[0, 0] = torch.nan
+    with pytest.raises(GlassformerError, match=r"head\.weight holds NaN"):
+        save_model(tmp_path / "model", trained, card="")
+
+
+def test_figures_that_are_no_numbers_are_null(tmp_path: Path) -> None:
+    trained = dataclasses.replace(small_trained_model(), metrics={"best": {"loss": math.nan, "rows": [math.inf, 1.5]}})
+    save_model(tmp_path, trained, card="")
+    assert load_model(tmp_path, CLASSIFIER).metrics == {"best": {"loss": None, "rows": [None, 1.5]}}
 
 
 def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,13 +262,6 @@ def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypat
         save_model(folder, small_trained_model(seed=2), card="other")
     with pytest.raises(GlassformerError, match=r"config\.json is missing"):
         load_model(folder, CLASSIFIER)
-
-
-def test_a_report_written_beside_a_model_leaves_the_model(folder: Path) -> None:
-    write_aside(folder, written("report.html", "<html>"))
-    assert (folder / "report.html").read_text() == "<html>"
-    assert load_model(folder, CLASSIFIER).config.n_classes == 3
-    assert not list(folder.glob(".*"))
 
 
 def test_every_file_is_as_readable_as_the_others(tmp_path: Path) -> None:

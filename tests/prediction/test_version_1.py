@@ -11,14 +11,8 @@ from torch import Tensor
 
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError
-from glassformer.prediction.model_folder import (
-    CLASSIFIER,
-    FORMAT_VERSION,
-    LANGUAGE_MODEL,
-    REWARD_MODEL,
-    load_model,
-    save_model,
-)
+from glassformer.prediction.folder_config import FORMAT_VERSION
+from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 
 FOLDERS = Path(__file__).parent / "version_1"

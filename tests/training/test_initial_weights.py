@@ -17,7 +17,8 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
-from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, NewWord, load_model
+from glassformer.prediction.folder_config import NewWord
+from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from glassformer.training.loop import InterruptedTraining

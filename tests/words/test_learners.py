@@ -12,15 +12,8 @@ from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.published.notes_decoder import NotesLanguageModelConfig
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.model_folder import (
-    FolderConfig,
-    LanguageFolderConfig,
-    NewWord,
-    RewardFolderConfig,
-    TrainedLanguageModel,
-    TrainedRewardModel,
-    save_model,
-)
+from glassformer.prediction.folder_config import FolderConfig, LanguageFolderConfig, NewWord, RewardFolderConfig
+from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedRewardModel, save_model
 from glassformer.words.learners import enlarged, load_learner, read_card, trunk_of
 from tests.prediction.language import trained_language_model
 from tests.words.samples import CAUSAL, KNOWN, MASKED, language_model_of_known, trained_on_known

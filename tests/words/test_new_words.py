@@ -16,15 +16,9 @@ from glassformer.errors import UsageError
 from glassformer.models.build import build_model
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.model_folder import (
-    CLASSIFIER,
-    LANGUAGE_MODEL,
-    NewWord,
-    TrainedModel,
-    load_model,
-    save_model,
-)
+from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.pretrain import pretrain

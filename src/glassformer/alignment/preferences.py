@@ -25,7 +25,8 @@ from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.model_folder import RewardFolderConfig, TrainedRewardModel, save_model
+from glassformer.prediction.folder_config import RewardFolderConfig
+from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import even_parts, several_passes
 

@@ -24,7 +24,8 @@ from glassformer.data.batches import ModelInputs
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.model_folder import LanguageFolderConfig, TrainedLanguageModel, save_model
+from glassformer.prediction.folder_config import LanguageFolderConfig
+from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from glassformer.training.language_modelling import IGNORED, answer_cost, count_answers, measure_answers
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import even_parts, several_passes

@@ -82,7 +82,7 @@ def learn_word(
 
 def _next(lesson: Lesson[Learner]) -> str | None:
     """The command that shows the new model at work; none where there is none."""
-    from glassformer.prediction.model_folder import FolderConfig
+    from glassformer.prediction.folder_config import FolderConfig
 
     config = lesson.trained.config
     if isinstance(config, FolderConfig):

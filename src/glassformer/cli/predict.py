@@ -185,7 +185,7 @@ class _Told:
 def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
     from glassformer.data.columns import find_columns, same_column
 
-    text = text or same_column(predictor.trained.config.data.get("text_column"), sample.columns)
+    text = text or same_column(predictor.trained.config.remembered.data.text_column, sample.columns)
     columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
     for note in columns.notes:
         say(note)

@@ -12,6 +12,8 @@ from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
+from glassformer.data.json_files import read_json
+from glassformer.data.tokenizer_file import read_tokenizer
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 
@@ -86,10 +88,7 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, wher
 
 def _as_written_today(path: Path, where: str) -> dict[str, Any]:
     """The file as the library writes it now: old ones leave out the kind of their model, and join merges by a space."""
-    try:
-        return dict(json.loads(Tokenizer.from_file(str(path)).to_str()))
-    except Exception as error:  # the library raises bare Exceptions
-        raise GlassformerError(f"{where}: tokenizer.json is damaged or cut short ({error})") from error
+    return dict(json.loads(read_tokenizer(path, where=where).to_str()))
 
 
 def _bert_tokenizer(path: Path, settings: Mapping[str, Any], unknown: str) -> dict[str, Any]:
@@ -114,17 +113,10 @@ def _settings(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         if (folder / name).is_file():
-            found |= _read_json(folder / name)
+            read = read_json(folder / name)
+            if not isinstance(read, dict):
+                raise GlassformerError(f"{folder / name} does not hold settings by name; the file is damaged")
+            found |= read
     plain = {key: value["content"] if isinstance(value, dict) and "content" in value else value
              for key, value in found.items()}  # fmt: skip
     return {key: value for key, value in plain.items() if value is not None}
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise GlassformerError(f"{path} is not readable JSON ({error}); the file is damaged or cut short") from error
-    if not isinstance(read, dict):
-        raise GlassformerError(f"{path} does not hold settings by name; the file is damaged")
-    return read

@@ -16,17 +16,15 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.data.tokenizer_file import CHARACTER_PATTERN, SPECIAL_PATTERN, WORD_PATTERN, read_own_tokenizer
+from glassformer.errors import UsageError
 
 PAD, UNKNOWN, START = "<pad>", "<unk>", "<cls>"
 SPECIAL_TOKENS = [PAD, UNKNOWN, START]
 PAD_ID, UNKNOWN_ID, START_ID = 0, 1, 2
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
-# Scripts written without spaces: one character is one word, as no dictionary is at hand to cut them.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_WORD = rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{M}}\p{{N}}&&[^{_UNSPACED}]]+(?:['’][\p{{L}}\p{{M}}]+)*|\S"
-_CUT_INTO_WORDS = pre_tokenizers.Split(Regex(_WORD), "removed", invert=True)
+_CUT_INTO_WORDS = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
 
 class TokenizerConfig(BaseModel):
@@ -104,16 +102,18 @@ class TextTokenizer:
         """Read `tokenizer.json`.
 
         Raises:
-            GlassformerError: the file is not a tokenizer.
+            GlassformerError: the file is damaged.
+            UsageError: it has a part that is not known to be harmless.
         """
-        try:
-            return cls(Tokenizer.from_file(str(path)))
-        except Exception as error:  # the library raises bare Exceptions
-            raise GlassformerError(f"{path} is not a readable tokenizer file: {error}") from error
+        return cls(read_own_tokenizer(path))
 
     def save(self, path: Path) -> None:
         """Write `tokenizer.json`, the library's own format."""
-        self._inner.save(str(path))
+        path.write_text(self.to_json(), encoding="utf-8")
+
+    def to_json(self) -> str:
+        """What `save` writes."""
+        return str(self._inner.to_str(pretty=True))
 
     @property
     def vocab_size(self) -> int:
@@ -294,7 +294,7 @@ def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
         case "word" | "wordpiece":
             tokenizer.pre_tokenizer = _CUT_INTO_WORDS
         case "character":
-            tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"(?m:.)"), "isolated")
+            tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(CHARACTER_PATTERN), "isolated")
             tokenizer.decoder = decoders.Fuse()
         case "byte":
             tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -305,7 +305,7 @@ def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
         case "unigram":
             tokenizer.decoder = decoders.Metaspace()
             # This model alone would find the special tokens in a text that spells them.
-            spelled = Regex("<(?=(?:" + "|".join(token.strip("<>") for token in SPECIAL_TOKENS) + ")>)")
+            spelled = Regex(SPECIAL_PATTERN)
             tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
                 [pre_tokenizers.Metaspace(), pre_tokenizers.Split(spelled, "isolated")]
             )

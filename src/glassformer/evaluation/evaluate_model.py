@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training, read_sources
-from glassformer.data.splits import ValidationConfig, fingerprint
+from glassformer.data.splits import fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, counted, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
@@ -22,7 +22,8 @@ from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, 
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.models.build import parameter_count
-from glassformer.prediction.model_folder import FILES, FolderConfig, TrainedModel
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.model_folder import FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import logits_of, score
 
@@ -60,7 +61,7 @@ def evaluate_model(
             the rows that the model was trained on.
     """
     trained = predictor.trained
-    read_as = SourceConfig.of_training(trained.config.data)
+    read_as = trained.config.remembered.read_as
     table = read_like_training(
         data,
         read_as,
@@ -150,8 +151,8 @@ def measure_model(
             split=split,
             rows=len(texts),
             sha256=fingerprint(table),
-            trained_on=config.data["source"],
-            training_rows=config.data["rows"],
+            trained_on=config.remembered.data.source,
+            training_rows=config.remembered.data.rows,
         ),
         model=_model_summary(trained, folder),
         baselines=baselines,
@@ -163,7 +164,7 @@ def measure_model(
             for one in table.dropped
         ],
         notes=notes,
-        seed=config.recipe["training"]["seed"],
+        seed=config.remembered.recipe.training.seed,
         command=command,
     )
 
@@ -209,10 +210,10 @@ def _remembered_rows(trained: TrainedModel, source: SourceConfig | None, data_di
 
 def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table | None:
     """The very rows that the model was trained on; None where the table holds others by now."""
-    recipe = trained.config.recipe
-    validation = ValidationConfig.model_validate(recipe["validation"])
-    rows = read_sources(source, validation, data_dir).split(validation, seed=recipe["training"]["seed"]).train
-    return rows if fingerprint(rows) == trained.config.data["fingerprint"] else None
+    remembered = trained.config.remembered
+    validation, seed = remembered.recipe.validation, remembered.recipe.training.seed
+    rows = read_sources(source, validation, data_dir).split(validation, seed=seed).train
+    return rows if fingerprint(rows) == remembered.data.fingerprint else None
 
 
 def _overlap(train: Table, table: Table) -> list[str]:
@@ -242,7 +243,7 @@ def _model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
         "vocabulary": config.vocab_size,
         "tokenizer": config.tokenizer.kind,
         "shape": shape,
-        "training_seed": config.recipe["training"]["seed"],
+        "training_seed": config.remembered.recipe.training.seed,
         "best_epoch": trained.metrics.get("best_epoch"),
         "created": config.created,
         "versions": dict(config.versions),

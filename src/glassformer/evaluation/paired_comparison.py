@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.labels import label_name
-from glassformer.data.sources import SourceConfig, read_like_training
+from glassformer.data.sources import read_like_training
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import counted
 from glassformer.errors import UsageError
@@ -82,7 +82,7 @@ def compare_models(
         )
     table = read_like_training(
         data,
-        SourceConfig.of_training(predictors[0].trained.config.data),
+        predictors[0].trained.config.remembered.read_as,
         data_dir,
         text=text,
         label=label,

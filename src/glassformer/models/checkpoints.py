@@ -27,6 +27,7 @@ _ONLY = {
     "position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "rope_scaling": None,
     "quantization_config": None,
 }  # fmt: skip
+_MOST_LAYERS = 10_000
 _DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
@@ -75,6 +76,8 @@ def _fields(family: Family, raw: Mapping[str, Any], where: str) -> dict[str, Any
         fields[ours] = value
     if family.padding_before_positions:
         fields["max_seq_len"] -= _first_position(family, raw)
+    if not isinstance(fields["n_layers"], int) or fields["n_layers"] > _MOST_LAYERS:
+        raise UsageError(f"{where}: config.json: the model has {str(fields['n_layers'])[:20]} layers; it is damaged")
     if fields.get("positions") == "rotary":
         fields |= _rotary_fields(raw, fields["n_layers"], where)
     return fields
@@ -138,6 +141,11 @@ def read_weights(
         GlassformerError: a tensor is missing or of the wrong shape.
         UsageError: the weights are quantised.
     """
+    if config.n_layers > len(tensors):
+        raise GlassformerError(
+            f"{where}: {len(tensors)} tensors are too few for the {config.n_layers} layers that config.json describes; "
+            "the files come from different models"
+        )
     by_name = {_plain_name(name, family): tensor for name, tensor in tensors.items()}
     with torch.device("meta"):
         expected = PretrainedEncoder(config, len(tokens), n_classes=1).state_dict()
@@ -214,4 +222,7 @@ def _tensor(by_name: Mapping[str, Tensor], name: str, where: str) -> Tensor:
     tensor = by_name[name]
     if tensor.dtype not in _DTYPES:
         raise UsageError(f"{where}: weights are quantised ({name} is of {tensor.dtype}); such models cannot be read")
-    return tensor.to(torch.get_default_dtype())
+    tensor = tensor.to(torch.get_default_dtype())
+    if not tensor.isfinite().all():
+        raise GlassformerError(f"{where}: {name} holds NaN or infinite weights; the checkpoint is damaged")
+    return tensor

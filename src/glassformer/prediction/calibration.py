@@ -5,6 +5,8 @@ from jaxtyping import Float, Shaped
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+from glassformer.errors import GlassformerError
+
 MIN_ROWS = 20
 THRESHOLD = 0.5  # where a text may have several labels, it is given those of at least this probability
 TEMPERATURE_BOUNDS = (0.05, 20.0)
@@ -13,7 +15,13 @@ TEMPERATURE_BOUNDS = (0.05, 20.0)
 def probabilities(
     logits: Float[np.ndarray, "n n_classes"], *, temperature: float = 1.0, multilabel: bool
 ) -> Float[np.ndarray, "n n_classes"]:
-    """Logits over a temperature to float64 probabilities: softmax, or one sigmoid per label."""
+    """Logits over a temperature to float64 probabilities: softmax, or one sigmoid per label.
+
+    Raises:
+        GlassformerError: the logits are not all numbers.
+    """
+    if not np.isfinite(logits).all():
+        raise GlassformerError("the model answers with not-a-number: its weights are damaged, or training diverged")
     scaled = logits.astype(np.float64) / temperature
     result: Float[np.ndarray, "n n_classes"] = expit(scaled) if multilabel else softmax(scaled, axis=1)
     return result

@@ -12,105 +12,42 @@ A kind of model is a line of `KINDS`: `load_model(folder, CLASSIFIER)` reads one
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
-import torch
-from pydantic import BaseModel, ConfigDict, PositiveFloat, ValidationError
+from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import nn
 
-from glassformer.data.labels import LabelSet, label_name
-from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.data.json_files import read_json
+from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig, build_language_model, build_model
-from glassformer.models.format import renamed
+from glassformer.models.build import build_language_model, build_model
 from glassformer.models.language_model import TokenPredictor
-from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.reward import RewardModel
+from glassformer.prediction.folder_config import (
+    FORMAT_VERSION,
+    AnyFolderConfig,
+    FolderConfig,
+    LanguageFolderConfig,
+    Remembered,
+    RewardFolderConfig,
+)
+from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 
-FORMAT_VERSION = 2
+_BEGINNING = 65_536  # bytes of a damaged config.json in which its format is looked for
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safetensors"
 """Where an unfinished run keeps what it needs, and the files in it that say what it began with and where it stands."""
 EVALUATION_FOLDER, REPORT_FILE, FIGURES_FILE = "evaluation", "report.html", "metrics.json"
 """Where `evaluate` writes, and what."""
-
-
-class NewWord(BaseModel):
-    """A word that a model was taught after training (`glassformer learn-word`)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    word: str
-    """As the vocabulary spells it."""
-    definition: str
-    source: str
-    """Where the definition is from: `given`, or the name of a dictionary."""
-    method: Literal["map", "average"]
-    """Its embedding: found from the definition by a fitted map, or the average of the definition's embeddings."""
-
-
-class AnyFolderConfig(BaseModel):
-    """`config.json`: all that is needed to rebuild the model, and where it came from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    format: str
-    """The kind of model, a key of `KINDS`."""
-    format_version: int = FORMAT_VERSION
-    model: Any
-    vocab_size: int
-    tokenizer: TokenizerConfig
-    data: dict[str, Any]
-    """Source, columns, rows, fingerprint: what the model learned from."""
-    init: dict[str, str] | None = None
-    """Weights that training started from: their name (`from`) and fingerprint; none where it started from nothing."""
-    recipe: dict[str, Any]
-    versions: dict[str, str]
-    created: str
-    training_seconds: float
-    new_words: tuple[NewWord, ...] = ()
-    """Words added after training, in the order of their ids, the last of the vocabulary."""
-
-
-class FolderConfig(AnyFolderConfig):
-    """`config.json` of a classifier."""
-
-    format: str = "glassformer-classifier"
-    model: AnyModelConfig
-    labels: tuple[str | int | float | bool, ...]
-    multilabel: bool
-    temperature: PositiveFloat
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.labels)
-
-    @property
-    def label_set(self) -> LabelSet:
-        return LabelSet(names=tuple(map(label_name, self.labels)), multilabel=self.multilabel)
-
-
-class LanguageFolderConfig(AnyFolderConfig):
-    """`config.json` of a language model."""
-
-    format: str = "glassformer-language-model"
-    model: AnyLanguageModelConfig
-
-
-class RewardFolderConfig(AnyFolderConfig):
-    """`config.json` of a reward model."""
-
-    format: str = "glassformer-reward-model"
-    model: LanguageModelConfig
 
 
 Config = TypeVar("Config", bound=AnyFolderConfig)
@@ -170,51 +107,102 @@ KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, L
 
 
 def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
-    """Write a model folder beside `folder`, then put it in place file by file; other files there are left alone.
+    """Write a model folder; other files there are left alone, but for the evaluation of a model that is replaced.
 
-    The evaluation of a model that is replaced goes with it.
+    The new files are written beside those of an earlier model, flushed to the disk and read back before any of those is
+    touched. So a run may delete its checkpoint once this has returned: the folder can be read then.
+
+    Raises:
+        GlassformerError: they cannot be written; the folder is as it was.
     """
-
-    def write(place: Path) -> None:
-        config = trained.config.model_copy(
-            update={"format_version": FORMAT_VERSION}
-        )  # it may have been read as another
-        (place / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        trained.tokenizer.save(place / "tokenizer.json")
-        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.model.state_dict().items()}
-        save_file(weights, place / "model.safetensors")
-        # The library makes it readable to its owner alone; whoever may read the rest may read it.
-        (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)
-        (place / "metrics.json").write_text(json.dumps(trained.metrics, indent=2) + "\n", encoding="utf-8")
-        (place / "README.md").write_text(card, encoding="utf-8")
-
-    replaced = is_model_folder(folder)
-    write_aside(folder, write)
-    if replaced:
-        for name in (REPORT_FILE, FIGURES_FILE):
-            (folder / EVALUATION_FOLDER / name).unlink(missing_ok=True)
-        with suppress(OSError):  # others' files are in it, or it is not there
-            (folder / EVALUATION_FOLDER).rmdir()
-
-
-def write_aside(folder: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a hidden folder next to `folder`, then move each of its files into place.
-
-    If `write` fails, the old files stay as they were. A model is replaced by way of a folder without `config.json`,
-    which is not a model folder: files of two models are never read together.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
+    replaced, new = is_model_folder(folder), not folder.exists()
+    config = trained.config.model_copy(update={"format_version": FORMAT_VERSION})  # it may have been read as another
+    texts = {
+        "config.json": config.model_dump_json(indent=2) + "\n",
+        "tokenizer.json": trained.tokenizer.to_json(),
+        "metrics.json": json.dumps(_finite(trained.metrics), indent=2, allow_nan=False) + "\n",
+        "README.md": card,
+    }
     aside = folder / f".writing-{os.getpid()}"
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir()
     try:
-        write(aside)
-        if (aside / "config.json").is_file():
-            (folder / "config.json").unlink(missing_ok=True)
-        for file in sorted(aside.iterdir(), key=lambda path: path.name == "config.json"):
-            file.replace(folder / file.name)
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        _write(aside, texts, trained)
+        if taken := [name for name in _written(aside) if (folder / name).is_dir()]:
+            raise GlassformerError(f"{folder / taken[0]} is a folder")
+        # By way of a folder without config.json, which is no model folder: files of two models are never read together.
+        (folder / "config.json").unlink(missing_ok=True)
+        for name in _written(aside):
+            (aside / name).replace(folder / name)
+    except (OSError, SafetensorError, GlassformerError) as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        needed = sum(map(len, texts.values())) + sum(weight.nbytes for weight in trained.model.state_dict().values())
+        raise GlassformerError(f"the model could not be written: {_what_to_free(folder, error, needed)}") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        if new:
+            with suppress(OSError):  # it holds the model, or it was never made
+                folder.rmdir()
+    if replaced:
+        _forget_evaluation(folder)
+
+
+def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) -> None:
+    """Write all files and read back what `load_model` will read; both may raise what a full disk makes of it."""
+    for name, text in texts.items():
+        (place / name).write_text(text, encoding="utf-8")
+    if odd := not_finite(trained.model):
+        raise GlassformerError(f"{odd} holds NaN or infinite weights; the training diverged")
+    write_weights(place / "model.safetensors", trained.model)
+    # The library makes it readable to its owner alone; whoever may read the rest may read it.
+    (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)
+    for name in _written(place):
+        with (place / name).open("rb+") as file:
+            os.fsync(file.fileno())  # some disks say only now that they are full
+    kind = KINDS[trained.config.format]
+    config = _read_config(place / "config.json", kind)
+    check_weights(place / "model.safetensors", _described(kind, config))
+    _read_metrics(place / "metrics.json", kind)
+    if TextTokenizer.load(place / "tokenizer.json").vocab_size != config.vocab_size:
+        raise GlassformerError(f"config.json says {config.vocab_size} tokens, and the tokenizer has others")
+
+
+def _written(place: Path) -> list[str]:
+    """The names of the files, `config.json` last."""
+    return sorted((path.name for path in place.iterdir()), key=lambda name: name == "config.json")
+
+
+def _what_to_free(folder: Path, error: Exception, needed: int) -> str:
+    """Why a model could not be written, and what to do."""
+    cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+    there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
+    free = shutil.disk_usage(there).free
+    if free >= needed and not re.search("space|quota|too large", cause):
+        return f"{folder}: {cause}"
+    return (
+        f"{folder}: {cause}; it takes {_megabytes(needed)}, and {_megabytes(free)} are free there. Free at least "
+        f"{_megabytes(max(needed - free, needed // 10))} (or raise the limit on the size of files) and try again"
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+def _finite(figures: Any) -> Any:
+    """The same with None for NaN and infinity, which JSON does not have."""
+    if isinstance(figures, dict):
+        return {name: _finite(value) for name, value in figures.items()}
+    if isinstance(figures, list | tuple):
+        return [_finite(value) for value in figures]
+    return None if isinstance(figures, float) and not math.isfinite(figures) else figures
+
+
+def _forget_evaluation(folder: Path) -> None:
+    for name in (REPORT_FILE, FIGURES_FILE):
+        (folder / EVALUATION_FOLDER / name).unlink(missing_ok=True)
+    with suppress(OSError):  # others' files are in it, or it is not there
+        (folder / EVALUATION_FOLDER).rmdir()
 
 
 def is_model_folder(folder: Path) -> bool:
@@ -227,12 +215,12 @@ def format_of(folder: Path) -> str | None:
     file = folder / "config.json"
     if not file.is_file():
         return None
-    text = file.read_text(encoding="utf-8", errors="replace")
     try:
-        raw = json.loads(text)
-    except ValueError:
-        named = re.search(r'"format"\s*:\s*"([^"]*)"', text)
-        return None if named is None else named[1]
+        raw = read_json(file)
+    except GlassformerError:
+        with file.open("rb") as opened:
+            named = re.search(rb'"format"\s*:\s*"([^"]*)"', opened.read(_BEGINNING))
+        return None if named is None else named[1].decode(errors="replace")
     return str(raw.get("format")) if isinstance(raw, dict) else None
 
 
@@ -250,7 +238,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such model folder")
-    present = [name for name in FILES if (folder / name).is_file()]
+    present = [name for name in FILES if (folder / name).exists()]
     if not present and is_unfinished(folder):
         raise UsageError(
             f"{folder} is not a model folder yet: it holds an unfinished run; the command that began it goes on with "
@@ -269,28 +257,27 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
             f"{folder}: tokenizer.json has {tokenizer.vocab_size} tokens where config.json says {config.vocab_size}; "
             "the files come from different models"
         )
-    try:
-        model = kind.build(config)
-    except (RuntimeError, ValueError) as error:  # more than memory holds, or sizes that exclude each other
-        cause = str(error).splitlines()[0]
-        raise GlassformerError(f"{folder}: the model that config.json describes cannot be built ({cause})") from error
-    _load_weights(model, folder / "model.safetensors", config.format_version)
-    metrics_file = folder / "metrics.json"
-    metrics = _read_json(metrics_file) if metrics_file.is_file() else {}
-    if not isinstance(metrics, dict):
-        raise GlassformerError(f"{metrics_file} does not hold figures by name; the file is damaged")
+    model = read_weights(folder / "model.safetensors", _described(kind, config))
+    metrics = _read_metrics(folder / "metrics.json", kind) if (folder / "metrics.json").exists() else {}
     return Trained(config=config, model=model.eval(), tokenizer=tokenizer, metrics=metrics)
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # UnicodeDecodeError included
-        raise GlassformerError(f"{path} is not readable JSON ({error}); the file is damaged or cut short") from error
+def _described(kind: Kind[Config, Module], config: Config) -> Described[Module]:
+    return Described(
+        build=lambda: kind.build(config), depth=getattr(config.model, "n_layers", 0), version=config.format_version
+    )
+
+
+def _read_metrics(path: Path, kind: Kind[Any, Any]) -> dict[str, Any]:
+    raw = read_json(path)
+    if not isinstance(raw, dict):
+        raise GlassformerError(f"{path} does not hold figures by name; the file is damaged")
+    _described_by(kind.config.metrics, raw, path)
+    return raw
 
 
 def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
-    raw = _read_json(path)
+    raw = read_json(path)
     found = str(raw.get("format")) if isinstance(raw, dict) else ""
     if not isinstance(raw, dict) or found not in KINDS:
         raise UsageError(f"{path.parent} is not a glassformer model folder: its config.json is of another program")
@@ -305,28 +292,20 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
             f"{path.parent} has format version {version}, and this glassformer reads up to "
             f"{FORMAT_VERSION}; update glassformer"
         )
+    config = _described_by(kind.config, raw, path)
+    if isinstance(config, FolderConfig):
+        _described_by(Remembered, {"data": config.data, "recipe": config.recipe}, path)
+    return config
+
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+def _described_by(record: type[Record], raw: Any, path: Path) -> Record:
     try:
-        return kind.config.model_validate(raw)
+        return record.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise GlassformerError(f"{path}: {where}: {first['msg']}; the file is damaged") from error
-
-
-def _load_weights(model: nn.Module, path: Path, version: int) -> None:
-    try:
-        weights = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
-    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    if version == 1:
-        weights = renamed(weights, expected)
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if expected != found:
-        odd = next(name for name in expected | found if expected.get(name) != found.get(name))
-        raise GlassformerError(
-            f"{path}: {odd} is {found.get(odd, 'absent')} where config.json implies {expected.get(odd, 'none')}; "
-            "the files come from different models"
-        )
-    with torch.no_grad():
-        model.load_state_dict(weights)
+        where = ".".join(map(str, first["loc"]))[:100]
+        what = first["msg"].removeprefix("Value error, ")
+        raise GlassformerError(f"{path}: {where + ': ' if where else ''}{what}; the file is damaged") from error

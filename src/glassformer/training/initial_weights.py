@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from glassformer.data.json_files import read_json
 from glassformer.data.labels import LabelSet
 from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
@@ -25,11 +25,10 @@ from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_config, read_family, read_weights
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
 from glassformer.models.parts import names_of, parts_of
+from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
     LANGUAGE_MODEL,
-    LanguageFolderConfig,
-    NewWord,
     TrainedLanguageModel,
     TrainedModel,
     format_of,
@@ -231,7 +230,7 @@ def _checkpoint(folder: Path, name: str) -> InitialWeights:
     where = f"--init {name}"
     if not (folder / "config.json").is_file():
         raise UsageError(f"{where}: {folder} holds no config.json, so it is not a checkpoint")
-    raw = _read_json(folder / "config.json", where)
+    raw = _read_settings(folder / "config.json", where)
     config, family = read_config(raw, where), read_family(raw, where)
     tensors = _tensors(folder, where)
     tokenizer, order = read_pretrained_tokenizer(folder, family.special_tokens, where)
@@ -260,7 +259,7 @@ def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
     if (folder / _WEIGHTS).is_file():
         files = [_WEIGHTS]
     elif (folder / _INDEX).is_file():
-        named = _read_json(folder / _INDEX, where).get("weight_map")
+        named = _read_settings(folder / _INDEX, where).get("weight_map")
         files = sorted(set(named.values())) if isinstance(named, dict) else []
         if not files or any(PurePosixPath(file).name != file for file in files):
             raise GlassformerError(f"{where}: {_INDEX} does not name files beside it; it is damaged")
@@ -273,6 +272,8 @@ def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
         raise UsageError(f"{where}: there is no {_WEIGHTS} in {folder}")
     tensors: dict[str, Tensor] = {}
     for file in files:
+        if (folder / file).exists() and not (folder / file).is_file():  # a pipe or device may never end
+            raise GlassformerError(f"{where}: {file} is not a file; copy it again")
         try:
             tensors |= load_file(folder / file)
         except (SafetensorError, OSError) as error:
@@ -280,11 +281,8 @@ def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
     return tensors
 
 
-def _read_json(path: Path, where: str) -> dict[str, Any]:
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # UnicodeDecodeError included
-        raise GlassformerError(f"{where}: {path.name} is not readable JSON ({error})") from error
+def _read_settings(path: Path, where: str) -> dict[str, Any]:
+    read = read_json(path, where=where)
     if not isinstance(read, dict):
         raise GlassformerError(f"{where}: {path.name} does not hold settings by name; it is damaged")
     return read

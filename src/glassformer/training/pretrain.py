@@ -18,14 +18,9 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConf
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
+from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.model_folder import (
-    CHECKPOINT_FOLDER,
-    STATE_FILE,
-    LanguageFolderConfig,
-    TrainedLanguageModel,
-    save_model,
-)
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel, save_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import Observer, Silent, Trainer

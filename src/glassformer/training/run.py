@@ -17,7 +17,8 @@ from glassformer.data.table import Dropped
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import GlassformerError
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, FolderConfig, TrainedModel, save_model
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification

@@ -13,11 +13,11 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.classifier import Classifier, Trunk
 from glassformer.models.language_model import LanguageModel
+from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
     KINDS,
     LANGUAGE_MODEL,
-    NewWord,
     TrainedLanguageModel,
     TrainedModel,
     format_of,

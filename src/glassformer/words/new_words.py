@@ -12,7 +12,8 @@ from torch import Tensor
 from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
-from glassformer.prediction.model_folder import NewWord, TrainedLanguageModel, TrainedModel, save_model
+from glassformer.prediction.folder_config import NewWord
+from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedModel, save_model
 from glassformer.words.context import Vectors, context_vectors
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest

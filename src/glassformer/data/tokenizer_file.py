@@ -1,0 +1,142 @@
+"""`tokenizer.json` from anybody: the library reads it, and what could take a text's time or memory is refused.
+
+The library runs whatever a file describes: a regular expression such as `(a+)+$` on a word of 30 letters takes hours,
+and a normalizer that replaces every letter by a thousand takes the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from glassformer.errors import GlassformerError, UsageError
+
+# Scripts written without spaces: one character is one word, as no dictionary is at hand to cut them.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+WORD_PATTERN = rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{M}}\p{{N}}&&[^{_UNSPACED}]]+(?:['’][\p{{L}}\p{{M}}]+)*|\S"
+CHARACTER_PATTERN = r"(?m:.)"
+SPECIAL_PATTERN = "<(?=(?:pad|unk|cls)>)"
+_PATTERNS = {WORD_PATTERN, CHARACTER_PATTERN, SPECIAL_PATTERN}
+"""The regular expressions that our tokenizers cut texts by. One that is replaced stays here: older folders hold it."""
+_LITERAL = r"(?:[^()\[\]{}?*+|^$.\\]|\\[^A-Za-z0-9])*"
+_WHOLE_WORD = re.compile(rf"\\A(?:\(\?=\(\?:{_LITERAL}(?:\|{_LITERAL})*\)\\z\)|{_LITERAL}\\z)")
+"""What a decoder looks for: one word of a list. It cannot go astray, as nothing in it repeats."""
+
+_NORMALIZERS = {
+    "Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Strip", "BertNormalizer", "Replace",
+}  # fmt: skip
+_CUTTERS = {
+    "Sequence", "Split", "ByteLevel", "Metaspace", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation",
+    "Digits",
+}  # fmt: skip
+_MOST_STEPS = 8
+_MOST_BYTES = 128 << 20
+_LONGEST_ENDING = 4096  # what adds an end token is described in some 400 characters
+_LONGEST_WORD = 1000  # of WordPiece, whose time grows with the square
+
+
+def read_tokenizer(path: Path, *, where: str = "") -> Tokenizer:
+    """The library's tokenizer.
+
+    Args:
+        where: what an error begins with before the file's name, in place of its path.
+
+    Raises:
+        GlassformerError: the file is damaged.
+        UsageError: it has a part that is not known to be harmless.
+    """
+    shown = f"{where}: {path.name}" if where else str(path)
+    if not path.is_file():  # a folder; or a pipe or device, which may never end
+        raise GlassformerError(f"{shown} is not a file; copy it again")
+    with path.open("rb") as file:
+        raw = file.read(_MOST_BYTES + 1)
+    if len(raw) > _MOST_BYTES:
+        raise GlassformerError(f"{shown} is larger than {_MOST_BYTES >> 20} MiB; the file is damaged")
+    try:
+        inner = Tokenizer.from_str(raw.decode("utf-8"))
+    except BaseException as error:  # the library raises bare Exceptions, and where it gives up a BaseException
+        if isinstance(error, (KeyboardInterrupt, MemoryError, SystemExit)):
+            raise
+        raise GlassformerError(
+            f"{shown} is not a readable tokenizer file ({error}); it is damaged or cut short"
+        ) from error
+    if odd := next(_odd_parts(inner), None):
+        raise UsageError(f"{shown}: {odd}; such a tokenizer cannot be read")
+    return inner
+
+
+def _odd_parts(inner: Tokenizer) -> Iterator[str]:
+    """What is not known to take little time and memory for any text."""
+    for name, part, known in (
+        ("normalizer", inner.normalizer, _NORMALIZERS),
+        ("pre-tokenizer", inner.pre_tokenizer, _CUTTERS),
+    ):
+        steps = list(_objects(_described(part)))
+        kinds = [str(step["type"]) for step in steps if "type" in step]
+        yield from (f"its {name} has a step of the type {kind}" for kind in kinds if kind not in known)
+        if len(kinds) > _MOST_STEPS:
+            yield f"its {name} has {len(kinds)} steps"
+        yield from (
+            f"its {name} makes texts longer ({step['pattern']} becomes {step['content'][:20]!r})"
+            for step in steps
+            if "content" in step and len(step["content"]) > len(str(step["pattern"].get("String", "")))
+        )
+        yield from (
+            f"its {name} has the regular expression {step['Regex'][:60]!r}, which might take for ever"
+            for step in steps
+            if "Regex" in step and step["Regex"] not in _PATTERNS
+        )
+    for step in _objects(_described(inner.decoder)):
+        if "Regex" in step and step["Regex"] not in _PATTERNS and not _WHOLE_WORD.fullmatch(step["Regex"]):
+            yield f"its decoder has the regular expression {step['Regex'][:60]!r}, which might take for ever"
+    yield from _odd_settings(inner)
+
+
+def _odd_settings(inner: Tokenizer) -> Iterator[str]:
+    if getattr(inner.model, "dropout", None):
+        yield "its model cuts words at random (dropout)"
+    if getattr(inner.model, "max_input_chars_per_word", 0) > _LONGEST_WORD:
+        yield f"its model reads words of {inner.model.max_input_chars_per_word} characters"
+    if len(getattr(inner.model, "continuing_subword_prefix", None) or "") > _MOST_STEPS:
+        yield "its model has a long prefix for the pieces of words"
+
+
+def _described(part: Any) -> Any:
+    return None if part is None else json.loads(part.__getstate__())
+
+
+def _objects(described: Any) -> Iterator[dict[str, Any]]:
+    """Every JSON object in it."""
+    if isinstance(described, dict):
+        yield described
+        described = list(described.values())
+    if isinstance(described, list):
+        for inner in described:
+            yield from _objects(inner)
+
+
+def read_own_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer of a model folder: its ids are the rows of a table of embeddings, and it only cuts.
+
+    Raises:
+        GlassformerError: the file is damaged.
+        UsageError: it has a part that is not known to be harmless.
+    """
+    inner = read_tokenizer(path)
+    in_order = sorted(inner.get_vocab().items(), key=lambda entry: entry[1])
+    for expected, (token, number) in enumerate(in_order):
+        if number != expected:
+            fault = "stands for two tokens" if number < expected else f"is missing, and {token[:40]!r} is {number}"
+            raise GlassformerError(f"{path}: the id {min(number, expected)} {fault}; the file is damaged")
+    if inner.padding is not None:
+        raise GlassformerError(f"{path}: it pads texts, which ours never do; the file is damaged")
+    if inner.truncation is not None and inner.truncation["stride"]:
+        raise GlassformerError(f"{path}: it cuts texts into overlapping pieces; the file is damaged")
+    if inner.post_processor is not None and len(inner.post_processor.__getstate__()) > _LONGEST_ENDING:
+        raise GlassformerError(f"{path}: it adds more to texts than an end token; the file is damaged")
+    return inner

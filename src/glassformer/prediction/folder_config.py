@@ -1,0 +1,173 @@
+"""What `config.json` and `metrics.json` of a model folder hold, for each kind of model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from glassformer.data.labels import LabelSet, label_name
+from glassformer.data.sources import SourceConfig
+from glassformer.data.splits import ValidationConfig
+from glassformer.data.tokenizers import TokenizerConfig
+from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
+from glassformer.models.model_config import LanguageModelConfig
+from glassformer.prediction.calibration import TEMPERATURE_BOUNDS
+
+FORMAT_VERSION = 2
+
+
+class NewWord(BaseModel):
+    """A word that a model was taught after training (`glassformer learn-word`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    word: str
+    """As the vocabulary spells it."""
+    definition: str
+    source: str
+    """Where the definition is from: `given`, or the name of a dictionary."""
+    method: Literal["map", "average"]
+    """Its embedding: found from the definition by a fitted map, or the average of the definition's embeddings."""
+
+
+class Metrics(BaseModel):
+    """`metrics.json`, as far as others read it."""
+
+    history: list[dict[str, Any]] = []
+    """A row for each epoch, or of a steered model for each round."""
+    best: dict[str, Any] = {}
+    best_epoch: int | None = None
+
+
+class _Epoch(BaseModel):
+    epoch: int
+    train_loss: float | None = None
+    validation_loss: float | None = None
+    train_accuracy: float | None = None
+    validation_accuracy: float | None = None
+
+
+class ClassifierMetrics(Metrics):
+    """The same of a classifier, whose report shows every epoch."""
+
+    history: list[_Epoch] = []  # type: ignore[assignment] # rows that say more
+
+
+class AnyFolderConfig(BaseModel):
+    """`config.json`: all that is needed to rebuild the model, and where it came from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    metrics: ClassVar[type[Metrics]] = Metrics
+
+    format: str
+    """The kind of model, a key of `KINDS`."""
+    format_version: int = Field(default=FORMAT_VERSION, ge=1)
+    model: Any
+    vocab_size: int
+    tokenizer: TokenizerConfig
+    data: dict[str, Any]
+    """Source, columns, rows, fingerprint: what the model learned from."""
+    init: dict[str, str] | None = None
+    """Weights that training started from: their name (`from`) and fingerprint; none where it started from nothing."""
+    recipe: dict[str, Any]
+    versions: dict[str, str]
+    created: str
+    training_seconds: float
+    new_words: tuple[NewWord, ...] = ()
+    """Words added after training, in the order of their ids, the last of the vocabulary."""
+
+    @model_validator(mode="after")
+    def _has_its_words(self) -> Self:
+        if len(self.new_words) >= self.vocab_size:
+            raise ValueError(f"{len(self.new_words)} new_words do not fit into vocab_size={self.vocab_size}")
+        return self
+
+
+class TrainingRows(BaseModel):
+    """What `data` says of the rows that a classifier was trained on, as far as others read it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    source: str = ""
+    read_as: SourceConfig | None = None
+    """How the table was read; none for rows in memory."""
+    text_column: str | None = None
+    label_column: str | None = None
+    rows: int = 0
+    fingerprint: str = ""
+
+
+class _Seed(BaseModel):
+    seed: int = 0
+
+
+class TrainingChoices(BaseModel):
+    """What `recipe` says of how the training rows were chosen."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    training: _Seed = _Seed()
+    validation: ValidationConfig = ValidationConfig()
+
+
+class Remembered(BaseModel):
+    """What `config.json` of a classifier says of its training rows, its types made sure of."""
+
+    model_config = ConfigDict(frozen=True)
+
+    data: TrainingRows
+    recipe: TrainingChoices
+
+    @property
+    def read_as(self) -> SourceConfig | None:
+        """How the table was read, with the columns that were taken; none for rows in memory."""
+        return SourceConfig.of_training(self.data.model_dump())
+
+
+class FolderConfig(AnyFolderConfig):
+    """`config.json` of a classifier."""
+
+    metrics = ClassifierMetrics
+
+    format: str = "glassformer-classifier"
+    model: AnyModelConfig
+    labels: tuple[str | int | float | bool, ...] = Field(min_length=1)
+    multilabel: bool
+    temperature: float = Field(ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
+
+    @model_validator(mode="after")
+    def _labels_differ(self) -> Self:
+        names = Counter(map(label_name, self.labels))
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise ValueError(f"labels: {twice[0]!r} stands there twice")
+        return self
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.labels)
+
+    @property
+    def remembered(self) -> Remembered:
+        """What it says of its training rows."""
+        return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
+
+    @property
+    def label_set(self) -> LabelSet:
+        return LabelSet(names=tuple(map(label_name, self.labels)), multilabel=self.multilabel)
+
+
+class LanguageFolderConfig(AnyFolderConfig):
+    """`config.json` of a language model."""
+
+    format: str = "glassformer-language-model"
+    model: AnyLanguageModelConfig
+
+
+class RewardFolderConfig(AnyFolderConfig):
+    """`config.json` of a reward model."""
+
+    format: str = "glassformer-reward-model"
+    model: LanguageModelConfig

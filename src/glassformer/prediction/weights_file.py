@@ -1,0 +1,163 @@
+"""`model.safetensors`: compared with the model that `config.json` describes before either takes memory.
+
+The header of the file says the names, types and shapes of all tensors; the library makes sure that it fits the file. A
+model without memory (on torch's device `meta`) has the same to say. Only where the two agree is the model built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from glassformer.errors import GlassformerError
+from glassformer.models.format import renamed
+
+Value = TypeVar("Value")
+Module = TypeVar("Module", bound=nn.Module)
+
+_FLOATS = {"F64", "F32", "F16", "BF16"}
+"""Weights of these types are read, as float32."""
+_INTEGERS = {"I64"}
+"""The types of what is counted (batch norm's batches)."""
+_LARGE_TABLES = 1 << 30
+
+
+class Stored(NamedTuple):
+    """What the header says of a tensor."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described(Generic[Module]):
+    """The model that `config.json` describes.
+
+    Attributes:
+        build: makes it, with any weights.
+        depth: how many blocks it has; 0 for a design that does not count them.
+        version: the format of the folder, which decides how the weights are named.
+    """
+
+    build: Callable[[], Module]
+    depth: int
+    version: int
+
+    def names_today(self, stored: Mapping[str, Value], expected: Iterable[str]) -> Mapping[str, Value]:
+        """What the file has by its names, by those of the model."""
+        return renamed(stored, expected) if self.version == 1 else stored
+
+
+def read_weights(path: Path, described: Described[Module]) -> Module:
+    """The model with the weights of the file.
+
+    Raises:
+        GlassformerError: the file is damaged, or does not hold the weights of this model, or not finite ones.
+    """
+    check_weights(path, described)
+    model = _built(described, path)
+    with _named_damage(path):
+        stored = load_file(path)
+    model.load_state_dict(described.names_today(stored, model.state_dict()))
+    if odd := not_finite(model):
+        raise GlassformerError(f"{path}: {odd} holds NaN or infinite weights; the file is damaged")
+    return model
+
+
+def not_finite(model: nn.Module) -> str | None:
+    """The name of weights that are NaN or infinite; none where all are numbers."""
+    return next((name for name, tensor in model.state_dict().items() if not tensor.isfinite().all()), None)
+
+
+def check_weights(path: Path, described: Described[Any]) -> None:
+    """Compare the header of the file with the model, without memory for either.
+
+    Raises:
+        GlassformerError: the file is damaged, or of another model.
+    """
+    header = _read_header(path)
+    if described.depth > len(header):  # each block has a tensor at least; so many need not even be counted
+        raise GlassformerError(
+            f"{path} holds {len(header)} tensors, too few for the {described.depth} blocks that config.json describes; "
+            "the files come from different models"
+        )
+    with torch.device("meta"):
+        model = _built(described, path)
+    _compare(described.names_today(header, model.state_dict()), model, path)
+
+
+def _read_header(path: Path) -> dict[str, Stored]:
+    """What the file holds by name, found without reading it.
+
+    Raises:
+        GlassformerError: it is no such file, or it is cut short.
+    """
+    if not path.is_file():  # a folder; or a pipe or device, which may never end
+        raise GlassformerError(f"{path} is not a file; copy the folder again")
+    with _named_damage(path), safe_open(path, framework="pt") as file:
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+        return {name: Stored(part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
+
+
+def _compare(header: Mapping[str, Stored], model: nn.Module, path: Path) -> None:
+    """Compare a file's header with a model, which may be one without memory.
+
+    Raises:
+        GlassformerError: they differ, or the model needs tables that are far larger than its weights.
+    """
+    expected = model.state_dict()
+    for name in [*expected, *header]:
+        wanted, found = expected.get(name), header.get(name)
+        shape = None if wanted is None else tuple(wanted.shape)
+        if wanted is None or found is None or found.shape != shape:
+            raise GlassformerError(
+                f"{path}: {name} is {'absent' if found is None else found.shape} where config.json implies "
+                f"{'none' if shape is None else shape}; the files come from different models"
+            )
+        if found.dtype not in (_FLOATS if wanted.is_floating_point() else _INTEGERS):
+            raise GlassformerError(
+                f"{path}: {name} is of the type {found.dtype}; weights are read from {', '.join(sorted(_FLOATS))}"
+            )
+    weights = sum(tensor.nbytes for tensor in expected.values())
+    tables = sum(buffer.nbytes for name, buffer in model.named_buffers() if name not in expected)
+    if tables > max(weights, _LARGE_TABLES):
+        raise GlassformerError(
+            f"{path.parent}: config.json implies tables of {tables >> 20:,} MiB beside weights of "
+            f"{weights >> 20:,} MiB (max_seq_len sets their size); the file is damaged"
+        )
+
+
+def write_weights(path: Path, model: nn.Module) -> None:
+    """Write the file.
+
+    Raises:
+        OSError, SafetensorError: the disk is full, say.
+    """
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, path)
+
+
+def _built(described: Described[Module], path: Path) -> Module:
+    try:
+        return described.build()
+    except (ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+        # More than memory holds or than a tensor can have, or sizes that exclude each other.
+        cause = (str(error).splitlines() or [type(error).__name__])[0]
+        raise GlassformerError(
+            f"{path.parent}: the model that config.json describes cannot be built ({cause[:200]})"
+        ) from error
+
+
+@contextmanager
+def _named_damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, OSError) as error:
+        raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error

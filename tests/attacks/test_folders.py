@@ -1,0 +1,340 @@
+"""Model folders that were tampered with: each ends in one sentence, quickly and in little memory."""
+
+import json
+import os
+import resource
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from glassformer.prediction.model_folder import save_model
+from tests.attacks.answer import answered, nothing_lost
+from tests.cli.conftest import Trained
+from tests.cli.terminal import Outcome, glassformer
+from tests.prediction.language import trained_language_model
+
+Tamper = Callable[[Path], None]
+_SPARE_MEMORY = 3 << 30
+
+
+@pytest.fixture(autouse=True)
+def little_memory() -> Iterator[None]:
+    """What takes gigabytes fails, instead of the machine that tests it."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + _SPARE_MEMORY, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@pytest.fixture
+def folder(reviews: Trained, tmp_path: Path) -> Path:
+    """A classifier that `train` wrote."""
+    return shutil.copytree(reviews.folder, tmp_path / "model")
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Path:
+    """A language model."""
+    save_model(tmp_path / "writer", trained_language_model(), card="")
+    return tmp_path / "writer"
+
+
+def config(**values: Any) -> Tamper:
+    return edited("config.json", lambda raw: raw | values)
+
+
+def shape(**values: Any) -> Tamper:
+    return edited("config.json", lambda raw: raw | {"model": raw["model"] | values})
+
+
+def edited(name: str, change: Callable[[Any], Any]) -> Tamper:
+    def tamper(folder: Path) -> None:
+        raw = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps(change(raw)))
+
+    return tamper
+
+
+def written(name: str, content: str | bytes) -> Tamper:
+    return lambda folder: void((folder / name).write_bytes(content if isinstance(content, bytes) else content.encode()))
+
+
+def void(_: Any) -> None:
+    """For lambdas whose result nobody wants."""
+
+
+def weights(change: Callable[[torch.Tensor], torch.Tensor], only: str = "") -> Tamper:
+    """The weights changed, all or those whose names begin so."""
+
+    def tamper(folder: Path) -> None:
+        file = folder / "model.safetensors"
+        tensors = {
+            name: change(tensor).contiguous() if name.startswith(only) else tensor
+            for name, tensor in load_file(file).items()
+        }
+        save_file(tensors, file)
+
+    return tamper
+
+
+def cut(name: str, size: int) -> Tamper:
+    return lambda folder: void((folder / name).write_bytes((folder / name).read_bytes()[:size]))
+
+
+def header_says(size: int) -> Tamper:
+    def tamper(folder: Path) -> None:
+        file = folder / "model.safetensors"
+        file.write_bytes(struct.pack("<Q", size) + file.read_bytes()[8:])
+
+    return tamper
+
+
+def replaced_by(name: str, make: Callable[[Path], None]) -> Tamper:
+    def tamper(folder: Path) -> None:
+        (folder / name).unlink()
+        make(folder / name)
+
+    return tamper
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def sparse(size: int) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with path.open("wb") as file:
+            file.truncate(size)
+
+    return make
+
+
+def vocabulary(change: Callable[[dict[str, int]], None]) -> Tamper:
+    def tamper(raw: dict[str, Any]) -> dict[str, Any]:
+        change(raw["model"]["vocab"])
+        return raw
+
+    return edited("tokenizer.json", tamper)
+
+
+def renumbered(vocab: dict[str, int], number: int) -> None:
+    vocab[max(vocab, key=vocab.__getitem__)] = number
+
+
+def cutter(step: dict[str, Any]) -> Tamper:
+    return edited("tokenizer.json", lambda raw: raw | {"pre_tokenizer": step})
+
+
+def normalizer(*steps: dict[str, Any]) -> Tamper:
+    sequence = {"type": "Sequence", "normalizers": list(steps)}
+    return edited("tokenizer.json", lambda raw: raw | {"normalizer": sequence})
+
+
+def split(pattern: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+LONGER = {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 100_000}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+PADDING = {
+    "strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+    "pad_token": "<pad>",
+}  # fmt: skip
+NESTED = "[" * 200_000 + "]" * 200_000
+
+DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
+    "nan-weights": (weights(lambda tensor: tensor * torch.nan), ("NaN", "damaged")),
+    "infinite-weights": (weights(lambda tensor: tensor + torch.inf), ("infinite", "damaged")),
+    "weights-beyond-float32": (weights(lambda tensor: tensor.double() + 1e300), ("infinite", "damaged")),
+    "int8-weights": (weights(lambda tensor: tensor.to(torch.int8)), ("I8", "F32")),
+    "int64-weights": (weights(lambda tensor: tensor.to(torch.int64)), ("I64", "F32")),
+    "boolean-weights": (weights(lambda tensor: tensor > 0), ("BOOL", "F32")),
+    "float8-weights": (weights(lambda tensor: tensor.to(torch.float8_e4m3fn)), ("F8", "F32")),
+    "weights-that-overflow": (weights(lambda tensor: torch.full_like(tensor, 3e38), "head"), ("not-a-number",)),
+    "weights-cut-in-the-header": (cut("model.safetensors", 30), ("cut short",)),
+    "weights-cut-in-a-tensor": (cut("model.safetensors", 9000), ("cut short",)),
+    "weights-empty": (written("model.safetensors", b""), ("cut short",)),
+    "weights-header-too-long": (header_says(2**62), ("cut short or damaged",)),
+    "weights-header-too-short": (header_says(7), ("cut short or damaged",)),
+    "weights-a-folder": (replaced_by("model.safetensors", Path.mkdir), ("not a file",)),
+    "weights-a-pipe": (replaced_by("model.safetensors", os.mkfifo), ("not a file",)),
+    "weights-without-end": (replaced_by("model.safetensors", endless), ("not a file",)),
+    "temperature-tiny": (config(temperature=1e-320), ("temperature", "damaged")),
+    "temperature-zero": (config(temperature=0), ("temperature", "damaged")),
+    "temperature-negative": (config(temperature=-1), ("temperature", "damaged")),
+    "temperature-infinite": (config(temperature=float("inf")), ("finite", "damaged")),
+    "temperature-nan": (config(temperature=float("nan")), ("finite", "damaged")),
+    "temperature-huge": (config(temperature=1e308), ("temperature", "damaged")),
+    "labels-twice": (config(labels=["a", "a"]), ("'a'", "twice")),
+    "labels-of-one-name": (config(labels=[1, "1"]), ("'1'", "twice")),
+    "labels-of-odd-types": (config(labels=["a", ["b"]]), ("labels.1", "damaged")),
+    "labels-none": (config(labels=[None, "b"]), ("labels.0", "damaged")),
+    "labels-empty": (config(labels=[]), ("labels", "damaged")),
+    "labels-a-text": (config(labels="ab"), ("labels", "damaged")),
+    "labels-more": (config(labels=["a", "b", "c"]), ("different models",)),
+    "labels-100000": (config(labels=list(range(100_000))), ("different models",)),
+    "d_model-4e6": (shape(d_model=4_000_000), ("config.json",)),
+    "d_model-1e30": (shape(d_model=10**30), ("config.json",)),
+    "d_model-of-9000-digits": (lambda folder: written(
+        "config.json", (folder / "config.json").read_text().replace('"d_model": 64', '"d_model": ' + "9" * 9000)
+    )(folder), ("config.json",)),
+    "d_ff-1e12": (shape(d_ff=10**12), ("config.json",)),
+    "n_layers-1e9": (shape(n_layers=10**9), ("config.json",)),
+    "n_layers-one-more": (shape(n_layers=2), ("different models",)),
+    "n_heads-1e9": (shape(n_heads=10**9, d_model=10**9), ("config.json",)),
+    "max_seq_len-1e12": (shape(max_seq_len=10**12), ("max_seq_len",)),
+    "max_seq_len-1e9": (shape(max_seq_len=10**9), ("max_seq_len",)),
+    "max_seq_len-sinusoidal": (shape(max_seq_len=10**9, positions="sinusoidal"), ("max_seq_len",)),
+    "max_seq_len-learned": (shape(max_seq_len=10**9, positions="learned"), ("config.json",)),
+    "max_seq_len-flatten": (shape(max_seq_len=10**9, pooling="flatten"), ("config.json",)),
+    "design-of-another": (shape(design="vinh-transformer"), ("config.json",)),
+    "vocab_size-1e30": (config(vocab_size=10**30), ("tokenizer.json",)),
+    "vocab_size-negative": (config(vocab_size=-1), ("vocab_size",)),
+    "vocab_size-zero": (config(vocab_size=0), ("vocab_size",)),
+    "vocab_size-a-fraction": (config(vocab_size=10.5), ("vocab_size", "damaged")),
+    "new-words-of-nothing": (config(new_words=[
+        {"word": "x", "definition": "y", "source": "given", "method": "map"}] * 5000), ("new_words",)),
+    "config-nested": (written("config.json", f'{{"format": "glassformer-classifier", "data": {NESTED}}}'), ("nested",)),
+    "config-nothing-but-nesting": (written("config.json", NESTED), ("nested",)),
+    "config-empty": (written("config.json", ""), ("not readable JSON",)),
+    "config-no-utf-8": (written("config.json", b"\xff\xfe{}"), ("not readable JSON",)),
+    "config-of-1-GB": (replaced_by("config.json", sparse(1 << 30)), ("larger than 16 MiB",)),
+    "config-a-folder": (replaced_by("config.json", Path.mkdir), ("not a file",)),
+    "config-a-pipe": (replaced_by("config.json", os.mkfifo), ("not a file",)),
+    "config-without-end": (replaced_by("config.json", endless), ("not a file",)),
+    "tokenizer-id-1e9": (vocabulary(lambda vocab: renumbered(vocab, 10**9)), ("tokenizer.json", "missing")),
+    "tokenizer-id-negative": (vocabulary(lambda vocab: renumbered(vocab, -1)), ("tokenizer.json", "damaged")),
+    "tokenizer-id-twice": (vocabulary(lambda vocab: renumbered(vocab, 3)), ("tokenizer.json", "two tokens")),
+    "tokenizer-pads": (edited("tokenizer.json", lambda raw: raw | {"padding": PADDING}), ("pads",)),
+    "tokenizer-nested": (written("tokenizer.json", NESTED), ("tokenizer.json",)),
+    "tokenizer-empty": (written("tokenizer.json", ""), ("tokenizer.json",)),
+    "tokenizer-of-1-GB": (replaced_by("tokenizer.json", sparse(1 << 30)), ("larger than 128 MiB",)),
+    "tokenizer-a-folder": (replaced_by("tokenizer.json", Path.mkdir), ("not a file",)),
+    "tokenizer-a-pipe": (replaced_by("tokenizer.json", os.mkfifo), ("not a file",)),
+    "tokenizer-of-no-model": (edited("tokenizer.json", lambda raw: raw | {"model": {"type": "LSTM"}}), ("tokenizer",)),
+    "metrics-a-list": (written("metrics.json", "[]"), ("metrics.json", "damaged")),
+    "metrics-nan": (written("metrics.json", '{"best_epoch": NaN}'), ("metrics.json", "NaN")),
+    "metrics-of-odd-types": (written("metrics.json", '{"history": [{"epoch": []}]}'), ("history.0.epoch", "damaged")),
+    "metrics-without-epochs": (written("metrics.json", '{"history": [{"train_loss": 1}]}'), ("epoch", "damaged")),
+    "metrics-without-rows": (written("metrics.json", '{"history": "<b>"}'), ("history", "damaged")),
+    "metrics-nested": (written("metrics.json", NESTED), ("metrics.json", "nested")),
+    "metrics-a-pipe": (replaced_by("metrics.json", os.mkfifo), ("metrics.json", "not a file")),
+    "data-a-list": (config(data=[]), ("data", "damaged")),
+    "data-read-as-a-list": (config(data={"read_as": [1]}), ("data.read_as", "damaged")),
+    "data-read-as-odd": (config(data={"read_as": {"train": 7}}), ("data.read_as.train", "damaged")),
+    "data-column-a-number": (config(data={"text_column": 3}), ("data.text_column", "damaged")),
+    "data-rows-a-text": (config(data={"rows": "many"}), ("data.rows", "damaged")),
+    "recipe-seed-a-text": (config(recipe={"training": {"seed": "x"}}), ("recipe.training.seed", "damaged")),
+    "recipe-validation-odd": (config(recipe={"validation": {"fraction": 7}}), ("recipe.validation", "damaged")),
+}  # fmt: skip
+
+REFUSED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
+    "tokenizer-slow-regex": (cutter(split("(a+)+$")), ("pre-tokenizer", "(a+)+$")),
+    "tokenizer-hidden-regex": (
+        cutter({"type": "Sequence", "pretokenizers": [BYTES, split("(a|a)*$")]}), ("pre-tokenizer", "(a|a)*$")
+    ),
+    "tokenizer-slow-normalizer": (
+        normalizer({"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}), ("normalizer", "(a+)+$")
+    ),
+    "tokenizer-longer-texts": (normalizer(LONGER), ("normalizer", "longer")),
+    "tokenizer-prepends": (normalizer({"type": "Prepend", "prepend": "x" * 100}), ("normalizer", "Prepend")),
+    "tokenizer-doubles-often": (
+        cutter({"type": "Sequence", "pretokenizers": [BYTES] * 40}), ("pre-tokenizer", "41 steps")
+    ),
+    "tokenizer-slow-decoder": (
+        edited("tokenizer.json", lambda raw: raw | {"decoder": LONGER | {"pattern": {"Regex": "(a+)+$"}}}),
+        ("decoder", "(a+)+$"),
+    ),
+    "format-of-another": (config(format="another-program"), ("another program",)),
+    "config-a-list": (written("config.json", "[1]"), ("another program",)),
+}  # fmt: skip
+
+HOSTILE = [
+    pytest.param(tamper, words, code, id=name)
+    for cases, code in ((DAMAGED, 1), (REFUSED, 2))
+    for name, (tamper, words) in cases.items()
+]
+
+
+@pytest.mark.parametrize(("tamper", "words", "code"), HOSTILE)
+def test_predict_refuses(tamper: Tamper, words: tuple[str, ...], code: int, folder: Path) -> None:
+    tamper(folder)
+    outcome = glassformer("predict", folder, "a good film", "a" * 40 + "!", "--json")
+    answered(outcome, *words, code=code)
+    assert "alloc" not in outcome.err  # refused before memory was asked for
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nan-weights", "int8-weights", "n_layers-1e9", "config-nested", "config-a-pipe", "tokenizer-id-twice",
+     "labels-twice", "max_seq_len-1e12", "metrics-a-list", "data-read-as-odd"],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["evaluate", "train"])
+def test_evaluation_and_a_start_from_it_refuse_too(
+    name: str, command: str, folder: Path, reviews: Trained, tmp_path: Path
+) -> None:
+    tamper, words = DAMAGED[name]
+    tamper(folder)
+    out = tmp_path / "out"
+    start = ("evaluate", folder) if command == "evaluate" else ("train", "--init", folder)
+    with nothing_lost(reviews.folder):
+        outcome = glassformer(*start, reviews.table, "--out", out)
+    answered(outcome, *words, code=1)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("tamper", "words", "code"),
+    [
+        pytest.param(*DAMAGED[name], 1, id=name)
+        for name in ("nan-weights", "int8-weights", "d_model-1e30", "n_layers-1e9", "max_seq_len-1e12", "config-nested",
+                     "vocab_size-1e30", "new-words-of-nothing", "metrics-a-list")
+    ]
+    + [pytest.param(*REFUSED["tokenizer-slow-decoder"], 2, id="slow-decoder")],
+)  # fmt: skip
+def test_generate_refuses(tamper: Tamper, words: tuple[str, ...], code: int, writer: Path) -> None:
+    tamper(writer)
+    answered(glassformer("generate", writer, "the"), *words, code=code)
+
+
+HARMLESS: dict[str, Tamper] = {
+    "float16-weights": weights(lambda tensor: tensor.half()),
+    "bfloat16-weights": weights(lambda tensor: tensor.bfloat16()),
+    "float64-weights": weights(lambda tensor: tensor.double()),
+    "no-metrics": lambda folder: (folder / "metrics.json").unlink(),
+    "empty-metrics": written("metrics.json", "{}"),
+    "no-data": config(data={}),
+    "no-recipe": config(recipe={}),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_does_no_harm_is_answered(name: str, folder: Path, reviews: Trained) -> None:
+    HARMLESS[name](folder)
+    outcome = glassformer("predict", folder, "a good film", "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.document
+    outcome = glassformer("evaluate", folder, reviews.table, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.document
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(DAMAGED["nan-weights"][0], id="nan-weights"),
+        pytest.param(DAMAGED["config-nested"][0], id="config-nested"),
+    ],
+)
+def test_a_damaged_model_is_not_trained_over_unasked(damage: Tamper, folder: Path, reviews: Trained) -> None:
+    damage(folder)
+    with nothing_lost(folder):
+        outcome: Outcome = glassformer("train", reviews.table, "--out", folder)
+    answered(outcome, str(folder))
