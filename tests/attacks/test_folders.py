@@ -338,3 +338,10 @@ def test_a_damaged_model_is_not_trained_over_unasked(damage: Tamper, folder: Pat
     with nothing_lost(folder):
         outcome: Outcome = glassformer("train", reviews.table, "--out", folder)
     answered(outcome, str(folder))
+
+
+def test_figures_of_another_evaluation_do_not_matter(folder: Path, reviews: Trained) -> None:
+    evaluation = folder / "evaluation"
+    evaluation.mkdir()
+    (evaluation / "metrics.json").write_text(NESTED)
+    assert glassformer("evaluate", folder, reviews.table).code == 0

@@ -1,3 +1,4 @@
+import math
 import os
 import signal
 import subprocess
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 
 from glassformer import __version__
+from glassformer.cli.output import print_json
+from glassformer.errors import GlassformerError
 from tests.cli.conftest import Trained
 from tests.cli.terminal import commands, glassformer
 
@@ -179,3 +182,9 @@ def test_a_reader_that_goes_away_is_no_traceback(reviews: Trained, tmp_path: Pat
         said = running.stderr.read().decode()
     assert running.returncode == 141
     assert said in ("", "loading (10 s)\n")
+
+
+@pytest.mark.parametrize("figure", [math.nan, math.inf])
+def test_json_never_holds_what_is_no_number(figure: float) -> None:
+    with pytest.raises(GlassformerError, match="NaN or infinite"):
+        print_json({"loss": [figure]})

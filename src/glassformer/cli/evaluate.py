@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_library
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, TextColumn
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 from glassformer.cli.writers import check_folder
+from glassformer.errors import GlassformerError
 
 if TYPE_CHECKING:
     from glassformer.evaluation.result import Evaluation
@@ -115,12 +115,13 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: list[di
 
 def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
     """Where an evaluation on other rows stands there."""
+    from glassformer.data.json_files import read_json
     from glassformer.data.table import counted
 
     try:
-        earlier = json_library.loads(figures.read_text(encoding="utf-8"))["data"]
+        earlier = read_json(figures)["data"]
         source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]
-    except (OSError, ValueError, TypeError, KeyError):  # there is none, or nothing that can be named
+    except (GlassformerError, OSError, ValueError, TypeError, KeyError):  # there is none, or nothing that can be named
         return
     if digest != evaluation.data.sha256:
         shown = f"{source}, {counted(rows, 'row')}"

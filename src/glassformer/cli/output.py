@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from glassformer.cli.activity import ACTIVITY
+from glassformer.errors import GlassformerError
 
 LONGEST_ERROR = 560
 
@@ -72,8 +73,18 @@ def say_error(message: str) -> None:
 
 
 def print_json(document: Any) -> None:
-    """The one JSON document of a command, on standard output."""
-    write_json(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    """The one JSON document of a command, on standard output.
+
+    Raises:
+        GlassformerError: a figure in it is NaN or infinite, which JSON does not have.
+    """
+    try:
+        text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    except ValueError as error:
+        raise GlassformerError(
+            "a figure is NaN or infinite, so there is no JSON; leave out --json to see it"
+        ) from error
+    write_json(text + "\n")
 
 
 def write_json(text: str) -> None:
