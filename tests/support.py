@@ -7,7 +7,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.masks import lengths_to_mask
+from glassformer.models.listening import listening
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -47,3 +49,10 @@ def double_precision() -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(default)
+
+
+def attention_of(layer: MultiHeadAttention, hidden: Tensor, mask: Tensor) -> Tensor:
+    """The attention weights (batch, heads, seq, seq) that a layer shows to listeners."""
+    with listening(layer, ["weights"]) as heard:
+        layer(hidden, mask)
+    return heard["weights"]

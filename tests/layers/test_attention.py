@@ -11,7 +11,7 @@ from glassformer.layers.attention import Kernel, MultiHeadAttention, fused_atten
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.layers.slots import Pattern
-from tests.support import double_precision, randomise, right_padded
+from tests.support import attention_of, double_precision, randomise, right_padded
 
 D_MODEL, N_HEADS = 12, 2
 kernels = pytest.mark.parametrize("kernel", [fused_attention, plain_attention])
@@ -33,7 +33,7 @@ def random_hidden(batch: int, seq: int) -> Tensor:
 @given(lengths=lengths, pattern=st.sampled_from([FullPattern(), CausalPattern()]))
 def test_weights_sum_to_one_and_give_nothing_to_padding(lengths: list[int], pattern: Pattern) -> None:
     mask = right_padded(lengths)
-    weights = attention(pattern).weights(random_hidden(*mask.shape), mask)
+    weights = attention_of(attention(pattern), random_hidden(*mask.shape), mask)
 
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1], dtype=torch.float64))
     for row, length in enumerate(lengths):

@@ -21,7 +21,7 @@ from glassformer.layers.pooling import MeanPooling
 from glassformer.layers.positions import NoPositions, Rotary, inverse_frequencies, sinusoidal_table
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
-from tests.support import double_precision, randomise, right_padded
+from tests.support import attention_of, double_precision, randomise, right_padded
 
 ROWS = [[2.0, 7], [6, 4], [6, 5]]
 
@@ -190,7 +190,7 @@ class TestAttentionExamples:
         assert_cut(key[0, 0], [[0.02, -0.01, 0.13]])
         assert_cut(value[0, 0], [[-0.16, -0.08, -0.05]])
         assert_printed((query @ key.mT)[0, 0] / math.sqrt(3), [[-0.019408]], decimals=6)
-        assert layer.weights(hidden, mask).tolist() == [[[[1.0]]]]
+        assert attention_of(layer, hidden, mask).tolist() == [[[[1.0]]]]
         assert_printed(layer(hidden, mask)[0], [[0.03889, 0.02455, -0.06803]], decimals=5)
 
     def test_example_1_slide_forgot_its_last_product(self, layer: MultiHeadAttention) -> None:
@@ -205,7 +205,9 @@ class TestAttentionExamples:
         hidden, mask = torch.tensor([[self.FIRST, self.SECOND]], dtype=torch.float64), right_padded([2])
         attended = plain_attention(*layer.query_key_value(hidden), mask[:, None, None])
 
-        assert_printed(layer.weights(hidden, mask)[0, 0], [[0.494445, 0.505555], [0.522026, 0.477974]], decimals=6)
+        assert_printed(
+            attention_of(layer, hidden, mask)[0, 0], [[0.494445, 0.505555], [0.522026, 0.477974]], decimals=6
+        )
         assert_printed(attended[0, 0], [[0.141861, 0.095483, 0.073928], [0.125174, 0.085637, 0.066839]], decimals=6)
         expected = [[-0.028986, -0.027274, 0.063414], [-0.025283, -0.024447, 0.056243]]
         assert_printed(layer(hidden, mask)[0], expected, decimals=6)

@@ -1,7 +1,8 @@
 """What flows through a model: statistics of every layer's output, activation and attention, for any design.
 
-Modules with weights are watched by forward hooks. Activations and attention are mostly plain functions here and in the
-designs of others, which no hook sees; a `TorchFunctionMode` hears every call of them and knows the module around it.
+Modules with weights are watched by forward hooks, activations and attention of our bricks by their taps. In the designs
+of others these are plain functions, which no hook sees; there a `TorchFunctionMode` hears every call of them and knows
+the module around it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,6 +21,12 @@ from torch.overrides import TorchFunctionMode
 from glassformer.data.batches import Batch
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import LayerFigures
+from glassformer.layers.attention import MultiHeadAttention
+from glassformer.layers.feedforward import FeedForward, GatedFeedForward
+from glassformer.layers.heads import DenseHead
+from glassformer.layers.pooling import AttentionPooling
+from glassformer.layers.taps import Tap
+from glassformer.models.listening import listeners
 from glassformer.models.parts import names_of, parts_of
 
 _RECTIFIERS = {"relu", "relu_", "gelu", "silu", "elu", "leaky_relu"}
@@ -69,6 +77,8 @@ class _Watch(TorchFunctionMode):
 
     sums: dict[str, _Sums] = field(default_factory=dict)
     inside: list[str] = field(default_factory=list)
+    tapped: frozenset[str] = frozenset()
+    scores: dict[str, Tensor] = field(default_factory=dict)
     kept: Tensor = field(default_factory=lambda: torch.zeros(0, 0, dtype=torch.bool))
 
     def __post_init__(self) -> None:
@@ -79,10 +89,13 @@ class _Watch(TorchFunctionMode):
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "")
+        if self.inside and self.inside[-1] in self.tapped:
+            return result
         if name in _RECTIFIERS or name in _GATES:
-            self._activation(name.rstrip("_"), result)
+            self.activation(self.inside[-1], name.rstrip("_"), result)
         elif name == "softmax":
-            self._softmax(args[0], result, (kwargs or {}).get("dim", args[1] if len(args) > 1 else -1))
+            dim = (kwargs or {}).get("dim", args[1] if len(args) > 1 else -1)
+            self._softmax(self.inside[-1], args[0].movedim(dim, -1), result.movedim(dim, -1))
         elif name == "scaled_dot_product_attention":
             self._fused(*args, **(kwargs or {}))
         return result
@@ -100,8 +113,8 @@ class _Watch(TorchFunctionMode):
             return values[self.kept].flatten(0, -2)
         return values.flatten(0, -2) if values.ndim >= 2 else values[:, None]
 
-    def _activation(self, name: str, result: Tensor) -> None:
-        place = self._place(f"{self.inside[-1]} ({name})", "activation")
+    def activation(self, where: str, name: str, result: Tensor) -> None:
+        place = self._place(f"{where} ({name})", "activation")
         values = self._tokens(result)
         place.add(values)
         if name in _GATES:
@@ -122,37 +135,41 @@ class _Watch(TorchFunctionMode):
             attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
         if attn_mask is not None:
             scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
-        self._softmax(scores, scores.softmax(dim=-1), -1)
+        self._softmax(self.inside[-1], scores, scores.softmax(dim=-1))
 
-    def _softmax(self, scores: Tensor, weights: Tensor, dim: int) -> None:
-        """Rows of attention: over the tokens of a text, for each token (batch, …, query, key) or the text (batch, seq).
-
-        A softmax over anything else, such as the classes, is none. Some designs cut or pad the texts themselves; their
-        attention is known by its square, and their padding by nothing.
-        """
-        scores, weights = scores.movedim(dim, -1), weights.movedim(dim, -1)
+    def attention(self, where: str, scores: Tensor, weights: Tensor) -> None:
+        """Rows over the tokens of a text: for each token (batch, …, query, key), or for the text (batch, seq)."""
         batch, seq = self.kept.shape
-        square = weights.ndim >= 3 and weights.shape[-1] == weights.shape[-2]
-        if weights.ndim < 2 or weights.shape[0] != batch or not (square or weights.shape[-1] == seq):
-            return
         allowed = (scores > _MASKED).sum(dim=-1)
         counted = allowed >= 2  # over a single token there is no choice
         if weights.ndim >= 3 and weights.shape[-2] == seq:
-            queries = self.kept.view(batch, *[1] * (weights.ndim - 3), seq)
-            counted = counted & queries
+            counted = counted & self.kept.view(batch, *[1] * (weights.ndim - 3), seq)
         largest = weights.amax(dim=-1)
-        place = self._place(f"{self.inside[-1]} (weights)", "attention")
+        place = self._place(f"{where} (weights)", "attention")
         place.add(weights[counted][(scores > _MASKED).expand_as(weights)[counted]])
         place.rows += int(counted.sum())
         place.sharp += int((counted & (largest > _SHARP)).sum())
         place.uniform += int((counted & (largest * allowed < _UNIFORM)).sum())
+
+    def _softmax(self, where: str, scores: Tensor, weights: Tensor) -> None:
+        """A softmax over the tokens of a text, for each token or for the text, is attention.
+
+        A softmax over anything else, such as the classes, is none. Some designs cut or pad the texts themselves; their
+        attention is known by its square, and their padding by nothing.
+        """
+        batch, seq = self.kept.shape
+        square = weights.ndim >= 3 and weights.shape[-1] == weights.shape[-2]
+        if weights.ndim >= 2 and weights.shape[0] == batch and (square or weights.shape[-1] == seq):
+            self.attention(where, scores, weights)
 
 
 def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[LayerFigures, ...]:
     """Statistics of every place in the model over some batches, in the order in which the first text meets them."""
     watch, blocks = _Watch(), {*names_of(model, parts_of(model).blocks)}
     with ExitStack() as stack, torch.no_grad():
-        for name, module in model.named_modules():
+        modules = {name: module for name, module in model.named_modules() if not isinstance(module, Tap)}
+        watch.tapped = frozenset(name for name, module in modules.items() if _listen(stack, watch, name, module))
+        for name, module in modules.items():
             stack.callback(module.register_forward_pre_hook(_enter(watch, name or "model")).remove)
             stack.callback(module.register_forward_hook(_leave(watch, _kind(name, module, blocks))).remove)
         for batch in batches:
@@ -161,6 +178,23 @@ def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[L
             with watch:
                 model(*inputs)
     return tuple(sums.figures(name) for name, sums in watch.sums.items())
+
+
+def _listen(stack: ExitStack, watch: _Watch, where: str, module: nn.Module) -> bool:
+    """Listen to the taps of a brick that has some on its activation or its attention."""
+    if isinstance(module, FeedForward | GatedFeedForward | DenseHead):
+        activation = getattr(module.activation, "func", module.activation)  # of one with settings, as GELU's form
+        name = str(activation.__name__)
+        stack.enter_context(listeners(module, {"activation": partial(watch.activation, where, name)}))
+        return True
+    if isinstance(module, MultiHeadAttention | AttentionPooling):
+
+        def weights(values: Tensor) -> None:
+            watch.attention(where, watch.scores.pop(where), values)
+
+        stack.enter_context(listeners(module, {"scores": partial(watch.scores.__setitem__, where), "weights": weights}))
+        return True
+    return False
 
 
 def _kind(name: str, module: nn.Module, blocks: set[str]) -> str | None:

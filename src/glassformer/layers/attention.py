@@ -1,7 +1,7 @@
 """Scaled dot-product and multi-head attention.
 
-Two kernels compute the same thing: `plain_attention` spells it out and returns the weights, for explanation and for the
-tests; `fused_attention` is torch's own and is what a model runs.
+Two kernels compute the same thing: `plain_attention` spells it out, for the tests; `fused_attention` is torch's own and
+is what a model runs. It keeps scores and weights to itself: while somebody listens to them, they are spelled out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,18 @@ from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.slots import AttentionMask, Pattern, PositionLayer, Positions
+from glassformer.layers.taps import Tap
 
 Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
+
+
+def attention_scores(
+    query: Float[Tensor, "*heads q dim"],
+    key: Float[Tensor, "*heads k dim"],
+    mask: Bool[Tensor, "*#heads #q k"],
+) -> Float[Tensor, "*heads q k"]:
+    """QKᵀ/√dim (Vaswani et al. 2017, eq. 1), −∞ where the mask forbids."""
+    return (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).masked_fill(~mask, -math.inf)
 
 
 def attention_weights(
@@ -24,9 +34,8 @@ def attention_weights(
     key: Float[Tensor, "*heads k dim"],
     mask: Bool[Tensor, "*#heads #q k"],
 ) -> Float[Tensor, "*heads q k"]:
-    """softmax(QKᵀ/√dim) over the keys that the mask allows (Vaswani et al. 2017, eq. 1); rows sum to 1."""
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    return scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    """softmax over the keys of the scores: rows sum to 1."""
+    return attention_scores(query, key, mask).softmax(dim=-1)
 
 
 def plain_attention(
@@ -86,6 +95,8 @@ class MultiHeadAttention(nn.Module):
         self.dropout = dropout
         self.in_projection = nn.Linear(d_model, 3 * d_model, bias=bias)  # query, key and value in one product
         self.out_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.tap_query, self.tap_key, self.tap_value = Tap(), Tap(), Tap()
+        self.tap_scores, self.tap_weights, self.tap_heads, self.tap_output = Tap(), Tap(), Tap(), Tap()
 
     def query_key_value(
         self, hidden: Float[Tensor, "batch seq d_model"], positions: Positions = None
@@ -111,13 +122,20 @@ class MultiHeadAttention(nn.Module):
         else:
             query, key, value = self.query_key_value(hidden, cache.positions(hidden.shape[1]))
             key, value, mask = cache.extend(key, value, attention_mask)
-        dropout = self.dropout if self.training else 0.0
-        mixed = self.kernel(query, key, value, mask, dropout)
-        return self.out_projection(mixed.transpose(1, 2).flatten(2))  # (batch, seq, heads·head_dim)
+        mixed = self.tap_heads(self._mix(self.tap_query(query), self.tap_key(key), self.tap_value(value), mask))
+        return self.tap_output(self.out_projection(mixed.transpose(1, 2).flatten(2)))  # (batch, seq, heads·head_dim)
 
-    def weights(
-        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: AttentionMask
-    ) -> Float[Tensor, "batch heads seq seq"]:
-        """The attention weights of every head, by the plain path."""
-        query, key, _ = self.query_key_value(hidden)
-        return attention_weights(query, key, self.pattern(attention_mask))
+    def _mix(
+        self,
+        query: Float[Tensor, "batch heads q dim"],
+        key: Float[Tensor, "batch heads k dim"],
+        value: Float[Tensor, "batch heads k dim"],
+        mask: Bool[Tensor, "*#heads #q k"],
+    ) -> Float[Tensor, "batch heads q dim"]:
+        """For each head and query the average of the values, by the kernel or, where somebody listens, step by step."""
+        dropout = self.dropout if self.training else 0.0
+        if not (self.tap_scores.heard or self.tap_weights.heard):
+            return self.kernel(query, key, value, mask, dropout)
+        scores = self.tap_scores(attention_scores(query, key, mask))
+        weights = self.tap_weights(scores.softmax(dim=-1))
+        return F.dropout(weights, dropout) @ value

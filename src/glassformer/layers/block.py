@@ -9,6 +9,7 @@ from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.slots import AttentionMask, FeedForwardLayer, Norm
+from glassformer.layers.taps import Tap
 
 
 class Block(nn.Module):
@@ -40,6 +41,7 @@ class Block(nn.Module):
         self.feed_forward = feed_forward
         self.feed_forward_post_norm = feed_forward_post_norm
         self.dropout = Dropout(dropout)
+        self.tap_after_attention, self.tap_after_feed_forward = Tap(), Tap()
 
     def forward(
         self,
@@ -48,6 +50,6 @@ class Block(nn.Module):
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
         mixed = self.attention(self.attention_pre_norm(hidden, attention_mask), attention_mask, cache)
-        hidden = self.attention_post_norm(hidden + self.dropout(mixed), attention_mask)
+        hidden = self.attention_post_norm(self.tap_after_attention(hidden + self.dropout(mixed)), attention_mask)
         moved = self.feed_forward(self.feed_forward_pre_norm(hidden, attention_mask))
-        return self.feed_forward_post_norm(hidden + self.dropout(moved), attention_mask)
+        return self.feed_forward_post_norm(self.tap_after_feed_forward(hidden + self.dropout(moved)), attention_mask)

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from glassformer.layers.slots import FeedForwardLayer
+from glassformer.layers.taps import Tap
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -18,9 +19,10 @@ class LinearFeedForward(FeedForwardLayer):
     def __init__(self, d_model: int, *, bias: bool = True) -> None:
         super().__init__()
         self.out_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.tap_output = Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
-        return self.out_projection(hidden)
+        return self.tap_output(self.out_projection(hidden))
 
 
 class FeedForward(FeedForwardLayer):
@@ -31,9 +33,11 @@ class FeedForward(FeedForwardLayer):
         self.activation = activation
         self.in_projection = nn.Linear(d_model, d_ff, bias=bias)
         self.out_projection = nn.Linear(d_ff, d_model, bias=bias)
+        self.tap_activation, self.tap_output = Tap(), Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
-        return self.out_projection(self.activation(self.in_projection(hidden)))
+        inner = self.tap_activation(self.activation(self.in_projection(hidden)))
+        return self.tap_output(self.out_projection(inner))
 
 
 class GatedFeedForward(FeedForwardLayer):
@@ -48,7 +52,9 @@ class GatedFeedForward(FeedForwardLayer):
         self.activation = activation
         self.in_projection = nn.Linear(d_model, 2 * d_ff, bias=bias)
         self.out_projection = nn.Linear(d_ff, d_model, bias=bias)
+        self.tap_activation, self.tap_product, self.tap_output = Tap(), Tap(), Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
         gate, value = self.in_projection(hidden).chunk(2, dim=-1)
-        return self.out_projection(self.activation(gate) * value)
+        inner = self.tap_product(self.tap_activation(self.activation(gate)) * value)
+        return self.tap_output(self.out_projection(inner))

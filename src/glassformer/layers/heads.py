@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.feedforward import Activation
+from glassformer.layers.taps import Tap
 
 
 class DenseHead(nn.Module):
@@ -33,6 +34,8 @@ class DenseHead(nn.Module):
         self.norm = norm
         self.dropout = Dropout(dropout)
         self.out_projection = nn.Linear(d_model, n_classes)
+        self.tap_activation = Tap()
 
     def forward(self, pooled: Float[Tensor, "batch d_model"]) -> Float[Tensor, "batch n_classes"]:
-        return self.out_projection(self.dropout(self.norm(self.activation(self.in_projection(pooled)))))
+        inner = self.tap_activation(self.activation(self.in_projection(pooled)))
+        return self.out_projection(self.dropout(self.norm(inner)))

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from glassformer.layers.slots import AttentionMask, Norm
+from glassformer.layers.taps import Tap
 
 
 class NoNorm(Norm):
@@ -31,11 +32,12 @@ class LayerNorm(Norm):
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
+        self.tap_output = Tap()
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: AttentionMask
     ) -> Float[Tensor, "batch seq d_model"]:
-        return F.layer_norm(hidden, self.weight.shape, self.weight, self.bias, self.eps)
+        return self.tap_output(F.layer_norm(hidden, self.weight.shape, self.weight, self.bias, self.eps))
 
 
 class RMSNorm(Norm):
@@ -45,11 +47,12 @@ class RMSNorm(Norm):
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))
+        self.tap_output = Tap()
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: AttentionMask
     ) -> Float[Tensor, "batch seq d_model"]:
-        return F.rms_norm(hidden, self.weight.shape, self.weight, self.eps)
+        return self.tap_output(F.rms_norm(hidden, self.weight.shape, self.weight, self.eps))
 
 
 class BatchNorm(Norm):
@@ -62,12 +65,13 @@ class BatchNorm(Norm):
     def __init__(self, d_model: int, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
         super().__init__()
         self.norm = nn.BatchNorm1d(d_model, eps=eps, momentum=momentum)
+        self.tap_output = Tap()
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch seq d_model"]:
         tokens = self.norm(hidden[attention_mask])  # (tokens, d_model)
-        return torch.zeros_like(hidden).masked_scatter(attention_mask[:, :, None], tokens)
+        return self.tap_output(torch.zeros_like(hidden).masked_scatter(attention_mask[:, :, None], tokens))
 
 
 def plain_layer_norm(

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from glassformer.layers.slots import Pooling
+from glassformer.layers.taps import Tap
 
 
 class FirstPooling(Pooling):
@@ -60,12 +61,14 @@ class AttentionPooling(Pooling):
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.query = nn.Parameter(torch.zeros(d_model))
+        self.tap_scores, self.tap_weights = Tap(), Tap()
 
     def weights(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch seq"]:
         scores = hidden @ self.query / math.sqrt(hidden.shape[-1])
-        return scores.masked_fill(~attention_mask, -math.inf).softmax(dim=1)
+        scores = self.tap_scores(scores.masked_fill(~attention_mask, -math.inf))
+        return self.tap_weights(scores.softmax(dim=1))
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.slots import AttentionMask, Positions
+from glassformer.layers.taps import Tap
 from glassformer.models.bricks import (
     build_block,
     build_embedding,
@@ -50,7 +51,8 @@ class Classifier(nn.Module):
                    head                     (batch, n_classes)       one logit for each class
 
     Dropout stands before the blocks, at the end of each of their branches, and before the head. The head starts at
-    zero: before training every class is equally likely, and the first loss is ln(n_classes).
+    zero: before training every class is equally likely, and the first loss is ln(n_classes). A tap gives back what it
+    is given, and is a place to look at what flows (docs/inside.md).
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int, n_classes: int) -> None:
@@ -59,6 +61,7 @@ class Classifier(nn.Module):
         self.pooling = build_pooling(config)
         self.dropout = Dropout(config.dropout)
         self.head = nn.Linear(pooled_size(config), n_classes)
+        self.tap_pooled, self.tap_logits = Tap(), Tap()
         initialise(self)
         nn.init.zeros_(self.head.weight)
 
@@ -66,8 +69,8 @@ class Classifier(nn.Module):
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
         hidden = self.trunk.read(token_ids, attention_mask)
-        pooled = self.pooling(hidden, attention_mask)
-        return self.head(self.dropout(pooled))
+        pooled = self.tap_pooled(self.pooling(hidden, attention_mask))
+        return self.tap_logits(self.head(self.dropout(pooled)))
 
     def parts(self) -> Parts:
         return replace(self.trunk.parts(), pooling=(self.pooling,), head=(self.head,))
@@ -84,6 +87,7 @@ class Trunk(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(build_block(config) for _ in range(config.n_layers))
         self.norm = build_last_norm(config)
+        self.tap_embedding, self.tap_positions, self.tap_hidden = Tap(), Tap(), Tap()
 
     def read(
         self,
@@ -112,10 +116,11 @@ class Trunk(nn.Module):
         """The last hidden states of vectors that stand in the place of embeddings (see `read`)."""
         if caches:
             positions = caches[0].positions(vectors.shape[1])
-        hidden = self.dropout(self.positions(vectors, positions))
+        hidden = self.dropout(self.positions(self.tap_embedding(vectors), positions))
+        hidden = self.tap_positions(hidden)
         for block, cache in zip(self.blocks, caches or repeat(None), strict=False):
             hidden = block(hidden, attention_mask, cache)
-        return self.norm(hidden, attention_mask)
+        return self.tap_hidden(self.norm(hidden, attention_mask))
 
     def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
         """Empty caches for `read`, one per block."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.slots import AttentionMask, Positions
+from glassformer.layers.taps import Tap
 from glassformer.models.bricks import initialise
 from glassformer.models.classifier import Trunk
 from glassformer.models.model_config import LanguageModelConfig
@@ -58,6 +59,7 @@ class LanguageModel(TokenPredictor):
         super().__init__()
         self.trunk = Trunk(config, vocab_size)
         self.n_learned = n_learned
+        self.tap_logits = Tap()
         initialise(self)
 
     def forward(
@@ -86,9 +88,10 @@ class LanguageModel(TokenPredictor):
         """What `forward` makes of the hidden states, for any choice of places."""
         table = self.trunk.embedding.get_parameter("weight")
         if not self.n_learned:
-            return F.linear(hidden, table)
+            return self.tap_logits(F.linear(hidden, table))
         # A product of another size is rounded in another way. So that an added word changes no other logit, not even in
         # its last bit, products keep their sizes: that with the old tokens, and those with full blocks of new ones.
         trained, learned = table[: -self.n_learned], table[-self.n_learned :]
         blocks = F.pad(learned, (0, 0, 0, -self.n_learned % _LEARNED_TOGETHER)).split(_LEARNED_TOGETHER)
-        return torch.cat([F.linear(hidden, block) for block in (trained, *blocks)], dim=-1)[..., : len(table)]
+        logits = [F.linear(hidden, block) for block in (trained, *blocks)]
+        return self.tap_logits(torch.cat(logits, dim=-1)[..., : len(table)])

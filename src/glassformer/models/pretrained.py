@@ -25,6 +25,7 @@ from glassformer.layers.norms import LayerNorm, NoNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
 from glassformer.layers.slots import Pattern, PositionLayer
+from glassformer.layers.taps import Tap
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
 
@@ -122,17 +123,20 @@ class PretrainedEncoder(nn.Module):
             dropout=config.dropout,
             bias=config.head_bias,
         )
+        self.tap_embedding, self.tap_positions, self.tap_hidden = Tap(), Tap(), Tap()
+        self.tap_pooled, self.tap_logits = Tap(), Tap()
         self._initialise()
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
-        hidden = self.embedding_norm(self.positions(self.embedding(token_ids)), attention_mask)
-        hidden = self.dropout(hidden)
+        hidden = self.positions(self.tap_embedding(self.embedding(token_ids)))
+        hidden = self.tap_positions(self.dropout(self.embedding_norm(hidden, attention_mask)))
         for block in self.blocks:
             hidden = block(hidden, attention_mask)
-        hidden = self.norm(hidden, attention_mask)
-        return self.head(self.pooling(hidden, attention_mask))
+        hidden = self.tap_hidden(self.norm(hidden, attention_mask))
+        pooled = self.tap_pooled(self.pooling(hidden, attention_mask))
+        return self.tap_logits(self.head(pooled))
 
     def parts(self) -> Parts:
         return Parts(

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from glassformer.layers.pooling import LastPooling
+from glassformer.layers.taps import Tap
 from glassformer.models.bricks import initialise
 from glassformer.models.classifier import Trunk
 from glassformer.models.model_config import LanguageModelConfig
@@ -25,6 +26,7 @@ class RewardModel(nn.Module):
         self.trunk = Trunk(config, vocab_size)
         self.pooling = LastPooling()
         self.head = nn.Linear(config.d_model, 1)
+        self.tap_pooled, self.tap_reward = Tap(), Tap()
         initialise(self)
         nn.init.zeros_(self.head.weight)
 
@@ -32,7 +34,8 @@ class RewardModel(nn.Module):
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, " batch"]:
         hidden = self.trunk.read(token_ids, attention_mask)
-        return self.head(self.pooling(hidden, attention_mask))[:, 0]
+        pooled = self.tap_pooled(self.pooling(hidden, attention_mask))
+        return self.tap_reward(self.head(pooled)[:, 0])
 
     def parts(self) -> Parts:
         return replace(self.trunk.parts(), pooling=(self.pooling,), head=(self.head,))

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from glassformer.layers.taps import Tap
+
 
 @torch.no_grad()
 def explain_not_a_number(model: nn.Module, run: Callable[[], Any]) -> str:
@@ -28,7 +30,11 @@ def explain_not_a_number(model: nn.Module, run: Callable[[], Any]) -> str:
 
         return hook
 
-    leaves = [(name, module) for name, module in model.named_modules() if name and not list(module.children())]
+    leaves = [
+        (name, module)
+        for name, module in model.named_modules()
+        if name and not isinstance(module, Tap) and all(isinstance(child, Tap) for child in module.children())
+    ]
     handles = [module.register_forward_hook(watch(name)) for name, module in leaves]
     try:
         run()

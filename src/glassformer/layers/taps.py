@@ -1,0 +1,30 @@
+"""A place to look at what flows through a model. `models/listening.py` finds the taps of a model and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from torch import Tensor, nn
+
+Listener = Callable[[Tensor], None]
+
+
+class Tap(nn.Module):
+    """Gives back what it is given, and shows it to the listener if there is one. A brick calls its tap `tap_<name>`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listener: Listener | None = None
+
+    @property
+    def heard(self) -> bool:
+        return self.listener is not None
+
+    def forward(self, values: Tensor) -> Tensor:
+        if self.listener is not None:
+            self.listener(values)
+        return values
+
+    if TYPE_CHECKING:
+        __call__ = forward
