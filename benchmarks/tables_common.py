@@ -43,11 +43,16 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
 
 
+def command_today(command: str) -> str:
+    """The command of a result as it is run now: older results were made by scripts, before these were a package."""
+    return re.sub(r"^python benchmarks/(\w+)\.py", r"python -m benchmarks.\1", command)
+
+
 def _provenance(found: Document) -> str:
     machine, versions = found["machine"], found["versions"]
     commit, *changed = found["commit"].split(" ", 1)
     return (
         f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']}), threads "
         f"used: {machine['threads']}; torch {versions['torch']}, Python {machine['python']}; commit "
-        f"{' '.join([commit[:10], *changed])}; `{found['command']}`"
+        f"{' '.join([commit[:10], *changed])}; `{command_today(found['command'])}`"
     )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.tables_common import Document, seeds_in_words
+from benchmarks.tables_common import Document, command_today, seeds_in_words
 from glassformer.cli.output import duration
 from glassformer.experiments.published.table import markdown, short
 
@@ -22,17 +22,18 @@ def measured_table(results: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _row(found: Document) -> tuple[str, ...]:
-    folds = re.search(r" --folds (\d+)", found["command"])
+    command = command_today(found["command"])
+    folds = re.search(r" --folds (\d+)", command)
     rows = f"{folds[1]} folds" if folds else f"{found['runs'][0]['rows']:,}"
     baseline = short(found["baselines"][BASELINE]["accuracy"]["mean"])
     training = duration(found["training_seconds"]["mean"])
-    data = found["command"].split()[3]
+    data = command.split()[3]
     return (
         f"`{data}`, {rows}",
         _accuracy(found, "folds" if folds else "seeds"),
         baseline,
         training,
-        f"`{found['command']}`",
+        f"`{command}`",
     )
 
 

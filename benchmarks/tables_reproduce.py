@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.tables_common import seeds_in_words
+from benchmarks.tables_common import command_today, seeds_in_words
 from glassformer.cli.output import duration
 from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import ENTRIES, VARIANTS, TableEntry
@@ -82,7 +82,7 @@ def _facts(one: Reproduction, line: Line) -> Iterator[str]:
     yield f"- {machine}, threads used: {_all(str(run.threads) for run in runs)}"
     versions = f"torch {_all(run.versions['torch'] for run in runs)}, Python {one.machine.python}"
     commits = _all(run.versions.get("commit", "")[:10] for run in runs)
-    yield f"- {versions}, commit {commits or 'unknown'}, `{one.command}`"
+    yield f"- {versions}, commit {commits or 'unknown'}, `{command_today(one.command)}`"
 
 
 def _of_the_runs(cell: Cell) -> str:

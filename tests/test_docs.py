@@ -88,7 +88,7 @@ def test_pages_are_what_the_script_writes() -> None:
 
 
 def test_the_readme_shows_every_result_that_accuracy_wrote() -> None:
-    files = {file.stem for file in ALL_RESULTS.glob("*.json") if "benchmarks.accuracy" in file.read_text()}
+    files = {file.stem for file in ALL_RESULTS.glob("*.json") if re.search(r"benchmarks.accuracy", file.read_text())}
     (shown,) = re.findall(r"<!-- measured: (\S+) -->", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert set(shown.split("+")) == files
 

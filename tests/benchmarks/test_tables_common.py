@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tables_common import fill, from_file, seeds_in_words
+from benchmarks.tables_common import command_today, fill, from_file, seeds_in_words
 
 MACHINE = {
     "architecture": "abc",
@@ -39,3 +39,11 @@ def test_each_table_names_its_machine_versions_commit_and_command(tmp_path: Path
 
 def test_seeds_in_words() -> None:
     assert [seeds_in_words(seeds) for seeds in ([3], [0, 1, 2, 3, 4])] == ["seed 3", "seeds 0–4"]
+
+
+def test_a_result_of_a_script_is_run_again_as_a_module() -> None:
+    assert (
+        command_today("python benchmarks/accuracy.py zhou --seeds 10")
+        == "python -m benchmarks.accuracy zhou --seeds 10"
+    )
+    assert command_today("python -m benchmarks.accuracy zhou") == "python -m benchmarks.accuracy zhou"
