@@ -3,7 +3,26 @@
 The command line prints the message alone, without a traceback, and exits with the class's `exit_code`.
 """
 
+import reprlib
 from collections.abc import Sequence
+
+_LONGEST = 80
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _LONGEST
+
+
+def brief(text: str) -> str:
+    """What others wrote, for a message: its beginning, on one line."""
+    beginning = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return beginning if beginning.isprintable() else repr(beginning)[1:-1]
+
+
+def brief_value(value: object) -> str:
+    """A value for a message: the beginning of how Python writes it."""
+    try:
+        return brief(_BRIEF.repr(value))
+    except Exception:  # a class of another's; an integer of thousands of digits
+        return f"a value of type {type(value).__name__}"
 
 
 class GlassformerError(Exception):

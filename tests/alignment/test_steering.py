@@ -48,10 +48,12 @@ def equal(one: Weights, other: Weights) -> bool:
 
 def config(algorithm: str, **values: Any) -> Any:
     defaults: dict[str, Any] = {
-        "updates": 5, "batch_size": 12, "minibatch_size": 5, "epochs": 1, "max_tokens": 4, "learning_rate": 0.01,
+        "updates": 5, "batch_size": 12, "minibatch_size": 5, "epochs": 1, "max_tokens": 4,
         "held_out_completions": LOOK, "evaluate_every": 2, "held_out": 0.25,
     }  # fmt: skip
-    return PPOConfig(**defaults | values) if algorithm == "ppo" else GRPOConfig(group_size=4, **defaults | values)
+    rate = {"learning_rate": values.pop("learning_rate", 0.01)}  # unchecked: some must be beyond what is allowed
+    made = PPOConfig(**defaults | values) if algorithm == "ppo" else GRPOConfig(group_size=4, **defaults | values)
+    return made.model_copy(update=rate)
 
 
 def run(

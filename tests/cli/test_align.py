@@ -239,7 +239,7 @@ def test_a_stopped_fine_tuning_goes_on(base: Path, tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as during:
         during.setattr(LiveView, "on_step", _press_ctrl_c)
         stopped = glassformer(*command, tmp_path / "m")
-    assert (stopped.code, stopped.out) == (1, "")
+    assert (stopped.code, stopped.out) == (130, "")
     assert f"stopped; the run is saved in {tmp_path / 'm'}. Continue it with:\n  glassformer align sft" in stopped.err
     assert stopped.err.endswith("--resume\n")
     misused(glassformer(*command, tmp_path / "m"), "holds an unfinished run")
@@ -273,7 +273,7 @@ def test_a_stopped_run_of_rl_goes_on_and_so_does_one_whose_reward_failed(base: P
     )
     judge.write_text(third.replace("WHEN", "import signal; signal.raise_signal(signal.SIGINT)"))
     stopped = glassformer(*command, tmp_path / "m")
-    assert (stopped.code, stopped.out) == (1, "")
+    assert (stopped.code, stopped.out) == (130, "")
     assert "Continue it with:\n  glassformer align rl" in stopped.err
     assert "Traceback" not in stopped.err
 

@@ -78,7 +78,7 @@ def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(trains, stopping)
     stopped = compare(table, tmp_path, *SHORT)
-    assert stopped.code == 1
+    assert stopped.code == 130
     assert stopped.out == ""
     assert (
         f"stopped; 2 finished runs are kept in {tmp_path}. Go on with:\n  glassformer compare-variants" in stopped.err

@@ -92,7 +92,7 @@ def test_ctrl_c_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
     monkeypatch.setattr("glassformer.data.sources.read_sources", stop)
     outcome = glassformer("train", "polarity", "--out", tmp_path / "model")
-    assert (outcome.code, outcome.out, outcome.err) == (1, "", "stopped\n")
+    assert (outcome.code, outcome.out, outcome.err) == (130, "", "stopped\n")
 
 
 @pytest.mark.parametrize("module", ["typer", "torch"])
@@ -112,7 +112,7 @@ sys.meta_path.insert(0, CtrlC())
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "stopped\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
 
 
 def test_a_handler_of_ctrl_c_is_put_back() -> None:
@@ -145,7 +145,7 @@ main()
         )
         for anything in ("signal.raise_signal(signal.SIGINT)", "pass")
     )
-    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (1, "", "stopped\n")
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (130, "", "stopped\n")
     assert plain.returncode == 1
     assert "stopped" not in plain.stderr
     assert not (tmp_path / "m").exists()

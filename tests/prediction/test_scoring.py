@@ -4,6 +4,7 @@ import torch
 
 from glassformer.data.batches import Batch, ModelInputs
 from glassformer.data.store import TokenStore
+from glassformer.errors import GlassformerError
 from glassformer.prediction import scoring
 from glassformer.prediction.scoring import logits_of, score, window_means
 from tests.prediction.samples import small_trained_model
@@ -47,6 +48,44 @@ def test_scores_in_evaluation_mode_and_leaves_the_mode_alone(training: bool) -> 
     np.testing.assert_array_equal(once, twice)
     assert model.training is training
     assert not any(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("could not create a primitive"), torch.OutOfMemoryError("CUDA out of memory")]
+)
+@pytest.mark.parametrize("training", [True, False])
+def test_out_of_memory_halves_the_batch_and_changes_no_answer(
+    error: BaseException, training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, store = small_trained_model().model.train(training), TokenStore.in_memory(ROWS)
+    before = score(logits_of(model), store, max_seq_len=24, n_classes=3)
+    forward, read = model.forward, []
+
+    def for_three_at_most(token_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        if len(token_ids) > 3:
+            raise error
+        read.append(len(token_ids))
+        logits: torch.Tensor = forward(token_ids, attention_mask)
+        return logits
+
+    monkeypatch.setattr(model, "forward", for_three_at_most)
+    np.testing.assert_allclose(score(logits_of(model), store, max_seq_len=24, n_classes=3), before, atol=1e-5)
+    assert max(read) > 1, "no smaller than memory demands"
+    assert model.training is training
+
+
+def test_out_of_memory_for_one_window_ends_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small_trained_model().model
+    monkeypatch.setattr(model, "forward", lambda *_: (_ for _ in ()).throw(MemoryError()))
+    with pytest.raises(GlassformerError, match="out of memory, even for a single window of 24 tokens"):
+        score(logits_of(model), TokenStore.in_memory(ROWS), max_seq_len=24, n_classes=3)
+
+
+def test_other_mistakes_are_not_taken_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small_trained_model().model
+    monkeypatch.setattr(model, "forward", lambda *_: (_ for _ in ()).throw(RuntimeError("shapes differ")))
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        score(logits_of(model), TokenStore.in_memory(ROWS), max_seq_len=24, n_classes=3)
 
 
 def test_no_texts() -> None:

@@ -413,7 +413,7 @@ def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
     def poison(done: int) -> None:
         if done == step:
             with torch.no_grad():
-                models[0].get_parameter("trunk.norm.weight")[0] = float("nan")
+                models[-1].get_parameter("trunk.norm.weight")[0] = float("nan")
 
     monkeypatch.setattr(pretrain_module, "build_language_model", watched)
     return Memory(poison)

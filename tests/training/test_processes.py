@@ -1,5 +1,6 @@
 """Two processes that train one model, acted by two threads: where they share, sum and agree, and what comes of it."""
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +15,7 @@ from glassformer.training import loop
 from glassformer.training.classification import Classification
 from glassformer.training.loop import Examples, InterruptedTraining, Trainer
 from glassformer.training.processes import OneProcess
+from glassformer.training.stopping import StopRequest
 from tests.training.samples import STILL, Memory, config, toy_data, trainer
 
 
@@ -122,18 +124,19 @@ def test_one_process_is_alone_and_leaves_everything_as_it_is() -> None:
 
 
 def test_a_stop_that_one_hears_stops_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {"0": threading.Event(), "1": threading.Event()}
-    monkeypatch.setattr(loop, "ctrl_c", lambda: nullcontext(asked[threading.current_thread().name]))
+    asked = {"0": StopRequest(), "1": StopRequest()}
+    monkeypatch.setattr(loop, "stop_requests", lambda: nullcontext(asked[threading.current_thread().name]))
 
     def make(rank: int, process: Member) -> Trainer[Any]:
         def hear(step: int) -> None:
             if rank == 1 and step == 3:
-                asked["1"].set()
+                asked["1"].number = signal.SIGTERM
 
         return member({}, process, Memory(after_step=hear))
 
     found = together(make)
     assert [type(error) for _, _, error in found] == [InterruptedTraining, InterruptedTraining]
+    assert [str(error) for _, _, error in found] == ["stopped by SIGTERM"] * 2
     assert [run.state.step for run, _, _ in found] == [3, 3]
 
 

@@ -244,7 +244,7 @@ def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
     def poison(done: int) -> None:
         if done == step:
             with torch.no_grad():
-                models[0].get_parameter("head.bias")[0] = float("nan")
+                models[-1].get_parameter("head.bias")[0] = float("nan")
 
     monkeypatch.setattr(preparation, "build_model", Watched)
     return Memory(poison)

@@ -7,7 +7,8 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief, brief_value
+from glassformer.models.bounds import Count, LearningRate, Seed
 from glassformer.training.setting_names import nearest
 from glassformer.training.training_config import LoopConfig
 
@@ -15,11 +16,11 @@ from glassformer.training.training_config import LoopConfig
 class FineTuningConfig(LoopConfig):
     """Settings of fine-tuning (`align sft`) and of training a reward model (`align reward`)."""
 
-    epochs: int = Field(default=8, ge=1)
-    patience: int = Field(default=4, ge=1)
-    batch_size: int = Field(default=16, ge=1)
+    epochs: Count = 8
+    patience: Count = 4
+    batch_size: Count = 16
     """Windows, or pairs, in a batch."""
-    learning_rate: float = Field(default=1e-3, gt=0)
+    learning_rate: LearningRate = 1e-3
     held_out: float = Field(default=0.1, ge=0, le=0.5)
     """Share of the records that is held out."""
 
@@ -29,30 +30,30 @@ class PolicyConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     """Decides the prompts and every sampled token."""
-    updates: int = Field(default=100, ge=1)
+    updates: Count = 100
     """Rounds of writing, judging and learning."""
-    batch_size: int = Field(default=64, ge=2)
+    batch_size: int = Field(default=64, ge=2, le=10**9)
     """Completions written in each round."""
-    max_tokens: int = Field(default=32, ge=1)
+    max_tokens: Count = 32
     """The most tokens of a completion."""
-    epochs: int = Field(default=2, ge=1)
+    epochs: Count = 2
     """Passes over the completions of a round."""
-    minibatch_size: int = Field(default=32, ge=1)
+    minibatch_size: Count = 32
     """Completions in a step of the optimizer."""
-    learning_rate: float = Field(default=3e-4, gt=0)
+    learning_rate: LearningRate = 3e-4
     clip: float = Field(default=0.2, gt=0, lt=1)
     """How far from 1 a token's probability ratio may count."""
-    beta: float = Field(default=0.1, ge=0)
+    beta: float = Field(default=0.1, ge=0, allow_inf_nan=False)
     """What a nat of KL from the reference costs, in units of reward."""
-    target_kl: float | None = Field(default=None, gt=0)
+    target_kl: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """With it, `beta` is adapted so that a completion stays this many nats from the reference."""
     held_out: float = Field(default=0.1, gt=0, le=0.5)
     """Share of the prompts on which the best policy is chosen; with fewer than ten prompts, all of them."""
-    held_out_completions: int = Field(default=128, ge=1)
+    held_out_completions: Count = 128
     """Completions of held-out prompts that are judged at each look; by few, the best policy is drawn by lot."""
-    evaluate_every: int = Field(default=10, ge=1)
+    evaluate_every: Count = 10
     """Rounds between two looks at the held-out prompts."""
     most_kl: float = Field(default=50.0, gt=0)
     """Stop when a completion is more nats from the reference than this: the policy has left the language."""
@@ -82,7 +83,7 @@ class PPOConfig(PolicyConfig):
 class GRPOConfig(PolicyConfig):
     """Group relative policy optimisation."""
 
-    group_size: int = Field(default=8, ge=2)
+    group_size: int = Field(default=8, ge=2, le=10**9)
     """Completions of one prompt that are compared with each other; `batch_size` is a multiple of it."""
 
     @model_validator(mode="after")
@@ -114,12 +115,13 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
             if section == "training" and (of := [name for name, one in others.items() if key in one.model_fields]):
                 hint = f" (it is one of align rl{f' --algorithm {of[0]}' if len(of) == 1 else ''})"
             known = ", ".join(f"training.{name}" for name in kind.model_fields)
-            raise UsageError(f"--set {dotted}: there is no such setting here{hint}; there are {known}")
+            raise UsageError(f"--set {brief(dotted)}: there is no such setting here{hint}; there are {known}")
         values[key] = value
     try:
         return kind(**values)
     except ValidationError as error:
         found = error.errors()[0]
         where = ".".join(["training", *map(str, found["loc"])])
-        value = f"={found['input']!r}" if found["loc"] else ""  # several fields that do not agree are in the message
+        # Where several fields do not agree, they are in the message.
+        value = f"={brief_value(found['input'])}" if found["loc"] else ""
         raise UsageError(f"--set {where}{value}: {found['msg'].removeprefix('Value error, ')}") from error

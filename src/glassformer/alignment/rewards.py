@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
-import reprlib
 import sys
 import textwrap
 import traceback
@@ -21,7 +20,7 @@ from torch import Tensor
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, format_of, load_model
 from glassformer.prediction.predictor import Predictor
 
@@ -97,7 +96,7 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
         try:
             values = _values(answer, at_most=len(texts) + 1)
         except Exception as error:
-            raise RewardError(f"the reward {name} gave {_shown(answer)}; {_WANTED}") from error
+            raise RewardError(f"the reward {name} gave {brief_value(answer)}; {_WANTED}") from error
         found = torch.tensor([_number(value, text, name) for value, text in zip(values, texts, strict=False)])
         if len(values) != len(texts):
             count = f"{len(values):,}" if len(values) < len(texts) else f"more than {len(texts):,}"
@@ -128,22 +127,15 @@ def _number(value: Any, text: str, name: str) -> float:
         number = math.inf
     except Exception as error:
         raise RewardError(
-            f"the reward {name} gave {_shown(value)} where a number belongs, for the text {text[:200]!r}; {_WANTED}"
+            f"the reward {name} gave {brief_value(value)} where a number belongs, for the text {text[:200]!r}; "
+            f"{_WANTED}"
         ) from error
     if not abs(number) <= _LARGEST:
         raise RewardError(
-            f"the reward {name} gave {_shown(value)} for the text {text[:200]!r}; a reward is a finite number of up to "
-            f"{_LARGEST:.1e}"
+            f"the reward {name} gave {brief_value(value)} for the text {text[:200]!r}; a reward is a finite number of "
+            f"up to {_LARGEST:.1e}"
         )
     return number
-
-
-def _shown(value: Any) -> str:
-    """A value in few characters, whatever it is."""
-    try:
-        return textwrap.shorten(reprlib.repr(value), 80, placeholder=" …")
-    except Exception:
-        return f"a value of type {type(value).__name__}"  # 10**5000 cannot be written
 
 
 def _raised(error: BaseException) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +20,7 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel, save_model
 from glassformer.training.memory import keep_large_buffers
-from glassformer.training.unfinished import abandon, open_work, prepare_out
+from glassformer.training.unfinished import finish, work_in
 
 _NOTHING_YET = "Nothing was learned yet, so there is nothing to resume; mend the reward, and start again"
 
@@ -57,40 +56,42 @@ def steer(
     keep_large_buffers()
     shape, tokenizer = start.shape, start.trained.tokenizer
     check_room(prompts, tokenizer, config.max_tokens, shape.max_seq_len)  # a run that is refused leaves nothing
-    prepare_out(out, resume=resume, overwrite=overwrite)
     work = out / CHECKPOINT_FOLDER
     algorithm = "ppo" if isinstance(config, PPOConfig) else "grpo"
     recipe = {"algorithm": algorithm, "reward": reward_name, "training": config.model_dump(mode="json")}
-    open_work(work, {"prompts": fingerprint(prompts), "from": start.record, **recipe}, resume=resume)
-    policy = copy.deepcopy(cast(LanguageModel, start.trained.model)).to(device)
-    around: Any = {"max_seq_len": shape.max_seq_len, "observer": observer, "checkpoint": work / STATE_FILE}
-    try:
-        if isinstance(config, PPOConfig):
-            steered = ppo(policy, tokenizer, reward, prompts, config, **around)
-        else:
-            steered = grpo(policy, tokenizer, reward, prompts, config, **around)
-    except GlassformerError as error:
-        begun = (work / STATE_FILE).is_file()
-        if not begun:
-            abandon(work)
-        if not isinstance(error, RewardError):
-            raise
-        way_out = f"The run is saved in {out}; mend the reward, and go on with --resume" if begun else _NOTHING_YET
-        raise RewardError(f"{error}. {way_out}") from error
-    train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
-    records = Records(
-        source=source,
-        fingerprint=fingerprint(prompts),
-        train=len(train),
-        held_out=len(held_out),
-        too_long=0,
-    )
-    facts = _facts(start, records, recipe | {"reward_fingerprint": reward.fingerprint}, steered)
-    made = LanguageFolderConfig(model=shape, **facts.config)
-    trained = TrainedLanguageModel(config=made, model=policy.cpu().eval(), tokenizer=tokenizer, metrics=facts.metrics)
-    save_model(out, trained, card=_card(facts))
-    shutil.rmtree(work)
-    return trained
+    identity = {"prompts": fingerprint(prompts), "from": start.record, **recipe}
+    with work_in(out, identity, resume=resume, overwrite=overwrite):
+        policy = copy.deepcopy(cast(LanguageModel, start.trained.model)).to(device)
+        around: Any = {"max_seq_len": shape.max_seq_len, "observer": observer, "checkpoint": work / STATE_FILE}
+        try:
+            if isinstance(config, PPOConfig):
+                steered = ppo(policy, tokenizer, reward, prompts, config, **around)
+            else:
+                steered = grpo(policy, tokenizer, reward, prompts, config, **around)
+        except GlassformerError as error:
+            if not isinstance(error, RewardError):
+                raise
+            begun = (work / STATE_FILE).is_file()
+            way_out = f"The run is saved in {out}; mend the reward, and go on with --resume" if begun else _NOTHING_YET
+            raise RewardError(f"{error}. {way_out}") from error
+        train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
+        records = Records(
+            source=source,
+            fingerprint=fingerprint(prompts),
+            train=len(train),
+            held_out=len(held_out),
+            too_long=0,
+        )
+        facts = _facts(start, records, recipe | {"reward_fingerprint": reward.fingerprint}, steered)
+        made = LanguageFolderConfig(model=shape, **facts.config)
+        best = policy.cpu().eval()
+        trained = TrainedLanguageModel(config=made, model=best, tokenizer=tokenizer, metrics=facts.metrics)
+
+        def save() -> TrainedLanguageModel:
+            save_model(out, trained, card=_card(facts))
+            return trained
+
+        return finish(out, save, saved_step=steered.state.round)
 
 
 def _facts(start: Start, records: Records, recipe: dict[str, Any], steered: Steered) -> Facts:

@@ -21,7 +21,7 @@ from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, T
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.loop import Model, Observer, Silent, Task, Trainer
 from glassformer.training.memory import keep_large_buffers
-from glassformer.training.unfinished import open_work, prepare_out, run_to_end, versions
+from glassformer.training.unfinished import run_to_end, versions, work_in
 
 Made = TypeVar("Made")
 Given = TypeVar("Given", Pair, Preference)
@@ -132,23 +132,19 @@ class Run:
                 "shorten them, or pretrain a model with a larger one (--set model.max_seq_len=…)"
             )
         keep_large_buffers()
-        prepare_out(self.out, resume=self.resume, overwrite=self.overwrite)
-        work = self.out / CHECKPOINT_FOLDER
-        torch.manual_seed(self.config.seed)
-        trainer = Trainer(
-            model.to(self.device), task, self.config, checkpoint=work / STATE_FILE, observer=self.observer or Silent()
-        )
-        # Only now: a run that is refused leaves nothing to resume.
         identity = {"records": records.fingerprint, "from": self.start.record, "training": self.config.model_dump()}
-        open_work(work, identity, resume=self.resume)
-        if self.on_prepared:
-            self.on_prepared(records, sum(parameter.numel() for parameter in model.parameters()))
-        return run_to_end(
-            trainer,
-            self.out,
-            resume=self.resume,
-            save=lambda: save(model.cpu().eval(), self._facts(trainer, records)),
-        )
+        with work_in(self.out, identity, resume=self.resume, overwrite=self.overwrite):
+            torch.manual_seed(self.config.seed)
+            checkpoint, observer = self.out / CHECKPOINT_FOLDER / STATE_FILE, self.observer or Silent()
+            trainer = Trainer(model.to(self.device), task, self.config, checkpoint=checkpoint, observer=observer)
+            if self.on_prepared:
+                self.on_prepared(records, sum(parameter.numel() for parameter in model.parameters()))
+            return run_to_end(
+                trainer,
+                self.out,
+                resume=self.resume,
+                save=lambda: save(model.cpu().eval(), self._facts(trainer, records)),
+            )
 
     def _facts(self, trainer: Trainer[Any], records: Records) -> Facts:
         state = trainer.state

@@ -26,8 +26,9 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.sampling import SamplingConfig
-from glassformer.training.checkpoint import load_checkpoint, save_checkpoint
-from glassformer.training.loop import InterruptedTraining, ctrl_c
+from glassformer.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from glassformer.training.loop import InterruptedTraining
+from glassformer.training.stopping import stop_requests
 
 REWARD_FILE = "reward.sha256"
 """Beside the checkpoint: the fingerprint of the reward by which its best policy was found."""
@@ -114,12 +115,13 @@ class Steering:
         self.state, self._counted_until = SteeringState(), time.perf_counter()
         self.best: dict[str, Tensor] = {}
         self.collapsed: str | None = None
+        self._warned = False
 
     def __enter__(self) -> Self:
         """Go on where the checkpoint left off, and hear Ctrl-C from now on."""
         if self.checkpoint is not None:
             self._go_on(self.checkpoint)
-        self._interrupts = ctrl_c()
+        self._interrupts = stop_requests()
         self._stop = self._interrupts.__enter__()
         return self
 
@@ -179,12 +181,12 @@ class Steering:
         while True:
             if self._look_is_due():
                 self._look()
-                self._save()
+                self._try_to_save()
             if self.state.round == self.config.updates:
                 return
-            if self._stop.is_set():
+            if self._stop.number is not None:
                 self._save()
-                raise InterruptedTraining("stopped by Ctrl-C")
+                raise InterruptedTraining(self._stop.number)
             for group in self.optimizer.param_groups:  # falls to 0, so that the end is not where the last noise left it
                 group["lr"] = self.config.learning_rate * (1 - self.state.round / self.config.updates)
             yield self.state.round
@@ -213,7 +215,7 @@ class Steering:
             rewards = self.reward(rollouts)
         except BaseException:  # it may be another's code, a slow one too: what was learned before is kept
             if self.state.history:  # else there is nothing to go on with
-                self._save()
+                self._try_to_save()
             raise
         return read_back(self.policy, self.reference, rollouts, rewards)
 
@@ -299,6 +301,15 @@ class Steering:
         now = time.perf_counter()
         self.state.seconds += now - self._counted_until
         self._counted_until = now
+
+    def _try_to_save(self) -> None:
+        """A full disk may have room again by the end: steering goes on, and says so once."""
+        try:
+            self._save()
+        except CheckpointError as error:
+            if self.observer and not self._warned:
+                self.observer.on_message(f"warning: {error}. Steering goes on")
+            self._warned = True
 
     def _save(self) -> None:
         self._count_seconds()

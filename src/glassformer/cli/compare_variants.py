@@ -22,6 +22,7 @@ from glassformer.cli.options import (
     TextColumn,
 )
 from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, progressing, say, show
+from glassformer.cli.resume import Stopped
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def compare_variants(
 ) -> None:
     """Train every combination of some values with several seeds; say which differences are beyond noise."""
     check_folder(out)
+    from glassformer.data.locks import only_writer
     from glassformer.data.sources import SourceConfig, read_like_training, read_sources
     from glassformer.data.spellings import flat_labels
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
@@ -78,14 +80,14 @@ def compare_variants(
         measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None, labels=labels)
         say(f"note: a variant chosen by {test} needs other rows for a fair final figure")
     earlier = read_comparison(out / RESULTS_FILE)
-    with _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
+    with only_writer(out), _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
         try:
             found = compare(plan, sources, out, test=measured, device=target, command=command_line(), watcher=view)
         except (InterruptedTraining, KeyboardInterrupt) as error:
             done = len(list((out / RUNS_FOLDER).glob("*.json")))
             kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"
             say(f"stopped; {kept} kept in {out}. Go on with:\n  {command_line()}")
-            raise typer.Exit(1) from error
+            raise Stopped(error) from error
     if json:
         print_json(found.model_dump(mode="json"))
     else:

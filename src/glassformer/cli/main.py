@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -32,7 +32,9 @@ from glassformer.cli import (
 )
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.output import one_line, open_streams, say, say_error, show
+from glassformer.cli.resume import Stopped
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.training.stopping import STOP_SIGNALS
 
 _CTRL_C = 130  # what typer makes of it, as a shell does
 _READER_GONE = 141  # as of every program in a pipe
@@ -82,7 +84,7 @@ def main() -> None:
     # Threads that spin while they wait starve every other program on the machine, a second run most of all.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     open_streams()
-    with _remembered_ctrl_c() as stopped:
+    with _remembered_signals() as stopped_by:
         try:
             try:
                 _check_arguments()
@@ -91,12 +93,12 @@ def main() -> None:
             finally:
                 sys.stdout.flush()
         except (KeyboardInterrupt, SystemExit) as ended:
-            if isinstance(ended, SystemExit) and ended.code != _CTRL_C:
+            if isinstance(ended, Stopped) or (isinstance(ended, SystemExit) and ended.code != _CTRL_C):
                 raise
-            _stop()
+            _stop(stopped_by)
         except Exception as error:
-            if stopped.is_set():
-                _stop()
+            if stopped_by:
+                _stop(stopped_by)
             _fail(error)
 
 
@@ -129,27 +131,31 @@ def _command() -> NoReturn:
 
 
 @contextmanager
-def _remembered_ctrl_c() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets, beside what it did: an interrupt within an import may come back as any error."""
-    stopped, before = threading.Event(), signal.getsignal(signal.SIGINT)
-    if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
+def _remembered_signals() -> Iterator[list[int]]:
+    """The numbers of signals that asked to stop: one within an import may come back as any error."""
+    numbers: list[int] = []
+    before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
     def remember(number: int, frame: FrameType | None) -> None:
-        stopped.set()
-        before(number, frame)
+        numbers.append(number)
+        before[number](number, frame)
 
-    signal.signal(signal.SIGINT, remember)
+    if threading.current_thread() is threading.main_thread():
+        for number in STOP_SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, remember)
     try:
-        yield stopped
+        yield numbers
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _stop() -> NoReturn:
+def _stop(numbers: list[int]) -> NoReturn:
     say("stopped")
-    sys.exit(1)
+    sys.exit(128 + (numbers or [signal.SIGINT])[-1])
 
 
 def _fail(error: Exception) -> NoReturn:
@@ -166,4 +172,9 @@ def _fail(error: Exception) -> NoReturn:
         # What could not be written is not tried again on the way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_READER_GONE if reader_gone else 1)
+    from glassformer.models.memory import is_out_of_memory
+
+    if is_out_of_memory(error):
+        say_error("out of memory; close other programs, or take a smaller model, shorter texts or fewer of them")
+        sys.exit(1)
     raise error

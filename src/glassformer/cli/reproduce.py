@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, Json
 from glassformer.cli.output import command_line, doing, duration, print_json, print_table, progressing, say, show
+from glassformer.cli.resume import Stopped
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def reproduce(
 ) -> None:
     """Run the published systems again: as reported, as printed, done right, and our default."""
     check_folder(out)
+    from glassformer.data.locks import only_writer
     from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
     from glassformer.experiments.published.reproduce import reproduce as run
     from glassformer.experiments.published.systems import quick_in_words
@@ -52,7 +54,7 @@ def reproduce(
         check_init(entries)
     start = None if init is None else read_initial_weights(init)
     target = choose_device(device)
-    with LiveTable() as view:
+    with only_writer(out), LiveTable() as view:
         try:
             found = run(
                 entries,
@@ -66,7 +68,7 @@ def reproduce(
             )
         except (InterruptedTraining, KeyboardInterrupt) as error:
             say(f"stopped; what is done is kept in {out}. Go on with:\n  {command_line()}")
-            raise typer.Exit(1) from error
+            raise Stopped(error) from error
     if json:
         print_json(found.model_dump(mode="json"))
     else:

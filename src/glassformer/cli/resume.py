@@ -1,19 +1,29 @@
-"""What a command says when Ctrl-C stopped a run that can go on."""
+"""What a command says when a signal stopped a run that can go on."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
-
 from glassformer.cli.output import command_line, say
+from glassformer.errors import GlassformerError
+
+
+class Stopped(SystemExit):
+    """The end of a command that a signal stopped and that has said so; its code is a shell's for the signal."""
+
+    def __init__(self, error: GlassformerError | KeyboardInterrupt) -> None:
+        if isinstance(error, GlassformerError):
+            super().__init__(error.exit_code)
+        else:
+            super().__init__(128 + (error.args[0] if error.args else signal.SIGINT))
 
 
 @contextmanager
 def resumable(out: Path) -> Iterator[None]:
-    """Say on Ctrl-C with which command the run in `out` goes on, and end with 1."""
+    """Say when it is stopped with which command the run in `out` goes on."""
     from glassformer.prediction.model_folder import is_unfinished
     from glassformer.training.loop import InterruptedTraining
 
@@ -24,4 +34,4 @@ def resumable(out: Path) -> Iterator[None]:
             raise
         again = command_line(leave_out="--overwrite", add="--resume")
         say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
-        raise typer.Exit(1) from error
+        raise Stopped(error) from error

@@ -25,7 +25,7 @@ class ValidationConfig(BaseModel):
     """A table of its own instead of a share of the training table."""
     group: str | None = None
     """Column whose rows of one value stay on one side (a film, an author)."""
-    min_rows: int = Field(default=200, ge=0)
+    min_rows: int = Field(default=200, ge=0, le=10**9)
     """A training table with fewer rows is not split."""
 
     @model_validator(mode="after")

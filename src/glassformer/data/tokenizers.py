@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from glassformer.data.tokenizer_file import CHARACTER_PATTERN, SPECIAL_PATTERN, WORD_PATTERN, read_own_tokenizer
 from glassformer.errors import UsageError
+from glassformer.models.bounds import Count, VocabSize
 
 PAD, UNKNOWN, START = "<pad>", "<unk>", "<cls>"
 SPECIAL_TOKENS = [PAD, UNKNOWN, START]
@@ -35,9 +36,9 @@ class TokenizerConfig(BaseModel):
     kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram", "pretrained"] = "word"
     """What a token is: a word, a character, a byte, or a piece learned from the texts; or what the checkpoint that
     training starts from takes for one, and then the settings below say nothing."""
-    vocab_size: int = Field(default=30_000, ge=4)
+    vocab_size: VocabSize = 30_000
     """The most tokens kept, special ones included. Of no meaning for `byte`, which always has 256 and those."""
-    min_frequency: int = Field(default=2, ge=1)
+    min_frequency: Count = 2
     """Words and pieces seen less often than this in training are left out (`unigram` has a rule of its own)."""
     lowercase: bool = True
     """Fold case. Turn it off where case carries meaning."""
@@ -47,7 +48,7 @@ class TokenizerConfig(BaseModel):
     """Unicode normal form: NFC joins letters and accents, NFKC also folds full-width and ligature forms."""
     numbering: Literal["frequency", "appearance"] = "frequency"
     """Which words come first: the most frequent, or those met first (for `word`, where a design reads the order)."""
-    max_tokens: int | None = Field(default=None, ge=1)
+    max_tokens: Count | None = None
     """Tokens kept of each text, the first ones; none: all, read in windows where the model cannot take them at once."""
 
     @model_validator(mode="after")

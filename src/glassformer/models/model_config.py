@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from glassformer.models.bounds import Depth, Width, Window
+
 
 def how_many(number: int, one: str) -> str:
     """ "1 head", "4 heads": a number with its noun."""
@@ -20,7 +22,7 @@ class DesignConfig(BaseModel):
     one_label_only: ClassVar[bool] = False
     """Whether it cannot answer with several labels per text."""
 
-    max_seq_len: int = Field(ge=2)
+    max_seq_len: Window
     """The window: tokens read at once, the start token included. Longer texts are read in overlapping windows."""
 
     def in_words(self) -> str:
@@ -31,15 +33,15 @@ class DesignConfig(BaseModel):
 class TrunkConfig(DesignConfig):
     """The shape that our own models share, `Trunk`."""
 
-    d_model: int = Field(default=128, ge=1)
+    d_model: Width = 128
     """Width of every token's vector."""
-    n_layers: int = Field(default=2, ge=0)
+    n_layers: Depth = 2
     """Blocks, one after another."""
-    n_heads: int = Field(default=4, ge=1)
+    n_heads: Width = 4
     """Attention heads in each block."""
-    d_ff: int = Field(default=256, ge=1)
+    d_ff: Width = 256
     """Inner width of the feed-forward."""
-    max_seq_len: int = Field(default=512, ge=2)
+    max_seq_len: Window = 512
     embedding: Literal["learned", "one-hot"] = "learned"
     positions: Literal["none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"] = "rotary"
     attention: Literal["full", "causal"] = "full"
@@ -85,7 +87,7 @@ class LanguageModelConfig(TrunkConfig):
     design: Literal["language-model"] = "language-model"
     attention: Literal["full", "causal"] = "causal"
     feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "swiglu"
-    max_seq_len: int = Field(default=256, ge=2)
+    max_seq_len: Window = 256
     dropout: float = Field(default=0.0, ge=0, lt=1)
 
     @property

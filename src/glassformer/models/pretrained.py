@@ -26,6 +26,7 @@ from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
 from glassformer.layers.slots import Pattern, PositionLayer
 from glassformer.layers.taps import Tap
+from glassformer.models.bounds import MOST_BLOCKS, Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
 
@@ -43,27 +44,27 @@ class PretrainedConfig(DesignConfig):
     """The shape of a pre-trained encoder. The defaults are the smallest BERT of Turc et al. 2019."""
 
     design: Literal["pretrained"] = "pretrained"
-    d_model: int = Field(default=128, ge=1)
-    n_layers: int = Field(default=2, ge=1)
-    n_heads: int = Field(default=2, ge=1)
-    d_ff: int = Field(default=512, ge=1)
-    max_seq_len: int = Field(default=512, ge=2)
+    d_model: Width = 128
+    n_layers: int = Field(default=2, ge=1, le=MOST_BLOCKS)
+    n_heads: Width = 2
+    d_ff: Width = 512
+    max_seq_len: Window = 512
     residual: Literal["pre-norm", "post-norm"] = "post-norm"
     """Pre-norm leaves the norm before the first attention out: the embeddings have just been through one."""
-    norm_eps: float = Field(default=1e-12, gt=0)
+    norm_eps: float = Field(default=1e-12, gt=0, allow_inf_nan=False)
     norm_bias: bool = True
     attention_bias: bool = True
     feed_forward: Literal["plain", "gated"] = "plain"
     feed_forward_bias: bool = True
     activation: ActivationName = "gelu"
     positions: Literal["learned", "rotary"] = "learned"
-    rotary_base: float = Field(default=10_000.0, gt=0)
+    rotary_base: float = Field(default=10_000.0, gt=0, allow_inf_nan=False)
     """For rotary positions, in the blocks that look at the whole text."""
     local_blocks: tuple[int, ...] = ()
     """The blocks, counted from 0, that look at their neighbourhood alone."""
-    local_reach: int = Field(default=64, ge=0)
+    local_reach: int = Field(default=64, ge=0, le=2**20)
     """How far they look to either side, in tokens."""
-    local_rotary_base: float = Field(default=10_000.0, gt=0)
+    local_rotary_base: float = Field(default=10_000.0, gt=0, allow_inf_nan=False)
     pooling: Literal["first", "mean"] = "first"
     head_activation: ActivationName = "tanh"
     head_norm: Literal["layer", "none"] = "none"

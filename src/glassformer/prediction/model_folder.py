@@ -26,6 +26,7 @@ from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from torch import nn
 
+from glassformer.data.files import why_not_written
 from glassformer.data.json_files import read_json
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
@@ -137,7 +138,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
     except (OSError, SafetensorError, GlassformerError) as error:
         shutil.rmtree(aside, ignore_errors=True)
         needed = sum(map(len, texts.values())) + sum(weight.nbytes for weight in trained.model.state_dict().values())
-        raise GlassformerError(f"the model could not be written: {_what_to_free(folder, error, needed)}") from error
+        raise GlassformerError(f"the model could not be written: {why_not_written(folder, error, needed)}") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         if new:
@@ -170,23 +171,6 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
 def _written(place: Path) -> list[str]:
     """The names of the files, `config.json` last."""
     return sorted((path.name for path in place.iterdir()), key=lambda name: name == "config.json")
-
-
-def _what_to_free(folder: Path, error: Exception, needed: int) -> str:
-    """Why a model could not be written, and what to do."""
-    cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-    there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
-    free = shutil.disk_usage(there).free
-    if free >= needed and not re.search("space|quota|too large", cause):
-        return f"{folder}: {cause}"
-    return (
-        f"{folder}: {cause}; it takes {_megabytes(needed)}, and {_megabytes(free)} are free there. Free at least "
-        f"{_megabytes(max(needed - free, needed // 10))} (or raise the limit on the size of files) and try again"
-    )
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
 
 
 def _finite(figures: Any) -> Any:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from glassformer.data.batches import Batch, ModelInputs, covering_batches, covering_windows
 from glassformer.data.store import TokenStore
+from glassformer.errors import GlassformerError
+from glassformer.models.memory import is_out_of_memory
 
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 Precision = TypeVar("Precision", np.float32, np.float64)
@@ -23,8 +25,10 @@ def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
 
     def read(inputs: ModelInputs) -> Tensor:
         was_training, device = model.training, next(model.parameters()).device
-        logits: Tensor = model.eval()(*inputs.to(device))
-        model.train(was_training)
+        try:
+            logits: Tensor = model.eval()(*inputs.to(device))
+        finally:  # `score` tries again where memory did not suffice
+            model.train(was_training)
         return logits
 
     return read
@@ -45,15 +49,15 @@ def score(
         on_progress: hears the share of tokens that are read.
     """
     tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
-    so_far = 0
+    so_far, parts = 0, 1
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
-        nonlocal so_far
-        logits = read(batch.inputs)
+        nonlocal so_far, parts
+        logits, parts = _in_parts(read, batch.inputs, parts)
         if on_progress:
             so_far += int(batch.inputs.attention_mask[:, 1:].sum())
             on_progress(so_far / tokens)
-        return logits.float(), torch.ones(len(logits), 1)
+        return logits, torch.ones(len(logits), 1)
 
     return window_means(sums, store, max_seq_len=max_seq_len, width=n_classes, precision=np.float32)
 
@@ -79,3 +83,25 @@ def window_means(
         np.add.at(counts, batch.rows, count.cpu().numpy())
     totals /= np.maximum(counts, 1)
     return totals
+
+
+def _in_parts(read: Callable[[ModelInputs], Tensor], inputs: ModelInputs, parts: int) -> tuple[Tensor, int]:
+    """A batch's logits, computed in so many parts, or in as many more as memory demands; and how many they were.
+
+    Raises:
+        GlassformerError: memory does not suffice for a single window.
+    """
+    windows, width = inputs.token_ids.shape
+    while True:
+        pieces = zip(*(tensor.tensor_split(min(parts, windows)) for tensor in inputs), strict=True)
+        try:
+            return torch.cat([read(ModelInputs(*piece)).float().cpu() for piece in pieces]), parts
+        except (RuntimeError, MemoryError, OSError) as error:
+            if not is_out_of_memory(error):
+                raise
+            if parts >= windows:
+                raise GlassformerError(
+                    f"out of memory, even for a single window of {width:,} tokens; close other programs, or use a "
+                    "smaller model"
+                ) from error
+        parts *= 2

@@ -13,11 +13,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import why_not_written, written_aside
 from glassformer.errors import GlassformerError
 
 State = TypeVar("State")
 """A dataclass of plain numbers that says how far a run has come; tensors are kept beside it."""
+
+
+class CheckpointError(GlassformerError):
+    """A checkpoint could not be written; the one before it is as it was."""
 
 
 @dataclass(kw_only=True)
@@ -57,7 +61,11 @@ def save_checkpoint(
     best: dict[str, Tensor],
     optimizers: list[torch.optim.Optimizer],
 ) -> None:
-    """Write everything that the next step depends on, aside first, then renamed; `state` is a `State`."""
+    """Write everything that the next step depends on, aside first, then renamed; `state` is a `State`.
+
+    Raises:
+        CheckpointError: the disk is full, or the folder gone.
+    """
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
     for number, optimizer in enumerate(optimizers):
@@ -68,8 +76,13 @@ def save_checkpoint(
         tensors["random.cuda"] = torch.cuda.get_rng_state()
     # A clone each: safetensors refuses tensors that share memory.
     apart = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    with written_aside(path) as aside:
-        save_file(apart, aside, metadata={"state": json.dumps(asdict(state))})
+    try:
+        with written_aside(path) as aside:
+            save_file(apart, aside, metadata={"state": json.dumps(asdict(state))})
+    except (SafetensorError, OSError) as error:
+        n_bytes = sum(tensor.nbytes for tensor in apart.values())
+        why = why_not_written(path.parent, error, n_bytes)
+        raise CheckpointError(f"the run could not be saved: {why}") from error
 
 
 def load_checkpoint(

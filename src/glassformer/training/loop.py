@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
@@ -18,12 +15,13 @@ from torch import Tensor, nn
 
 from glassformer.data.batches import ModelInputs
 from glassformer.errors import GlassformerError
-from glassformer.training.checkpoint import RunState, load_checkpoint, save_checkpoint
-from glassformer.training.memory import is_out_of_memory
+from glassformer.models.memory import is_out_of_memory
+from glassformer.training.checkpoint import CheckpointError, RunState, load_checkpoint, save_checkpoint
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.processes import OneProcess, Processes
 from glassformer.training.schedules import learning_rate
+from glassformer.training.stopping import StopRequest, stop_requests
 from glassformer.training.training_config import LoopConfig
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -31,7 +29,13 @@ _CHECKPOINT_SECONDS = 30.0
 
 
 class InterruptedTraining(GlassformerError):  # noqa: N818 (an event, not a mistake)
-    """The user asked to stop; the run is saved and can be resumed."""
+    """The user asked to stop; the run is saved and can be resumed. The exit code is that of a shell for the signal."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__(
+            "stopped by Ctrl-C" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
+        )
+        self.exit_code = 128 + number
 
 
 class NotANumberError(GlassformerError):
@@ -150,12 +154,14 @@ class Trainer(Generic[Model]):
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
         self.bfloat16 = computes_in_bfloat16(config, self.device)
-        self._last_saved = time.perf_counter()
+        self._last_saved, self._warned = time.perf_counter(), False
+        self.saved_step: int | None = None
 
     def resume(self) -> None:
         """Continue from the checkpoint."""
         assert self.checkpoint is not None
         self.state, self.best = load_checkpoint(self.checkpoint, RunState, self.model, self.optimizers)
+        self.saved_step = self.state.step
 
     def run(self) -> list[dict[str, float]]:
         """Train to the end, leave the best weights in the model, and return one row of figures per epoch.
@@ -165,7 +171,7 @@ class Trainer(Generic[Model]):
             NotANumberError: the loss or its gradient was not finite.
             GlassformerError: memory does not suffice for a single example.
         """
-        with ctrl_c() as stop:
+        with stop_requests() as stop:
             while self.state.batch > 0 or not self._over():  # an epoch that was begun is ended
                 self._epoch(stop)
         self.model.load_state_dict(self.best)
@@ -185,7 +191,7 @@ class Trainer(Generic[Model]):
         judged = bool(self.state.history) and "validation_loss" in self.state.history[-1]
         return judged and self.state.epoch - self.state.best_epoch >= self.config.patience
 
-    def _epoch(self, stop: threading.Event) -> None:
+    def _epoch(self, stop: StopRequest) -> None:
         steps = self.task.steps(self.state.epoch)
         self.model.train()
         began = time.perf_counter()
@@ -203,11 +209,12 @@ class Trainer(Generic[Model]):
             now = time.perf_counter()
             (self.state.seconds,) = self.processes.agree(before + now - began)
             self.observer.on_step(self._report(len(steps), batches, counted_here / (now - began)))
-            if any(self.processes.agree(stop.is_set())):
-                self._save()
-                raise InterruptedTraining("stopped by Ctrl-C")
+            (number,) = self.processes.agree(stop.number or 0)
+            if number:
+                self.save()
+                raise InterruptedTraining(int(number))
             if now - self._last_saved > _CHECKPOINT_SECONDS:
-                self._save()
+                self._try_to_save()
         self._end_epoch()
         (self.state.seconds,) = self.processes.agree(before + time.perf_counter() - began)
         self.state.history[-1]["seconds"] = self.state.seconds
@@ -234,7 +241,7 @@ class Trainer(Generic[Model]):
             try:
                 figures = self._gradients(batches, weight)
                 break
-            except (RuntimeError, MemoryError) as error:
+            except (RuntimeError, MemoryError, OSError) as error:
                 if not is_out_of_memory(error):
                     raise
                 if self.state.micro_batches >= max(len(batch.answers) for batch in batches):
@@ -310,10 +317,22 @@ class Trainer(Generic[Model]):
         sums = self.state.sums
         return sums["loss"] / sums["weight"], sums["correct"] / sums["count"] if sums["count"] else None
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Write the checkpoint, if there is to be one. Raises `CheckpointError` where that fails."""
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, self.state, self.model, self.best, self.optimizers)
-            self._last_saved = time.perf_counter()
+            self.saved_step = self.state.step
+        self._last_saved = time.perf_counter()
+
+    def _try_to_save(self) -> None:
+        """A full disk may have room again by the end: training goes on, and says so once."""
+        try:
+            self.save()
+        except CheckpointError as error:
+            if not self._warned:
+                saved = "nothing" if self.saved_step is None else f"the run up to step {self.saved_step}"
+                self.observer.on_message(f"warning: {error}. Training goes on; {saved} is saved")
+            self._warned, self._last_saved = True, time.perf_counter()
 
     def _report(self, steps: int, batches: list[Examples], speed: float) -> StepReport:
         loss, accuracy = self._means()
@@ -350,24 +369,3 @@ def computes_in_bfloat16(config: LoopConfig, device: torch.device) -> bool:
     # torch for some processors comes without oneDNN, and then without this question to it.
     with_onednn = device.type == "cpu" and torch.backends.mkldnn.is_available()
     return with_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-
-
-@contextmanager
-def ctrl_c() -> Iterator[threading.Event]:
-    """The first Ctrl-C sets the event, so that a step can end and be saved; the second one stops at once."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)

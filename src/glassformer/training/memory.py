@@ -1,11 +1,9 @@
-"""Memory: keeping large buffers between steps, and telling when there is too little."""
+"""Keeping large buffers between steps."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
-
-import torch
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 
@@ -22,8 +20,3 @@ def keep_large_buffers() -> None:
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, 2**30)
         mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch (on any device) or Python could not get memory."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)

@@ -19,6 +19,7 @@ from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model, parameter_count
+from glassformer.models.memory import check_fits
 from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
@@ -119,7 +120,7 @@ class Prepared:
         Torch's random numbers are seeded when it is built, and those of training follow.
 
         Raises:
-            UsageError: the design does not fit the vocabulary or the kind of labels.
+            UsageError: the design does not fit the vocabulary, the kind of labels or the machine's memory.
             GlassformerError: the weights to start from do not fit the model.
         """
         return self._built[0]
@@ -134,9 +135,17 @@ class Prepared:
         config, labels = self.recipe.model, self.labels
         if labels.multilabel and config.one_label_only:
             raise UsageError(f"model.design = {config.design!r} answers with one label per text, not with several")
-        torch.manual_seed(self.recipe.training.seed)
+        training, vocab_size, n_classes = self.recipe.training, self.tokenizer.vocab_size, len(labels.names)
         try:
-            model = build_model(config, self.tokenizer.vocab_size, len(labels.names)).to(self.device)
+            check_fits(
+                lambda config, vocab_size: build_model(config, vocab_size, n_classes),
+                config,
+                vocab_size,
+                optimizer=training.optimizer,
+                device=self.device,
+            )
+            torch.manual_seed(training.seed)
+            model = build_model(config, vocab_size, n_classes).to(self.device)
         except ValueError as error:
             raise UsageError(f"recipe: model: {error}") from error
         return model, "" if self.init is None else start_from(model, config, self.init, labels)

@@ -18,6 +18,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConf
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
+from glassformer.models.memory import check_fits
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel, save_model
@@ -26,15 +27,7 @@ from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.recipe import PretrainingRecipe
-from glassformer.training.unfinished import (
-    abandon,
-    encode,
-    learn_tokenizer,
-    open_work,
-    prepare_out,
-    run_to_end,
-    versions,
-)
+from glassformer.training.unfinished import encode, learn_tokenizer, run_to_end, versions, work_in
 
 _SAMPLE = SamplingConfig(max_tokens=40, temperature=0.8, top_p=0.95)
 _LARGEST_LOSS = 30.0  # the perplexity above it is a number that nobody reads, and soon one that does not exist
@@ -86,41 +79,35 @@ def pretrain(
     observer = observer or Silent()
     train, validation = split_documents(documents, recipe.validation, seed=recipe.training.seed)
     work = None if out is None else out / CHECKPOINT_FOLDER
-    if out is not None and work is not None:
-        prepare_out(out, resume=resume, overwrite=overwrite)
-        open_work(work, {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}, resume=resume)
-    try:
+    identity = {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}
+    with work_in(out, identity, resume=resume, overwrite=overwrite):
         tokenizer = learn_tokenizer(train.texts, recipe.tokenizer, work)
         store = encode(train.texts, tokenizer, work, "train")
         trainer = _trainer(store, validation, tokenizer, recipe, work, device)
-    except GlassformerError:
-        if work is not None and not resume:
-            abandon(work)
-        raise
-    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    unknown = float((store.tokens == UNKNOWN_ID).mean()) if len(store.tokens) else 0.0
-    if on_prepared:
-        prepared = PreparedTexts(
-            train=train,
-            validation=validation,
-            tokens=len(store.tokens),
-            unknown=unknown,
-            vocab_size=tokenizer.vocab_size,
-            parameters=parameters,
-        )
-        on_prepared(prepared)
-    trainer.observer = observer
-    if recipe.model.causal:
-        writer = TextGenerator(trainer.model, tokenizer, max_seq_len=recipe.model.max_seq_len)
-        trainer.observer = _Sampling(observer, writer, prompt)
+        parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+        unknown = float((store.tokens == UNKNOWN_ID).mean()) if len(store.tokens) else 0.0
+        if on_prepared:
+            prepared = PreparedTexts(
+                train=train,
+                validation=validation,
+                tokens=len(store.tokens),
+                unknown=unknown,
+                vocab_size=tokenizer.vocab_size,
+                parameters=parameters,
+            )
+            on_prepared(prepared)
+        trainer.observer = observer
+        if recipe.model.causal:
+            writer = TextGenerator(trainer.model, tokenizer, max_seq_len=recipe.model.max_seq_len)
+            trainer.observer = _Sampling(observer, writer, prompt)
 
-    def save() -> TrainedLanguageModel:
-        trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
-        if out is not None:
-            save_model(out, trained, card=_card(trained))
-        return trained
+        def save() -> TrainedLanguageModel:
+            trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
+            if out is not None:
+                save_model(out, trained, card=_card(trained))
+            return trained
 
-    return run_to_end(trainer, out, resume=resume, save=save)
+        return run_to_end(trainer, out, resume=resume, save=save)
 
 
 def _trainer(
@@ -140,6 +127,9 @@ def _trainer(
         validation=None if validation is None else encode(validation.texts, tokenizer, work, "validation"),
         validation_bytes=validation.n_bytes if validation is not None and _spells(recipe.tokenizer) else 0,
         begins_word=begins_word(tokenizer, recipe.tokenizer.kind),
+    )
+    check_fits(
+        build_language_model, recipe.model, tokenizer.vocab_size, optimizer=recipe.training.optimizer, device=device
     )
     torch.manual_seed(recipe.training.seed)
     model = build_language_model(recipe.model, tokenizer.vocab_size).to(device)

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief, brief_value
+from glassformer.models.bounds import VocabSize
 from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig
 from glassformer.training.initial_weights import InitialWeights
@@ -22,6 +23,8 @@ from glassformer.training.training_config import PretrainingConfig, TrainingConf
 
 DEFAULT_PRESET = "small"
 _FINE_TUNING = "fine-tune"
+_MOST_BYTES = 1_000_000  # of a recipe's file
+_MOST_CLAUSES = 4  # of a message about settings
 _NOT_OF_THE_SHAPE = {"dropout", "attention_dropout"}
 
 
@@ -61,7 +64,7 @@ class PretrainingTokenizerConfig(TokenizerConfig):
     """Pieces that spell any text, as it is."""
 
     kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram"] = "bpe"
-    vocab_size: int = Field(default=8_192, ge=4)
+    vocab_size: VocabSize = 8_192
     lowercase: bool = False
     normalization: Literal["none", "nfc", "nfkc"] = "none"
 
@@ -187,7 +190,7 @@ def _model_section(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> d
         return model
     chosen = model.pop("preset", DEFAULT_PRESET)
     if not isinstance(chosen, str) or chosen not in kind.presets:
-        raise UsageError(f"{source}: no preset {chosen!r}; there are {', '.join(kind.presets)}")
+        raise UsageError(f"{source}: no preset {brief_value(chosen)}; there are {', '.join(kind.presets)}")
     return kind.presets[chosen].model_dump() | model
 
 
@@ -206,11 +209,11 @@ def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
         dotted, equals, text = assignment.partition("=")
         if not equals or not dotted.strip():
             raise UsageError(
-                f"--set {assignment}: write it as key=value, for example --set training.learning_rate=1e-3"
+                f"--set {brief(assignment)}: write it as key=value, for example --set training.learning_rate=1e-3"
             )
         try:
             parsed[dotted.strip()] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             parsed[dotted.strip()] = text.strip()
     return parsed
 
@@ -230,10 +233,16 @@ def _find(kind: type[AnyRecipe], name_or_path: str) -> Path:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes, which no recipe is; name another file")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not readable as TOML: {error}") from error
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise UsageError(f"{path}: not readable as TOML: values are nested too deep") from error
+    except ValueError as error:  # of TOML, of UTF-8, or an integer of thousands of digits
+        raise UsageError(f"{path}: not readable as TOML: {brief(str(error))}") from error
 
 
 def _section(raw: dict[str, Any], name: str, source: str) -> dict[str, Any]:
@@ -247,7 +256,7 @@ def _override(kind: type[AnyRecipe], raw: dict[str, Any], dotted: str, value: An
     section, dot, key = dotted.partition(".")
     if not dot:
         hint = _nearest(kind, dotted) or ", as in training.learning_rate"
-        raise UsageError(f"--set {dotted}: name the section too{hint}")
+        raise UsageError(f"--set {brief(dotted)}: name the section too{hint}")
     _section(raw, section, "--set")[key] = value
 
 
@@ -271,7 +280,7 @@ def _nearest(kind: type[AnyRecipe], key: str, design: str | None = None) -> str:
 def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None:
     design = _section(raw, "model", source).get("design", _own(kind))
     if not isinstance(design, str) or design not in kind.designs:
-        raise UsageError(f"{source}: no design {design!r}; there are {', '.join(kind.designs)}")
+        raise UsageError(f"{source}: no design {brief_value(design)}; there are {', '.join(kind.designs)}")
     known = _known_keys(kind, design)
     for section, values in raw.items():
         if section == "description":
@@ -279,12 +288,13 @@ def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None
         if section not in known:
             near = difflib.get_close_matches(section, known, n=1)
             hint = f" (did you mean [{near[0]}]?)" if near else ""
-            raise UsageError(f"{source}: unknown section [{section}]{hint}; there are {', '.join(known)}")
+            raise UsageError(f"{source}: unknown section [{brief(section)}]{hint}; there are {', '.join(known)}")
         if not isinstance(values, dict):
             raise UsageError(f"{source}: {section} must be a section, [{section}], not a value")
         for key in values:
             if key not in known[section]:
-                raise UsageError(f"{source}: unknown key {section}.{key}{_nearest(kind, f'{section}.{key}', design)}")
+                nearest = _nearest(kind, f"{section}.{key}", design)
+                raise UsageError(f"{source}: unknown key {section}.{brief(key)}{nearest}")
 
 
 def _in_words(error: ValidationError) -> str:
@@ -293,9 +303,10 @@ def _in_words(error: ValidationError) -> str:
     for found in error.errors():
         # "dict[…", "literal[…", "constrained-int" and designs name the branches of a union, not keys.
         branches = ("dict[", "literal[", "constrained-int", *DESIGNS, *LANGUAGE_DESIGNS)
-        where = ".".join(str(part) for part in found["loc"] if not str(part).startswith(branches))
+        where = brief(".".join(str(part) for part in found["loc"] if not str(part).startswith(branches)))
         message = found["msg"].removeprefix("Value error, ")
         value = found["input"]
-        shown = f" = {value!r}" if where and not isinstance(value, (dict, BaseModel)) else ""
-        clauses.append(f"{where}{shown}: {message[:1].lower()}{message[1:]}")
-    return "; ".join(clauses)
+        given = f" = {brief_value(value)}" if where and not isinstance(value, (dict, BaseModel)) else ""
+        clauses.append(f"{where}{given}: {message[:1].lower()}{message[1:]}")
+    more = f"; and {len(clauses) - _MOST_CLAUSES:,} more" if len(clauses) > _MOST_CLAUSES else ""
+    return "; ".join(clauses[:_MOST_CLAUSES]) + more

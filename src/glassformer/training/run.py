@@ -15,7 +15,6 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped
 from glassformer.data.tokenizers import UNKNOWN_ID
-from glassformer.errors import GlassformerError
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
@@ -26,7 +25,7 @@ from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
-from glassformer.training.unfinished import abandon, open_work, prepare_out, run_to_end, versions
+from glassformer.training.unfinished import run_to_end, versions, work_in
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -61,29 +60,22 @@ def train_classifier(
     observer = observer or Silent()
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare(sources, recipe, init=init, device=device, work=work)
-    if out is not None and work is not None:
-        prepare_out(out, resume=resume, overwrite=overwrite)
-        open_work(work, _identity(prepared), resume=resume)
-    try:
+    with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite):
         trainer = _trainer(prepared, observer)
-    except GlassformerError:
-        if work is not None and not resume:
-            abandon(work)
-        raise
-    begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
-    if on_prepared:
-        on_prepared(prepared)
-    if prepared.origin and not begun:
-        observer.on_message(prepared.origin)
-    _warn_of_unknown(prepared.data.train, observer, learned=init is None)
+        begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
+        if on_prepared:
+            on_prepared(prepared)
+        if prepared.origin and not begun:
+            observer.on_message(prepared.origin)
+        _warn_of_unknown(prepared.data.train, observer, learned=init is None)
 
-    def save() -> TrainedModel:
-        trained = _finished(trainer, prepared, source)
-        if out is not None:
-            save_model(out, trained, card=model_card(trained))
-        return trained
+        def save() -> TrainedModel:
+            trained = _finished(trainer, prepared, source)
+            if out is not None:
+                save_model(out, trained, card=model_card(trained))
+            return trained
 
-    return run_to_end(trainer, out, resume=resume, save=save)
+        return run_to_end(trainer, out, resume=resume, save=save)
 
 
 def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,11 +15,13 @@ import polars as pl
 import torch
 
 import glassformer
-from glassformer.data.files import written_aside
+from glassformer.data.files import is_no_room, why_not_written, written_aside
+from glassformer.data.locks import LOCK_FILE, check_free, only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, RUN_FILE, is_model_folder, is_unfinished
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE, is_model_folder, is_unfinished
+from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.loop import NotANumberError, Trainer
 
 Made = TypeVar("Made")
@@ -29,12 +31,15 @@ def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Refuse to lose an earlier run, or files that are not ours.
 
     Raises:
-        UsageError: the folder holds a model or an unfinished run, and neither flag says what to do with it; or it holds
-            other files alone, which `overwrite` does not replace.
+        UsageError: another process writes there; the folder holds a model or an unfinished run, and neither flag says
+            what to do with it; or it holds other files alone, which `overwrite` does not replace.
     """
+    check_free(out)
+    _refuse_loss(out, resume=resume, overwrite=overwrite)
+
+
+def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
     unfinished, finished = is_unfinished(out), is_model_folder(out)
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out} is a file; name a folder")
     if resume and not unfinished:
         state = "is finished" if finished else "holds no unfinished run"
         raise UsageError(f"--resume: {out} {state}; leave out --resume to start one")
@@ -44,23 +49,45 @@ def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
         raise UsageError(f"{out} holds an unfinished run; --resume continues it, --overwrite starts anew")
     if finished:
         raise UsageError(f"{out} already holds a model; choose another --out, or --overwrite to replace it")
-    if any(not path.is_dir() for path in out.rglob("*")):
+    if any(not path.is_dir() and path != out / LOCK_FILE for path in out.rglob("*")):
         what = "a folder with other files in it"
         if overwrite:
             what += ", neither a model of ours nor an unfinished run, and --overwrite replaces nothing else"
         raise UsageError(f"{out} is {what}; choose an --out that is new or empty")
 
 
-def open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
-    """Begin an unfinished run in `work`, or make sure that it is the one to go on with.
+@contextmanager
+def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwrite: bool) -> Iterator[None]:
+    """An unfinished run in `out`, begun or gone on with, where no other process may write meanwhile.
+
+    A run that fails before there is anything to resume leaves nothing. Without `out` there is nothing to do.
 
     Args:
         identity: what must not change between a run and its continuation.
 
     Raises:
-        UsageError: it did change.
-        GlassformerError: what is there is damaged.
+        UsageError: see `prepare_out`; another process has the folder; or what must not change did.
+        GlassformerError: what is there is damaged, or the disk is full.
     """
+    if out is None:
+        yield
+        return
+    work = out / CHECKPOINT_FOLDER
+    with only_writer(out):
+        _refuse_loss(out, resume=resume, overwrite=overwrite)
+        try:
+            _open(work, identity, resume=resume)
+            yield
+        except Exception as error:
+            if not resume and not (work / STATE_FILE).is_file():
+                shutil.rmtree(work, ignore_errors=True)
+            if isinstance(error, GlassformerError) or not is_no_room(error):
+                raise
+            raise GlassformerError(f"nothing more can be written in {why_not_written(out, error, 0)}") from error
+
+
+def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
+    """Begin an unfinished run in `work`, or make sure that it is the one to go on with."""
     file = work / RUN_FILE
     if resume and file.is_file():
         try:
@@ -77,13 +104,6 @@ def open_work(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     work.mkdir(parents=True)
     with written_aside(file) as aside:
         aside.write_text(json.dumps(identity, indent=2), encoding="utf-8")
-
-
-def abandon(work: Path) -> None:
-    """Remove a run in which nothing was begun that could be resumed, and the empty folder around it."""
-    shutil.rmtree(work)
-    with suppress(OSError):
-        work.parent.rmdir()
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
@@ -136,6 +156,7 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
     Raises:
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, were saved.
+        GlassformerError: the model could not be written; where the run is over, `out` can be resumed to write it.
     """
     if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
@@ -147,11 +168,31 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
         if not trainer.best or out is None:
             raise
         trainer.model.load_state_dict(trainer.best)
-        save()
-        shutil.rmtree(out / CHECKPOINT_FOLDER)
+        finish(out, save, saved_step=trainer.saved_step)
         kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
         raise NotANumberError(f"{error} {kept}") from error
-    made = save()
-    if out is not None:
-        shutil.rmtree(out / CHECKPOINT_FOLDER)
+    if out is None:
+        return save()
+    with suppress(CheckpointError):  # then the model has the room that it would have taken
+        trainer.save()
+    return finish(out, save, saved_step=trainer.saved_step)
+
+
+def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None) -> Made:
+    """Write the model folder, and only then remove the run that it came from.
+
+    Args:
+        saved_step: the step of the last checkpoint, if there is one.
+
+    Raises:
+        GlassformerError: it could not be written. The run is as it was.
+    """
+    try:
+        made = save()
+    except GlassformerError as error:
+        way_out = "start again"
+        if saved_step is not None:
+            way_out = f"go on with --resume: the run is saved up to step {saved_step}"
+        raise GlassformerError(f"training is over, but {error}. Then {way_out}") from error
+    shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
     return made

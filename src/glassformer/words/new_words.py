@@ -9,6 +9,7 @@ from typing import Generic
 
 from torch import Tensor
 
+from glassformer.data.locks import LOCK_FILE, only_writer
 from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
@@ -138,7 +139,7 @@ def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
 
 def check_new(out: Path) -> None:
     """Raises `UsageError` where something is at `out` already."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and (not out.is_dir() or any(path.name != LOCK_FILE for path in out.iterdir())):
         raise UsageError(f"{out} is there already, and nothing is ever overwritten; choose another --out")
 
 
@@ -154,7 +155,9 @@ def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
     check_new(out)
     lines = [f"- {one.new.word} ({one.new.source}, {one.new.method}): {one.new.definition}\n" for one in lesson.words]
     title = "" if _TITLE in card else f"\n{_TITLE}\n\n{_ADDED}\n\n"
-    save_model(out, lesson.trained, card=card + title + "".join(lines))
+    with only_writer(out):
+        check_new(out)
+        save_model(out, lesson.trained, card=card + title + "".join(lines))
 
 
 def _wanted(

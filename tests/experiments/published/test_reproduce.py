@@ -54,7 +54,7 @@ class Watching:
     def on_step(self, _report: StepReport) -> None:
         self.steps += 1
         if self.steps == self._stop_at:
-            raise InterruptedTraining("stopped")
+            raise InterruptedTraining()
 
     def on_epoch(self, row: dict[str, float]) -> None: ...
 

@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 import glassformer
 from glassformer.data.files import written_aside
+from glassformer.data.locks import LOCK_FILE
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -128,7 +129,7 @@ def prepare_folder(out: Path) -> None:
     """
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; name a folder")
-    if out.is_dir() and any(out.iterdir()) and not (out / RUNS_FOLDER).is_dir():
+    if out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir()) and not (out / RUNS_FOLDER).is_dir():
         raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
     (out / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
 

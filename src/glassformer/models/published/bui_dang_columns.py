@@ -22,20 +22,20 @@ from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
 from torch import Tensor, nn
 
 from glassformer.layers.positions import sinusoidal_table
+from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import N_SPECIAL, fixed_length, one_hot_words
 
 
 class BuiDangColumnsConfig(DesignConfig):
     design: Literal["bui-dang-columns"] = "bui-dang-columns"
-    max_seq_len: int = Field(default=11, ge=2)
+    max_seq_len: Window = 11
     """T = 10 words and the start token, which is dropped."""
-    hidden: int = Field(default=64, ge=1)
-    n_heads: int = Field(default=2, ge=1)
+    hidden: Width = 64
+    n_heads: Width = 2
 
     def in_words(self) -> str:
         return f"Bui & Dang by columns, hidden {self.hidden}, {how_many(self.n_heads, 'head')}"

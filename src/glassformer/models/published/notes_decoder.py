@@ -13,7 +13,7 @@ class, and its logits are averaged over all positions. Nothing had to be mended 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -24,6 +24,7 @@ from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.positions import sinusoidal_table
 from glassformer.layers.slots import AttentionMask, Positions
+from glassformer.models.bounds import Depth, Width, Window
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
@@ -32,11 +33,11 @@ from glassformer.models.published.fixed_length import fixed_length
 
 class NotesDecoderConfig(DesignConfig):
     design: Literal["notes-decoder"] = "notes-decoder"
-    max_seq_len: int = Field(default=65, ge=2)
+    max_seq_len: Window = 65
     """`block_size` tokens and the start token, which is dropped."""
-    emb_dim: int = Field(default=64, ge=2, multiple_of=2)
-    n_layers: int = Field(default=2, ge=0)
-    num_heads: int = Field(default=4, ge=1)
+    emb_dim: Annotated[Width, Field(multiple_of=2)] = 64
+    n_layers: Depth = 2
+    num_heads: Width = 4
     is_decoder: bool = False
     """Whether a position sees only itself and what came before."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -58,7 +59,7 @@ class NotesDecoderConfig(DesignConfig):
 
 class NotesLanguageModelConfig(NotesDecoderConfig):
     design: Literal["notes-language-model"] = "notes-language-model"  # type: ignore[assignment]
-    max_seq_len: int = Field(default=64, ge=2)
+    max_seq_len: Window = 64
     """`block_size`."""
     is_decoder: Literal[True] = True
     causal: ClassVar[bool] = True

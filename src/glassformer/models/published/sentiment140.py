@@ -15,7 +15,7 @@ features, which random weights do not see. The start token takes the place of th
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -27,6 +27,7 @@ from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
 from glassformer.layers.positions import NoPositions, Rotary
+from glassformer.models.bounds import Depth, Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
 
@@ -35,12 +36,12 @@ class Sentiment140Config(DesignConfig):
     one_label_only: ClassVar[bool] = True  # in training there is a logit for a class that no label stands for
 
     design: Literal["sentiment140"] = "sentiment140"
-    max_seq_len: int = Field(default=64, ge=2)
-    d_model: int = Field(default=256, ge=2, multiple_of=2)
-    n_layers: int = Field(default=6, ge=0)
-    n_heads: int = Field(default=8, ge=1)
-    d_ff: int = Field(default=1024, ge=1)
-    unused_classes: int = Field(default=1, ge=0)
+    max_seq_len: Window = 64
+    d_model: Annotated[Width, Field(multiple_of=2)] = 256
+    n_layers: Depth = 6
+    n_heads: Width = 8
+    d_ff: Width = 1024
+    unused_classes: int = Field(default=1, ge=0, le=1_000)
     """Classes that no text has; the notebook's neutral one."""
     dropout: float = Field(default=0.3, ge=0, lt=1)
 

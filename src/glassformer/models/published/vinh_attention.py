@@ -11,9 +11,9 @@ import math
 from typing import Literal
 
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
 from torch import Tensor, nn
 
+from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig
 from glassformer.models.parts import Parts
 from glassformer.models.published.fixed_length import fixed_length
@@ -21,9 +21,9 @@ from glassformer.models.published.fixed_length import fixed_length
 
 class VinhAttentionConfig(DesignConfig):
     design: Literal["vinh-attention"] = "vinh-attention"
-    max_seq_len: int = Field(default=201, ge=2)
+    max_seq_len: Window = 201
     """The fixed length and the start token, which is dropped."""
-    embed_dim: int = Field(default=32, ge=1)
+    embed_dim: Width = 32
     flattens: Literal["embeddings", "attention"] = "embeddings"
     """What goes into the linear layer: `embeddings` as the slide is printed, `attention` as it is meant."""
 

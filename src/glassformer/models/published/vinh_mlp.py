@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Literal
 
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
 from torch import Tensor, nn
 
+from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig
 from glassformer.models.parts import Parts
 from glassformer.models.published.fixed_length import fixed_length
@@ -20,9 +20,9 @@ from glassformer.models.published.fixed_length import fixed_length
 
 class VinhMLPConfig(DesignConfig):
     design: Literal["vinh-mlp"] = "vinh-mlp"
-    max_seq_len: int = Field(default=201, ge=2)
+    max_seq_len: Window = 201
     """The fixed length and the start token, which is dropped."""
-    embed_dim: int = Field(default=32, ge=1)
+    embed_dim: Width = 32
 
     def in_words(self) -> str:
         return f"Vinh's MLP over {self.max_seq_len - 1} embeddings of width {self.embed_dim}"

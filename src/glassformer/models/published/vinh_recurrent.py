@@ -11,10 +11,10 @@ from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig
 from glassformer.models.parts import Parts
 
@@ -23,11 +23,11 @@ _CELLS: dict[str, type[nn.RNN | nn.GRU | nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.G
 
 class VinhRecurrentConfig(DesignConfig):
     design: Literal["vinh-recurrent"] = "vinh-recurrent"
-    max_seq_len: int = Field(default=201, ge=2)
+    max_seq_len: Window = 201
     cell: Literal["rnn", "gru", "lstm"] = "lstm"
     directions: Literal["forward", "both"] = "forward"
-    embed_dim: int = Field(default=32, ge=1)
-    hidden: int = Field(default=64, ge=1)
+    embed_dim: Width = 32
+    hidden: Width = 64
     """Width of the state, of each direction."""
 
     def in_words(self) -> str:

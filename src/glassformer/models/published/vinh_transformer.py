@@ -18,9 +18,10 @@ from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from torch import Tensor, nn
 
+from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
 from glassformer.models.published.fixed_length import fixed_length
@@ -28,10 +29,10 @@ from glassformer.models.published.fixed_length import fixed_length
 
 class VinhTransformerConfig(DesignConfig):
     design: Literal["vinh-transformer"] = "vinh-transformer"
-    max_seq_len: int = Field(default=201, ge=2)
+    max_seq_len: Window = 201
     """The fixed length and the start token, which is dropped."""
-    embed_dim: int = Field(default=32, ge=1)
-    num_heads: int = Field(default=4, ge=1)
+    embed_dim: Width = 32
+    num_heads: Width = 4
 
     @model_validator(mode="after")
     def _heads_fit(self) -> VinhTransformerConfig:

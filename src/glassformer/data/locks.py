@@ -1,0 +1,99 @@
+"""One process at a time writes into a folder."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from glassformer.errors import UsageError
+
+if sys.platform != "win32":
+    import fcntl
+
+LOCK_FILE = ".in-use.json"
+_UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}  # by some network file systems
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Keep other processes, and other runs of this one, from writing into `folder`, which is made if need be.
+
+    The operating system holds the lock for as long as the process lives, so what a killed one left behind is none. The
+    file says who holds it. Where a file system has no locks, and on Windows, nothing is held.
+
+    Raises:
+        UsageError: another one writes there.
+    """
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = _locked(folder)
+    except OSError as error:
+        if folder.is_file():
+            raise UsageError(f"--out {folder} is a file; name a folder") from error
+        raise UsageError(f"--out {folder}: nothing can be written there ({error.strerror}); name another") from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # the folder may be gone
+            (folder / LOCK_FILE).unlink()
+        file.close()
+        with suppress(OSError):  # what was made for nothing
+            for place in missing:
+                place.rmdir()
+
+
+def check_free(folder: Path) -> None:
+    """Raises `UsageError` where a run writes into `folder`, or it is a file."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder} is a file; name a folder")
+    with suppress(OSError), (folder / LOCK_FILE).open(encoding="utf-8") as file:
+        _take(file, folder)
+
+
+def _locked(folder: Path) -> IO[str]:
+    path = folder / LOCK_FILE
+    while True:
+        file = path.open("a+", encoding="utf-8")
+        _take(file, folder)
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            break
+        file.close()  # whoever held it has just removed it
+    file.truncate(0)
+    since = datetime.now().astimezone().isoformat(" ", "seconds")
+    file.write(json.dumps({"pid": os.getpid(), "host": platform.node(), "since": since}))
+    file.flush()
+    return file
+
+
+def _take(file: IO[str], folder: Path) -> None:
+    if sys.platform == "win32":
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        with file:
+            raise UsageError(
+                f"{folder} is in use{_holder(file)}; wait until that run ends, or choose another --out"
+            ) from error
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+
+
+def _holder(file: IO[str]) -> str:
+    """Who wrote the file, in words; nothing where that is just being written."""
+    file.seek(0)
+    try:
+        holder = json.loads(file.read(10_000))
+        return f" by process {holder['pid']} on {holder['host']}, since {holder['since']}"
+    except (ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,98 @@
+"""Memory: telling when there was too little, and before a model is built whether there will be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from torch import nn
+
+from glassformer.errors import UsageError
+from glassformer.models.model_config import DesignConfig
+
+Design = TypeVar("Design", bound=DesignConfig)
+
+# As torch's allocators, oneDNN, CUDA's libraries and C++ say it. Of "a primitive descriptor" oneDNN is incapable.
+_SAID = re.compile(
+    r"can't allocate memory|not enough memory|out of memory|bad_alloc|ALLOC_FAILED"
+    r"|could not create a (?:memory|primitive(?! descriptor))"
+)
+_TENSORS = {"adamw": 5, "muon": 4, "sgd": 3}
+"""Of the size of the weights: these, their gradients, the best epoch's, and the optimizer's one or two moments."""
+_BYTES = 4  # float32
+_SMALL_VOCABULARY = 1_000
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether torch (on any device), a library below it or Python could not get memory."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, RuntimeError) and _SAID.search(str(error)) is not None
+
+
+def check_fits(
+    build: Callable[[Design, int], nn.Module], config: Design, vocab_size: int, *, optimizer: str, device: str
+) -> None:
+    """Refuse a model that cannot be trained on this machine, before it takes the memory of all others.
+
+    Args:
+        build: makes the model of a config and a size of the vocabulary; it is called without taking memory.
+
+    Raises:
+        UsageError: weights, gradients and what the optimizer keeps are more than the machine has.
+        ValueError: whatever `build` raises.
+    """
+
+    def needed(config: Design, vocab_size: int) -> int:
+        with torch.device("meta"):
+            model = build(config, vocab_size)
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        return _BYTES * (_TENSORS[optimizer] * parameters + sum(buffer.numel() for buffer in model.buffers()))
+
+    total, there = needed(config, vocab_size), machine_memory(device)
+    if there is None or total <= there:
+        return
+    smaller = {"tokenizer.vocab_size": (vocab_size, config, min(vocab_size, _SMALL_VOCABULARY))}
+    for name, field in type(config).model_fields.items():
+        value, usual = getattr(config, name), field.default
+        if isinstance(value, int) and isinstance(usual, int) and value > usual:
+            smaller[f"model.{name}"] = value, config.model_copy(update={name: usual}), vocab_size
+
+    def left(name: str) -> int:
+        _, config, vocab_size = smaller[name]
+        try:
+            return needed(config, vocab_size)
+        except Exception:  # sizes that exclude each other: nothing has checked them
+            return total
+
+    culprit = min(smaller, key=left)
+    raise UsageError(
+        f"this model needs {_gigabytes(total)} to be trained, for its weights, their gradients and what the optimizer "
+        f"keeps, and this machine has {_gigabytes(there)}; lower {culprit}, which is {smaller[culprit][0]:,}"
+    )
+
+
+def _gigabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB"
+
+
+def machine_memory(device: str) -> int | None:
+    """Bytes that a device has in all, taken or not; none where this cannot be told."""
+    if device.startswith("cuda"):
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    try:
+        physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # on Windows
+        return None
+    try:
+        return min(physical, int(_CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):
+        return physical

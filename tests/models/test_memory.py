@@ -1,0 +1,113 @@
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from glassformer.errors import UsageError
+from glassformer.models import memory
+from glassformer.models.build import build_language_model, build_model
+from glassformer.models.memory import check_fits, is_out_of_memory, machine_memory
+from glassformer.models.model_config import LanguageModelConfig, ModelConfig
+from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory."), True),
+        (MemoryError(), True),
+        (
+            RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"),
+            True,
+        ),
+        (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes."), True),
+        (RuntimeError("could not create a primitive"), True),
+        (RuntimeError("could not create a memory object"), True),
+        (RuntimeError("std::bad_alloc"), True),
+        (RuntimeError("MPS backend out of memory (MPS allocated: 9 GB)"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), True),
+        (OSError(errno.ENOSPC, "No space left on device"), False),
+        (RuntimeError("could not create a primitive descriptor for a matmul primitive"), False),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("out of memory"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_tells_memory_from_mistakes(error: BaseException, expected: bool) -> None:
+    assert is_out_of_memory(error) is expected
+
+
+def test_what_torch_says_when_it_cannot_allocate() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**60, dtype=torch.uint8)
+    assert is_out_of_memory(caught.value)
+
+
+def classifier(config: Any, vocab_size: int) -> nn.Module:
+    return build_model(config, vocab_size, 2)
+
+
+@pytest.fixture
+def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100 MB."""
+    monkeypatch.setattr(memory, "machine_memory", lambda _: 100_000_000)
+
+
+@pytest.mark.parametrize(
+    ("values", "vocab_size", "words"),
+    [
+        ({"d_model": 65_536}, 500, "model.d_model, which is 65,536"),
+        ({"n_layers": 300}, 500, "model.n_layers, which is 300"),
+        ({"d_ff": 131_072}, 500, "model.d_ff, which is 131,072"),
+        ({"max_seq_len": 2**20, "positions": "learned"}, 500, "model.max_seq_len, which is 1,048,576"),
+        ({}, 4_000_000, "tokenizer.vocab_size, which is 4,000,000"),
+    ],
+)
+@pytest.mark.usefixtures("small_machine")
+def test_a_model_too_large_names_the_setting(values: dict[str, Any], vocab_size: int, words: str) -> None:
+    with pytest.raises(UsageError, match=rf"this model needs [\d,.]+ GB .* this machine has 0\.1 GB; lower {words}"):
+        check_fits(classifier, ModelConfig(**values), vocab_size, optimizer="adamw", device="cpu")
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_tables_that_are_not_learned_count_too() -> None:
+    config = BuiDangRowsConfig(max_seq_len=20_000)  # its mask has 20,000² places
+    with pytest.raises(UsageError, match=r"needs 1\.6 GB .* lower model\.max_seq_len"):
+        check_fits(classifier, config, 500, optimizer="sgd", device="cpu")
+
+
+@pytest.mark.parametrize(("optimizer", "tensors"), [("adamw", 5), ("sgd", 3)])
+def test_the_estimate_is_of_float32_weights_gradients_best_and_moments(
+    optimizer: str, tensors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = LanguageModelConfig(d_model=64, n_layers=1, positions="none")
+    model = build_language_model(config, 1_000)
+    needed = 4 * tensors * sum(parameter.numel() for parameter in model.parameters())
+    for there in (needed, needed - 1):
+        monkeypatch.setattr(memory, "machine_memory", lambda _, there=there: there)
+        if there == needed:
+            check_fits(build_language_model, config, 1_000, optimizer=optimizer, device="cpu")
+        else:
+            with pytest.raises(UsageError, match="needs"):
+                check_fits(build_language_model, config, 1_000, optimizer=optimizer, device="cpu")
+
+
+def test_where_the_memory_is_not_known_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "machine_memory", lambda _: None)
+    check_fits(classifier, ModelConfig(d_model=65_536), 500, optimizer="adamw", device="cpu")
+
+
+def test_a_container_has_what_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "_CONTAINER_LIMIT", limit)
+    physical = machine_memory("cpu")
+    assert physical is not None
+    assert physical > 2**28
+    limit.write_text("1000000\n")
+    assert machine_memory("cpu") == 1_000_000
+    limit.write_text("max\n")
+    assert machine_memory("cpu") == physical
