@@ -21,6 +21,7 @@ ROOMS = (
     "alignment", "text_classifier", "cli",
 )  # fmt: skip
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+SPEAK_OF_FLAGS = ("data", "prediction", "evaluation", "doctor", "experiments", "words", "alignment", "cli")
 BUILTINS_THAT_RUN_TEXT = {"eval", "exec", "compile", "__import__"}
 MODULES_THAT_RUN_FILES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 
@@ -96,6 +97,14 @@ def test_the_command_line_writes_in_one_place(path: Path) -> None:
             called = ast.unparse(node.func)
             elsewhere = called in writers or called.endswith(("buffer.write", "console.print"))
             assert not elsewhere, f"line {node.lineno}: {called}; use show or say"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) not in SPEAK_OF_FLAGS], ids=name)
+def test_the_library_speaks_of_settings_and_not_of_flags(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found = re.search(r"(?<![\w-])--[a-z][a-z-]*", node.value)
+            assert not found, f"line {node.lineno}: write {found[0]} as a setting (see cli/flags.py)"
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.name != "__main__.py"], ids=name)

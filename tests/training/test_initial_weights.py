@@ -180,7 +180,7 @@ def test_a_recipe_that_contradicts_the_weights_names_both(
     with pytest.raises(UsageError) as caught:
         load_recipe(**arguments, init=read_initial_weights(f"hf:{checkpoint}"))
     assert all(word in str(caught.value) for word in words)
-    assert "unknown" in str(caught.value) or f"--init hf:{checkpoint}" in str(caught.value)
+    assert "unknown" in str(caught.value) or f"`init='hf:{checkpoint}'`" in str(caught.value)
 
 
 def damage(file: str, text: str | None) -> Callable[[Path], None]:

@@ -214,7 +214,7 @@ def test_other_texts_or_another_recipe_cannot_resume(
 ) -> None:
     with pytest.raises(InterruptedTraining):
         pretrain(counting(), recipe(), out=tmp_path, observer=interrupt_after(3))
-    with pytest.raises(UsageError, match=f"--resume: {changed}"):
+    with pytest.raises(UsageError, match=f"`resume=True`: {changed}"):
         pretrain(counting(texts), recipe(**values), out=tmp_path, resume=True)
     pretrain(counting(), recipe(), out=tmp_path, resume=True)
 

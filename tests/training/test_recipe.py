@@ -45,9 +45,9 @@ def test_every_shipped_recipe_loads_and_says_what_it_is_for(name: str) -> None:
 def test_there_are_recipes_and_each_is_of_one_kind() -> None:
     assert "default" in shipped_recipes()
     assert not shipped_recipes().keys() & OF_LANGUAGE_MODELS.keys()
-    with pytest.raises(UsageError, match=r"--recipe quick: neither a file .*; there are .*notes-language-model"):
+    with pytest.raises(UsageError, match=r"`recipe='quick'`: neither a file .*; there are .*notes-language-model"):
         load_pretraining_recipe("quick")
-    with pytest.raises(UsageError, match="--recipe notes-language-model: neither"):
+    with pytest.raises(UsageError, match="`recipe='notes-language-model'`: neither"):
         load_recipe("notes-language-model")
 
 
@@ -149,7 +149,7 @@ def test_a_mistake_in_a_file_is_named_with_the_file(tmp_path: Path, text: str, w
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        ({"epochs": 3}, r"--set epochs: name the section too.*did you mean training\.epochs"),
+        ({"epochs": 3}, r"the setting epochs: name the section too.*did you mean training\.epochs"),
         ({"training.epochz": 3}, r"unknown key training\.epochz \(did you mean training\.epochs\?\)"),
         ({"modle.d_model": 3}, r"unknown section \[modle\] \(did you mean \[model\]\?\)"),
         ({"training.epochs": "x"}, r"training\.epochs = 'x'"),
@@ -186,5 +186,7 @@ def test_a_published_design_by_its_recipe() -> None:
 
 
 def test_no_such_recipe_names_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"--recipe defalt: neither a file nor .*did you mean 'default'\?.*there are"):
+    with pytest.raises(
+        UsageError, match=r"`recipe='defalt'`: neither a file nor .*did you mean 'default'\?.*there are"
+    ):
         load_recipe("defalt")

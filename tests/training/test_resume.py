@@ -108,7 +108,7 @@ def test_a_damaged_checkpoint_is_one_sentence(damage: str, tmp_path: Path) -> No
     else:
         file.write_bytes({"cut": content[:-30], "empty": b"", "not ours": b"\x00" * 500}[damage])
         run = trainer(config(), checkpoint=file)
-    with pytest.raises(GlassformerError, match=r"state\.safetensors cannot be resumed .*--overwrite"):
+    with pytest.raises(GlassformerError, match=r"state\.safetensors cannot be resumed .*`overwrite=True`"):
         run.resume()
 
 
@@ -206,7 +206,7 @@ def test_another_recipe_or_other_data_cannot_resume(
 ) -> None:
     interrupted(tmp_path)
     before = (tmp_path / "checkpoint" / "state.safetensors").read_bytes()
-    with pytest.raises(UsageError, match=f"--resume: {changed}"):
+    with pytest.raises(UsageError, match=f"`resume=True`: {changed}"):
         train_classifier(Sources(train=opinions(rows)), recipe(**values), out=tmp_path, resume=True)
     assert (tmp_path / "checkpoint" / "state.safetensors").read_bytes() == before
 
@@ -214,7 +214,7 @@ def test_another_recipe_or_other_data_cannot_resume(
 def test_a_damaged_record_of_the_run_is_one_sentence(tmp_path: Path) -> None:
     interrupted(tmp_path)
     (tmp_path / "checkpoint" / "run.json").write_text('{"train": ')
-    with pytest.raises(GlassformerError, match=r"run\.json is damaged .*--overwrite"):
+    with pytest.raises(GlassformerError, match=r"run\.json is damaged .*`overwrite=True`"):
         train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
 
 

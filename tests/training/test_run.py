@@ -39,13 +39,17 @@ def test_a_new_or_empty_folder_is_fine(overwrite: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "resume", "words"),
     [
-        (["config.json"], False, "already holds a model; .*--overwrite"),
-        (["checkpoint/run.json"], False, "holds an unfinished run; --resume continues it, --overwrite starts anew"),
+        (["config.json"], False, "already holds a model; .*`overwrite=True`"),
+        (
+            ["checkpoint/run.json"],
+            False,
+            "`resume=True` continues it, `overwrite=True` starts anew",
+        ),
         (["config.json", "checkpoint/run.json"], False, "holds an unfinished run"),
         (["thesis.doc"], False, "other files in it"),
-        (["config.json"], True, "--resume: .* is finished"),
-        ([], True, "--resume: .* holds no unfinished run"),
-        (["thesis.doc"], True, "--resume: .* holds no unfinished run"),
+        (["config.json"], True, "`resume=True`: .* is finished"),
+        ([], True, "`resume=True`: .* holds no unfinished run"),
+        (["thesis.doc"], True, "`resume=True`: .* holds no unfinished run"),
     ],
 )
 def test_an_earlier_run_is_not_lost(content: list[str], resume: bool, words: str, tmp_path: Path) -> None:
@@ -65,7 +69,7 @@ def test_overwrite_leaves_files_alone_that_are_not_of_a_model_of_ours(content: d
     for name, text in content.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    with pytest.raises(UsageError, match=r"--overwrite replaces nothing else; choose an --out that is new or empty"):
+    with pytest.raises(UsageError, match=r"`overwrite=True` replaces nothing else; choose an `out=` that is new"):
         train_classifier(Sources(train=opinions(120)), recipe(), out=tmp_path, overwrite=True)
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == content.keys()
     assert all((tmp_path / name).read_text() == text for name, text in content.items())

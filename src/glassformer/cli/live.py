@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.flags import as_flags
 from glassformer.cli.output import doing, duration, progressing, say, without_control
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Live:
         """Say something on a line of its own, which may be what a model wrote."""
         if text not in self._said:
             self._said.add(text)
-            self.line(text)
+            self.line(as_flags(text))
 
 
 class LiveView(Live):

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.flags import as_flags
 from glassformer.errors import GlassformerError
 
 LONGEST_ERROR = 560
@@ -69,7 +70,7 @@ def say(text: str) -> None:
 
 def say_error(message: str) -> None:
     """What went wrong, on one line; the beginning says what and where, the end what to do."""
-    say(f"error: {shortened(one_line(message), LONGEST_ERROR)}")
+    say(f"error: {shortened(one_line(as_flags(message)), LONGEST_ERROR)}")
 
 
 def print_json(document: Any) -> None:

@@ -105,7 +105,9 @@ def load_checkpoint(
             _load_optimizer(optimizer, _below(f"optimizer.{number}", tensors))
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         cause = (str(error) or type(error).__name__).splitlines()[0]
-        raise GlassformerError(f"{path} cannot be resumed ({cause}); start the run anew with --overwrite") from error
+        raise GlassformerError(
+            f"{path} cannot be resumed ({cause}); start the run anew with `overwrite=True`"
+        ) from error
     torch.set_rng_state(tensors["random.cpu"])
     if torch.cuda.is_available() and "random.cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random.cuda"])

@@ -110,7 +110,9 @@ def read_initial_weights(name: str) -> InitialWeights:
         return _checkpoint(_folder(name), name)
     folder = Path(name)
     if not folder.is_dir():
-        raise UsageError(f"--init {name}: no such model folder (a checkpoint of another library is named {HUB}{name})")
+        raise UsageError(
+            f"`init={name!r}`: no such model folder (a checkpoint of another library is named {HUB}{name})"
+        )
     if format_of(folder) == LANGUAGE_MODEL.format:
         return InitialWeights.of(load_model(folder, LANGUAGE_MODEL), name)
     return InitialWeights.of(load_model(folder, CLASSIFIER), name)
@@ -119,7 +121,7 @@ def read_initial_weights(name: str) -> InitialWeights:
 def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:
     """A classifier of the shape of a language model."""
     if not isinstance(config.model, LanguageModelConfig):
-        raise UsageError(f"--init {name}: {config.model.in_words()} has no trunk that a classifier could start from")
+        raise UsageError(f"`init={name!r}`: {config.model.in_words()} has no trunk that a classifier could start from")
     shape = config.model.model_dump(include=set(TrunkConfig.model_fields) - {"dropout", "attention_dropout"})
     return ModelConfig.model_validate(shape)
 
@@ -152,7 +154,9 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
             taken[name] = tensor
     new = tuple(f"{part}." for part in names_of(model, (*parts_of(model).pooling, *parts_of(model).head)))
     if absent := [name for name in own if name not in taken and name not in last and not name.startswith(new)]:
-        raise GlassformerError(f"--init {initial.name}: {absent[0]} does not fit the model that its settings describe")
+        raise GlassformerError(
+            f"`init={initial.name!r}`: {absent[0]} does not fit the model that its settings describe"
+        )
     model.load_state_dict(own | taken)
     return f"weights: {initial.name}, " + (
         "the head too" if last <= taken.keys() else "with a new head for these labels"
@@ -191,27 +195,27 @@ def _folder(name: str) -> Path:
     """Where the files of `hf:…` are; a name that is no path on this machine is downloaded."""
     place = name.removeprefix(HUB)
     if not place:
-        raise UsageError(f"--init {name}: name a checkpoint, {HUB}path/to/folder or {HUB}owner/name")
+        raise UsageError(f"`init={name!r}`: name a checkpoint, {HUB}path/to/folder or {HUB}owner/name")
     if Path(place).is_dir():
         return Path(place)
     if place.startswith((".", "/", "~")) or place.count("/") > 1:
-        raise UsageError(f"--init {name}: no such folder")
+        raise UsageError(f"`init={name!r}`: no such folder")
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise UsageError(
-            f"--init {name}: no such folder here, and downloading needs an extra: pip install 'glassformer[hf]'"
+            f"`init={name!r}`: no such folder here, and downloading needs an extra: pip install 'glassformer[hf]'"
         ) from error
     try:
         return Path(snapshot_download(place, allow_patterns=_DOWNLOADED))
     except Exception as error:  # of the library, of its HTTP client, of the operating system: all mean the same here
         if _is_of_the_network(error):
             raise GlassformerError(
-                f"--init {name}: no such folder here, and the hub cannot be reached; check the network, or name a "
+                f"`init={name!r}`: no such folder here, and the hub cannot be reached; check the network, or name a "
                 "folder"
             ) from error
         cause = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise GlassformerError(f"--init {name}: neither a folder here nor to be downloaded ({cause})") from error
+        raise GlassformerError(f"`init={name!r}`: neither a folder here nor to be downloaded ({cause})") from error
 
 
 def _is_of_the_network(error: BaseException | None) -> bool:
@@ -227,7 +231,7 @@ def _is_of_the_network(error: BaseException | None) -> bool:
 
 
 def _checkpoint(folder: Path, name: str) -> InitialWeights:
-    where = f"--init {name}"
+    where = f"`init={name!r}`"
     if not (folder / "config.json").is_file():
         raise UsageError(f"{where}: {folder} holds no config.json, so it is not a checkpoint")
     raw = _read_settings(folder / "config.json", where)

@@ -247,7 +247,7 @@ class Trainer(Generic[Model]):
                 if self.state.micro_batches >= max(len(batch.answers) for batch in batches):
                     raise GlassformerError(
                         f"out of memory, even for a single text of {batches[0].inputs.token_ids.shape[-1]} tokens; "
-                        "choose a smaller model (--preset tiny) or window (--set model.max_seq_len=128)"
+                        "choose a smaller model (`preset='tiny'`) or window (`model.max_seq_len=128`)"
                     ) from error
             self.state.micro_batches *= 2
             torch.set_rng_state(random)
@@ -356,7 +356,7 @@ class Trainer(Generic[Model]):
             f"training stopped after step {self.state.step}: {what} became not-a-number. "
             f"{explain_not_a_number(self.model, run)} The learning rate "
             f"was {self.state.learning_rate:.2g}; try a smaller one "
-            f"(--set training.learning_rate={self.config.learning_rate / 10:.1g})."
+            f"(`training.learning_rate={self.config.learning_rate / 10:.1g}`)."
         )
 
 

@@ -158,7 +158,7 @@ def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict
     """The recipe with the sections `[model]` and `[tokenizer]` that the weights need."""
     if (preset := _section(raw, "model", source).get("preset")) is not None:
         raise UsageError(
-            f"{source}: preset {preset!r} contradicts --init {init.name}, which is of {init.model.in_words()}; leave "
+            f"{source}: preset {preset!r} contradicts `init={init.name!r}`, which is of {init.model.in_words()}; leave "
             "one of them out"
         )
     if init.model.design == "pretrained":
@@ -171,7 +171,7 @@ def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict
             shorter = key == "max_seq_len" and isinstance(value, int) and value <= own.get(key, 0)
             if key in own and key not in _NOT_OF_THE_SHAPE | init.free and value != own[key] and not shorter:
                 raise UsageError(
-                    f"{source}: {name}.{key} = {value!r} contradicts --init {init.name}, where it is {own[key]!r}; "
+                    f"{source}: {name}.{key} = {value!r} contradicts `init={init.name!r}`, where it is {own[key]!r}; "
                     "leave one of them out"
                 )
         raw[name] = own | given
@@ -209,7 +209,7 @@ def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
         dotted, equals, text = assignment.partition("=")
         if not equals or not dotted.strip():
             raise UsageError(
-                f"--set {brief(assignment)}: write it as key=value, for example --set training.learning_rate=1e-3"
+                f"the setting {brief(assignment)}: write it as key=value, for example `training.learning_rate=1e-3`"
             )
         try:
             parsed[dotted.strip()] = tomllib.loads(f"value = {text}")["value"]
@@ -228,7 +228,7 @@ def _find(kind: type[AnyRecipe], name_or_path: str) -> Path:
     near = difflib.get_close_matches(name_or_path, shipped, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise UsageError(
-        f"--recipe {name_or_path}: neither a file nor a recipe by that name{hint}; there are {', '.join(shipped)}"
+        f"`recipe={name_or_path!r}`: neither a file nor a recipe by that name{hint}; there are {', '.join(shipped)}"
     )
 
 
@@ -256,8 +256,8 @@ def _override(kind: type[AnyRecipe], raw: dict[str, Any], dotted: str, value: An
     section, dot, key = dotted.partition(".")
     if not dot:
         hint = _nearest(kind, dotted) or ", as in training.learning_rate"
-        raise UsageError(f"--set {brief(dotted)}: name the section too{hint}")
-    _section(raw, section, "--set")[key] = value
+        raise UsageError(f"the setting {brief(dotted)}: name the section too{hint}")
+    _section(raw, section, "the settings")[key] = value
 
 
 def _known_keys(kind: type[AnyRecipe], design: str) -> dict[str, set[str]]:

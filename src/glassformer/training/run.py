@@ -85,7 +85,7 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
     if learned:
         observer.on_message(
             f"warning: {unknown:.0%} of the training tokens occur too seldom to be in the vocabulary and are read as "
-            "unknown; try --set tokenizer.min_frequency=1, or --set tokenizer.kind=character for names and codes"
+            "unknown; try `tokenizer.min_frequency=1`, or `tokenizer.kind='character'` for names and codes"
         )
     else:
         observer.on_message(

@@ -42,18 +42,18 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
     unfinished, finished = is_unfinished(out), is_model_folder(out)
     if resume and not unfinished:
         state = "is finished" if finished else "holds no unfinished run"
-        raise UsageError(f"--resume: {out} {state}; leave out --resume to start one")
+        raise UsageError(f"`resume=True`: {out} {state}; leave out `resume=True` to start one")
     if resume or (overwrite and (unfinished or finished)):
         return
     if unfinished:
-        raise UsageError(f"{out} holds an unfinished run; --resume continues it, --overwrite starts anew")
+        raise UsageError(f"{out} holds an unfinished run; `resume=True` continues it, `overwrite=True` starts anew")
     if finished:
-        raise UsageError(f"{out} already holds a model; choose another --out, or --overwrite to replace it")
+        raise UsageError(f"{out} already holds a model; choose another `out=`, or `overwrite=True` to replace it")
     if any(not path.is_dir() and path != out / LOCK_FILE for path in out.rglob("*")):
         what = "a folder with other files in it"
         if overwrite:
-            what += ", neither a model of ours nor an unfinished run, and --overwrite replaces nothing else"
-        raise UsageError(f"{out} is {what}; choose an --out that is new or empty")
+            what += ", neither a model of ours nor an unfinished run, and `overwrite=True` replaces nothing else"
+        raise UsageError(f"{out} is {what}; choose an `out=` that is new or empty")
 
 
 @contextmanager
@@ -93,11 +93,11 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
         try:
             before = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise GlassformerError(f"{file} is damaged ({error}); start the run anew with --overwrite") from error
+            raise GlassformerError(f"{file} is damaged ({error}); start the run anew with `overwrite=True`") from error
         if changed := _changes(before, identity):
             raise UsageError(
-                f"--resume: {', '.join(changed)} changed since this run began; resume with the same data and recipe, "
-                "or start anew with --overwrite"
+                f"`resume=True`: {', '.join(changed)} changed since this run began; resume with the same data and "
+                "recipe, or start anew with `overwrite=True`"
             )
         return
     shutil.rmtree(work, ignore_errors=True)
@@ -192,7 +192,7 @@ def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None) -> Ma
     except GlassformerError as error:
         way_out = "start again"
         if saved_step is not None:
-            way_out = f"go on with --resume: the run is saved up to step {saved_step}"
+            way_out = f"go on with `resume=True`: the run is saved up to step {saved_step}"
         raise GlassformerError(f"training is over, but {error}. Then {way_out}") from error
     shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
     return made

@@ -1,0 +1,40 @@
+"""Settings that the library names in a message, as the flags of the command line.
+
+The library writes `init='x'`, `overwrite=True`, `out=` or `training.epochs=3`, in backticks; a shell's user types
+--init x, --overwrite, --out or --set training.epochs=3.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+FLAGS = {
+    name: f"--{name.replace('_', '-')}" for name in ("device", "init", "out", "overwrite", "preset", "recipe", "resume")
+}
+"""Settings of the library that a command takes under the same name."""
+
+_SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)?)=([^`]*)`")
+
+
+def as_flags(message: str) -> str:
+    """The message with each setting in it as a flag; other words in backticks stay."""
+    return _SETTING.sub(_flag, message)
+
+
+def _flag(found: re.Match[str]) -> str:
+    name, value = found[1], _typed(found[2])
+    if "." in name:
+        return f"--set {name}={value or '…'}"
+    if name not in FLAGS:
+        return found[0]
+    return FLAGS[name] if value in ("", "True") else f"{FLAGS[name]} {value}"
+
+
+def _typed(value: str) -> str:
+    """A value as it is typed: text without its quotes."""
+    try:
+        read = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+    return read if isinstance(read, str) else value

@@ -1,0 +1,34 @@
+import pytest
+
+from glassformer.cli.flags import FLAGS, as_flags
+from tests.cli.terminal import commands, glassformer
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("`init='my model'`: no such folder", "--init my model: no such folder"),
+        ('`init="it\'s"`', "--init it's"),
+        ("`overwrite=True` replaces it; choose another `out=`", "--overwrite replaces it; choose another --out"),
+        ("try `training.learning_rate=1e-05`", "try --set training.learning_rate=1e-05"),
+        ("`tokenizer.kind='bpe'`", "--set tokenizer.kind=bpe"),
+        ("`training.freeze=`", "--set training.freeze=…"),
+        ("`colour='red'`, `init`, a = b", "`colour='red'`, `init`, a = b"),
+        ("`init='half", "`init='half"),
+    ],
+)
+def test_settings_become_flags(said: str, shown: str) -> None:
+    assert as_flags(said) == shown
+    assert as_flags(shown) == shown
+
+
+def test_every_flag_is_one_of_a_command() -> None:
+    known = {flag for _, command in commands() for parameter in command.params for flag in parameter.opts}
+    assert set(FLAGS.values()) <= known
+
+
+def test_the_command_line_speaks_of_flags() -> None:
+    assert (
+        "error: --init nosuch: no such model folder"
+        in glassformer("train", "x.csv", "--out", "m", "--init", "nosuch").err
+    )
