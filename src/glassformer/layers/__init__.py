@@ -1,1 +1,1 @@
-"""The bricks. This room imports torch and nothing of ours; every brick takes plain arguments."""
+"""The bricks that models are built from. They import torch, nothing of glassformer, and take plain arguments."""

@@ -1,7 +1,8 @@
 """Scaled dot-product and multi-head attention.
 
-Two kernels compute the same thing: `plain_attention` spells it out, for the tests; `fused_attention` is torch's own and
-is what a model runs. It keeps scores and weights to itself: while somebody listens to them, they are spelled out.
+Two kernels compute the same thing. `plain_attention` computes it step by step, for the tests. `fused_attention` calls
+torch's own kernel, and models use it. It does not return scores and weights. If a tap listens to these, attention is
+computed step by step.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def attention_weights(
     key: Float[Tensor, "*heads k dim"],
     mask: Bool[Tensor, "*#heads #q k"],
 ) -> Float[Tensor, "*heads q k"]:
-    """softmax over the keys of the scores: rows sum to 1."""
+    """Return the softmax of the scores over the keys. Rows sum to 1."""
     return attention_scores(query, key, mask).softmax(dim=-1)
 
 
@@ -45,7 +46,10 @@ def plain_attention(
     mask: Bool[Tensor, "*#heads #q k"],
     dropout: float = 0.0,
 ) -> Float[Tensor, "*heads q dim_v"]:
-    """The reference path: weights, dropped out with probability `dropout`, times values."""
+    """Return attention weights times values: the reference implementation.
+
+    Each weight is dropped with probability `dropout`.
+    """
     return F.dropout(attention_weights(query, key, mask), dropout) @ value
 
 
@@ -56,20 +60,22 @@ def fused_attention(
     mask: Bool[Tensor, "*#heads #q k"],
     dropout: float = 0.0,
 ) -> Float[Tensor, "*heads q dim_v"]:
-    """The fast path: `plain_attention` without keeping the weights (Dao et al. 2022)."""
+    """Compute the same as `plain_attention`, faster and without storing the weights (Dao et al. 2022)."""
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
 
 class MultiHeadAttention(nn.Module):
-    """Every head attends in a space of its own; their results are joined and projected (Vaswani et al. 2017, §3.2.2).
+    """Multi-head attention (Vaswani et al. 2017, §3.2.2).
+
+    Each head has its own projections. The results of all heads are concatenated and projected.
 
     Args:
-        d_model: width in and out.
-        n_heads: heads, each `d_model / n_heads` wide.
-        pattern: who may look at whom, `FullPattern()` or `CausalPattern()`.
-        rotation: applied to queries and keys, `Rotary(...)` or `NoPositions()`.
-        dropout: share of attention weights dropped in training.
-        bias: whether the projections add one.
+        d_model: width of the input and of the output.
+        n_heads: number of heads; each is `d_model / n_heads` wide.
+        pattern: which tokens each token attends to, for example `FullPattern()` or `CausalPattern()`.
+        rotation: what is applied to queries and keys, `Rotary(...)` or `NoPositions()`.
+        dropout: share of attention weights that is dropped in training.
+        bias: whether the projections have a bias.
         kernel: `fused_attention` or `plain_attention`.
 
     Raises:
@@ -115,7 +121,11 @@ class MultiHeadAttention(nn.Module):
         attention_mask: AttentionMask,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """With a cache, `hidden` is of the next tokens alone, which look at those before them without the pattern."""
+        """Return the result of attention for each token.
+
+        With a cache, `hidden` holds only the next tokens. They attend to themselves and to all tokens before them; the
+        pattern is not used.
+        """
         if cache is None:
             query, key, value = self.query_key_value(hidden)
             mask = self.pattern(attention_mask)
@@ -132,7 +142,7 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "batch heads k dim"],
         mask: Bool[Tensor, "*#heads #q k"],
     ) -> Float[Tensor, "batch heads q dim"]:
-        """For each head and query the average of the values, by the kernel or, where somebody listens, step by step."""
+        """Return the average of the values for each head and query. Use the kernel unless a tap listens to its steps."""
         dropout = self.dropout if self.training else 0.0
         if not (self.tap_scores.heard or self.tap_weights.heard):
             return self.kernel(query, key, value, mask, dropout)

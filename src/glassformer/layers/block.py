@@ -1,4 +1,4 @@
-"""The residual block, made of parts."""
+"""The residual block."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from glassformer.layers.taps import Tap
 
 
 class Block(nn.Module):
-    """One residual step of attention, one of feed-forward; pre- or post-norm by which norm slots are filled.
+    """A residual step of attention, then one of feed-forward. Which norms are given decides between pre- and post-norm.
 
         x ──┬─ pre ─ attention ─ dropout ─(+)─ post ──┬─ pre ─ feed-forward ─ dropout ─(+)─ post ──►
             └──────────────────────────────┘           └─────────────────────────────────┘
 
-    Post-norm is the original (Vaswani et al. 2017, §3.1); pre-norm trains without warm-up tricks (Xiong et al. 2020).
-    An empty slot holds `NoNorm`.
+    Post-norm is the original (Vaswani et al. 2017, §3.1). Pre-norm trains without a warm-up (Xiong et al. 2020).
+    Pass `NoNorm` for a norm that the block does not have.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What attention keeps of the tokens that it has read, so that the next token costs one place and not all."""
+"""The key–value cache: attention keeps the keys and values of earlier tokens and computes only those of new ones."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from torch import Tensor
 
 
 class KeyValueCache:
-    """Keys and values of one causal attention layer. Every row has a length of its own.
+    """Keys and values of one causal attention layer. Each row has its own length.
 
-    Rows are padded on the right: what stands in padded places lies beyond the row's length, is looked at by no token,
-    and is overwritten by the next ones.
+    Rows are padded on the right. Padding does not count towards the length of its row. No token attends to it, and the
+    next tokens overwrite it.
 
     Args:
-        batch: rows.
-        max_seq_len: the most tokens of a row.
+        batch: number of rows.
+        max_seq_len: the largest number of tokens in a row.
     """
 
     def __init__(self, batch: int, max_seq_len: int, device: torch.device) -> None:
@@ -25,7 +25,7 @@ class KeyValueCache:
         self._values: Tensor | None = None
 
     def positions(self, seq: int) -> Int[Tensor, "batch seq"]:
-        """Where the next `seq` tokens of each row stand.
+        """Return the positions of the next `seq` tokens of each row.
 
         Raises:
             ValueError: a row would be longer than `max_seq_len`.
@@ -42,13 +42,13 @@ class KeyValueCache:
     ) -> tuple[
         Float[Tensor, "batch heads read dim"], Float[Tensor, "batch heads read dim"], Bool[Tensor, "batch 1 seq read"]
     ]:
-        """Take in the next tokens of each row.
+        """Add the next tokens of each row.
 
         Args:
             attention_mask: False on padding, which may only stand on the right.
 
         Returns:
-            Keys and values of all tokens so far, and who of the new tokens may look at whom.
+            Keys and values of all tokens so far, and the mask: which of them each new token attends to.
 
         Raises:
             ValueError: a row would be longer than `max_seq_len`.

@@ -1,4 +1,4 @@
-"""Dropout, drawn fast enough not to rule the time of a training step on a CPU."""
+"""Dropout with a fast random mask: on a CPU, drawing torch's own mask takes much of the time of a training step."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _LEVELS = 256
 
 
 def drop_mask(like: Float[Tensor, "*axes"], dropped_levels: int) -> Bool[Tensor, "*axes"]:
-    """True with probability 1 − dropped_levels/256, of the shape of `like`, from torch's own random numbers.
+    """Draw a mask of the shape of `like`: each value is True with probability 1 − dropped_levels/256.
 
-    Each 64-bit draw serves eight places: torch's Bernoulli takes one draw per place, one after another.
+    The numbers come from torch's random generator. Each 64-bit number serves eight values; torch's Bernoulli draws a
+    number for every value, one after another.
     """
     draws = torch.empty((like.numel() + 7) // 8, dtype=torch.int64, device=like.device).random_(-(2**63), None)
     return (draws.view(torch.uint8)[: like.numel()] >= dropped_levels).view(like.shape)
@@ -22,8 +23,8 @@ def drop_mask(like: Float[Tensor, "*axes"], dropped_levels: int) -> Bool[Tensor,
 class Dropout(nn.Module):
     """In training, sets a share of the features to zero and scales the others up (Srivastava et al. 2014).
 
-    On a CPU the share is `p` rounded to a 256th, and the scale is that of the rounded share, so that the expected
-    value is kept exactly. On other devices it is torch's own.
+    On a CPU the share is `p` rounded to a 256th. The scale follows from the rounded share, which keeps the expected
+    value exact. On other devices this is torch's own dropout.
     """
 
     def __init__(self, p: float) -> None:

@@ -1,4 +1,4 @@
-"""Token ids to vectors."""
+"""Embeddings: they turn token ids into vectors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class TokenEmbedding(Embedding):
 def embed_by_product(
     token_ids: Int[Tensor, "batch seq"], weight: Float[Tensor, "vocab d_model"]
 ) -> Float[Tensor, "batch seq d_model"]:
-    """The plain path of `TokenEmbedding`: one-hot rows times the table, which is what a lookup is."""
+    """Compute `TokenEmbedding` as one-hot rows times the table, which gives the same as the lookup. For tests."""
     return F.one_hot(token_ids, weight.shape[0]).to(weight.dtype) @ weight
 
 
 class OneHotEmbedding(Embedding):
-    """Token i is the i-th unit vector of a space of `d_model` ≥ `vocab_size` dimensions. Nothing is learned.
+    """Turns token i into the i-th unit vector of `d_model` ≥ `vocab_size` dimensions. Nothing is learned.
 
     Raises:
         ValueError: d_model is smaller than vocab_size.

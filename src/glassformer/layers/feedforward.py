@@ -1,4 +1,4 @@
-"""What each position does by itself between two rounds of attention."""
+"""Feed-forward layers. They transform the vector of each position by itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Activation = Callable[[Tensor], Tensor]
 
 
 class LinearFeedForward(FeedForwardLayer):
-    """One matrix, nothing else: the smallest feed-forward, as one of the literal designs has it."""
+    """A single matrix without activation: the smallest feed-forward layer. One of the published designs uses it."""
 
     def __init__(self, d_model: int, *, bias: bool = True) -> None:
         super().__init__()
@@ -43,8 +43,7 @@ class FeedForward(FeedForwardLayer):
 class GatedFeedForward(FeedForwardLayer):
     """(activation(x W) ⊗ x V) W₂: GLU with a sigmoid, SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020, eqs. 5–6).
 
-    W and V are the two halves of one matrix, so a gated feed-forward has half as many more weights as a plain one of
-    the same d_ff.
+    W and V are the two halves of one matrix. At the same d_ff, a gated layer has 1.5 times the weights of a plain one.
     """
 
     def __init__(self, d_model: int, d_ff: int, activation: Activation, *, bias: bool = False) -> None:

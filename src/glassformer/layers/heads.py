@@ -1,4 +1,4 @@
-"""From the vector of a text to one logit per class, where that takes more than one matrix."""
+"""Classification heads with more than one matrix: they turn the vector of a text into one logit per class."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class DenseHead(nn.Module):
     """activation(x W₁) → norm → dropout → W₂: the pooler of BERT and the heads of its heirs (Devlin et al. 2019, §3).
 
     Args:
-        norm: of one vector per text, `nn.LayerNorm(...)` or `nn.Identity()`.
-        bias: whether the inner matrix has one; the outer one always does.
+        norm: applied to the vector of each text, `nn.LayerNorm(...)` or `nn.Identity()`.
+        bias: whether W₁ has a bias; W₂ always has one.
     """
 
     def __init__(

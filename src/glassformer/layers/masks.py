@@ -1,9 +1,11 @@
-"""Which positions may look at which.
+"""Masks: which positions attend to which.
 
-A mask is boolean and **True means attend**. `attention_mask` has shape (batch, seq) and is False on padding; or, where
-a row holds several documents, (batch, query, key) and is False between documents. A *pattern* turns it into the mask
-over scores, broadcastable to (batch, heads, query, key). Every row holds at least one token: attention over nothing and
-the average of nothing are undefined.
+A mask is boolean and **True means attend**. `attention_mask` has the shape (batch, seq) and is False on padding. If
+rows hold several documents, it has the shape (batch, query, key) and is False between documents.
+
+A *pattern* turns the attention mask into the mask over scores, broadcastable to (batch, heads, query, key).
+
+Every row must hold at least one token: attention and averages over no tokens are undefined.
 """
 
 from __future__ import annotations
@@ -16,27 +18,27 @@ from glassformer.layers.slots import AttentionMask, Pattern
 
 
 def lengths_to_mask(lengths: Int[Tensor, " batch"], seq: int) -> Bool[Tensor, "batch seq"]:
-    """True on the first `lengths[i]` positions of row i."""
+    """Return a mask that is True on the first `lengths[i]` positions of row i."""
     return torch.arange(seq, device=lengths.device) < lengths[:, None]
 
 
 def documents_to_mask(documents: Int[Tensor, "batch seq"]) -> Bool[Tensor, "batch seq seq"]:
-    """True between places of the same document, of which each place says its number."""
+    """Return a mask that is True between positions of the same document; `documents` numbers the document of each."""
     return documents[:, :, None] == documents[:, None, :]
 
 
 class FullPattern(Pattern):
-    """Every position looks at every token that is not padding."""
+    """Every position attends to every token that is not padding."""
 
     def forward(self, attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 #seq seq"]:
         return _by_query(attention_mask)
 
 
 class CausalPattern(Pattern):
-    """A position looks at itself and at the tokens before it.
+    """A position attends to itself and to the tokens before it.
 
-    A position always sees itself, so that a row of padding on the left leaves no query without a key (its softmax
-    would be 0/0).
+    Padding attends to itself too. With padding on the left, a query would otherwise have no key, and its softmax would
+    be 0/0.
     """
 
     def forward(self, attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 seq seq"]:
@@ -46,9 +48,9 @@ class CausalPattern(Pattern):
 
 
 class LocalPattern(Pattern):
-    """A position looks at the tokens that are at most `reach` places away, on either side (Beltagy et al. 2020, §3.1).
+    """A position attends to the tokens at most `reach` positions away, on either side (Beltagy et al. 2020, §3.1).
 
-    A position always sees itself, as in `CausalPattern`: far out in the padding there is no token within reach.
+    Padding attends to itself too, as in `CausalPattern`: it may have no token within reach.
     """
 
     def __init__(self, reach: int) -> None:

@@ -1,4 +1,4 @@
-"""Normalisation. Every norm is called as norm(hidden, attention_mask); only `BatchNorm` needs to know the padding."""
+"""Normalisation. Every norm is called as norm(hidden, attention_mask). Only `BatchNorm` uses the mask."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from glassformer.layers.taps import Tap
 
 
 class NoNorm(Norm):
-    """An empty norm slot: what a pre-norm block has after its residual sum, and a post-norm block before its layers."""
+    """Returns its input. A block takes it for a norm that it does not have: a pre-norm block has no post-norms."""
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], _attention_mask: AttentionMask
@@ -24,7 +24,7 @@ class LayerNorm(Norm):
     """y = (x − mean(x)) / √(var(x) + ε) · weight + bias over the features of one position (Ba et al. 2016, eq. 4).
 
     Args:
-        bias: whether there is one; later encoders leave it out (Warner et al. 2024, §2.1.1).
+        bias: whether to add a bias; later encoders have none (Warner et al. 2024, §2.1.1).
     """
 
     def __init__(self, d_model: int, *, eps: float = 1e-5, bias: bool = True) -> None:
@@ -56,10 +56,10 @@ class RMSNorm(Norm):
 
 
 class BatchNorm(Norm):
-    """Normalises each feature over the tokens of the batch, padding left out (Ioffe & Szegedy 2015, algorithm 1).
+    """Normalises each feature over the tokens of the batch, without padding (Ioffe & Szegedy 2015, algorithm 1).
 
-    In training the statistics are those of the batch and update running ones; in evaluation the running ones are used,
-    so that a text's answer does not depend on its neighbours.
+    In training it uses the statistics of the batch and updates running statistics. In evaluation it uses the running
+    ones. The answer to a text then does not depend on the other texts of the batch.
     """
 
     def __init__(self, d_model: int, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
@@ -80,7 +80,7 @@ def plain_layer_norm(
     bias: Float[Tensor, " d_model"] | None,
     eps: float,
 ) -> Float[Tensor, "*axes d_model"]:
-    """The reference path of `LayerNorm`."""
+    """Compute `LayerNorm` step by step. For tests."""
     centred = hidden - hidden.mean(-1, keepdim=True)
     scaled = centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight
     return scaled if bias is None else scaled + bias
@@ -89,5 +89,5 @@ def plain_layer_norm(
 def plain_rms_norm(
     hidden: Float[Tensor, "*axes d_model"], weight: Float[Tensor, " d_model"], eps: float
 ) -> Float[Tensor, "*axes d_model"]:
-    """The reference path of `RMSNorm`."""
+    """Compute `RMSNorm` step by step. For tests."""
     return hidden / (hidden.square().mean(-1, keepdim=True) + eps).sqrt() * weight

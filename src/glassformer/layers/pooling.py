@@ -1,4 +1,4 @@
-"""One vector for a whole text. Padding never takes part."""
+"""Poolings: they turn the vectors of a text's tokens into one vector for the text. Padding is left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from glassformer.layers.taps import Tap
 
 
 class FirstPooling(Pooling):
-    """The first token's vector, padding skipped (Devlin et al. 2019, §3)."""
+    """Takes the vector of the first token that is not padding (Devlin et al. 2019, §3)."""
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
@@ -23,7 +23,7 @@ class FirstPooling(Pooling):
 
 
 class LastPooling(Pooling):
-    """The last token's vector, padding skipped: what a causal model has read the whole text for."""
+    """Takes the vector of the last token that is not padding. In a causal model, only this token sees the whole text."""
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
@@ -34,7 +34,7 @@ class LastPooling(Pooling):
 
 
 class MeanPooling(Pooling):
-    """The average over the tokens."""
+    """Takes the mean over the tokens."""
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
@@ -44,7 +44,7 @@ class MeanPooling(Pooling):
 
 
 class MaxPooling(Pooling):
-    """The largest value of each feature over the tokens."""
+    """Takes the largest value of each feature over the tokens."""
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
@@ -53,9 +53,9 @@ class MaxPooling(Pooling):
 
 
 class AttentionPooling(Pooling):
-    """A weighted average whose weights come from one learned query (Yang et al. 2016, eqs. 5–7, no hidden layer).
+    """Takes a weighted mean; one learned query gives the weights (Yang et al. 2016, eqs. 5–7, without hidden layer).
 
-    The query starts at zero, so that training starts from `MeanPooling`.
+    The query starts at zero, which makes this `MeanPooling` before training.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -77,7 +77,7 @@ class AttentionPooling(Pooling):
 
 
 class FlattenPooling(Pooling):
-    """All positions side by side, zeros where there is no token: (batch, max_seq_len·d_model)."""
+    """Concatenates the vectors of all positions, with zeros for padding: (batch, max_seq_len·d_model)."""
 
     def __init__(self, max_seq_len: int) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""What fits into which slot of a block or a model.
+"""Base classes of the exchangeable parts of a model: embeddings, positions, patterns, norms, feed-forwards, poolings.
 
-The type checker sees what each slot is called with and what it gives back, where a bare `nn.Module` says "anything".
-Slots are classes and not protocols: a norm and a pooling take the same arguments and only their names tell them apart,
-and a part must be an `nn.Module`, which no protocol can ask for.
+They tell the type checker the arguments and the result of each part; `nn.Module` alone allows anything. They are
+classes, not protocols, for two reasons. A norm and a pooling take the same arguments, so a protocol could not tell them
+apart. And every part must be an `nn.Module`, which a protocol cannot demand.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 AttentionMask = Bool[Tensor, "batch seq"] | Bool[Tensor, "batch seq seq"]
-"""True = attend (see `masks`)."""
+"""True means attend (see `masks`)."""
 Positions = Int[Tensor, "batch seq"] | None
-"""Where tokens stand; left out, 0, 1, 2 … (see `positions`)."""
+"""The positions of tokens; None means 0, 1, 2 … (see `positions`)."""
 
 
 class Embedding(nn.Module, ABC):
-    """Token ids to vectors."""
+    """Turns token ids into vectors."""
 
     @abstractmethod
     def forward(self, token_ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq d_model"]: ...
@@ -30,7 +30,7 @@ class Embedding(nn.Module, ABC):
 
 
 class PositionLayer(nn.Module, ABC):
-    """Tells embeddings, or queries and keys, where they stand."""
+    """Adds the positions of tokens to embeddings, or to queries and keys."""
 
     @abstractmethod
     def forward(
@@ -42,7 +42,7 @@ class PositionLayer(nn.Module, ABC):
 
 
 class Pattern(nn.Module, ABC):
-    """Who may look at whom."""
+    """Decides which positions attend to which."""
 
     @abstractmethod
     def forward(self, attention_mask: AttentionMask) -> Bool[Tensor, "batch 1 #seq seq"]: ...
@@ -52,7 +52,7 @@ class Pattern(nn.Module, ABC):
 
 
 class Norm(nn.Module, ABC):
-    """The features of each position, normalised."""
+    """Normalises the features of each position."""
 
     @abstractmethod
     def forward(
@@ -64,7 +64,7 @@ class Norm(nn.Module, ABC):
 
 
 class FeedForwardLayer(nn.Module, ABC):
-    """What each position does by itself."""
+    """Transforms the vector of each position by itself."""
 
     @abstractmethod
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]: ...
@@ -74,7 +74,7 @@ class FeedForwardLayer(nn.Module, ABC):
 
 
 class Pooling(nn.Module, ABC):
-    """The vectors of a text's tokens to one vector."""
+    """Turns the vectors of a text's tokens into one vector for the text."""
 
     @abstractmethod
     def forward(
