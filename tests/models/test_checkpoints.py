@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.checkpoints import read_config, read_family, read_weights
+from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from tests.checkpoints import build
@@ -76,7 +76,7 @@ def test_what_cannot_be_read_is_refused_in_words(raw: dict[str, Any], words: lis
 
 
 def read(raw: dict[str, Any], tensors: dict[str, Tensor], tokens: list[int]) -> dict[str, Tensor]:
-    return read_weights(raw, read_family(raw, "x"), read_config(raw, "x"), tensors, tokens, "x")
+    return read_checkpoint_weights(raw, read_family(raw, "x"), read_config(raw, "x"), tensors, tokens, "x")
 
 
 def bert() -> tuple[dict[str, Any], dict[str, Tensor], list[int]]:

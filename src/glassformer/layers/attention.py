@@ -26,7 +26,7 @@ def attention_scores(
     key: Float[Tensor, "*heads k dim"],
     mask: Bool[Tensor, "*#heads #q k"],
 ) -> Float[Tensor, "*heads q k"]:
-    """QKᵀ/√dim (Vaswani et al. 2017, eq. 1), −∞ where the mask forbids."""
+    """Return QKᵀ/√dim (Vaswani et al. 2017, eq. 1), and −∞ where the mask is False."""
     return (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).masked_fill(~mask, -math.inf)
 
 
@@ -35,7 +35,7 @@ def attention_weights(
     key: Float[Tensor, "*heads k dim"],
     mask: Bool[Tensor, "*#heads #q k"],
 ) -> Float[Tensor, "*heads q k"]:
-    """Return the softmax of the scores over the keys. Rows sum to 1."""
+    """Return the softmax of the scores over the keys that the mask allows. Rows sum to 1."""
     return attention_scores(query, key, mask).softmax(dim=-1)
 
 
@@ -109,7 +109,7 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch heads seq dim"], Float[Tensor, "batch heads seq dim"], Float[Tensor, "batch heads seq dim"]
     ]:
-        """Project, split into heads, and turn queries and keys by their positions."""
+        """Project, split into heads, and rotate queries and keys by their positions."""
         batch, seq, _ = hidden.shape
         projected = self.in_projection(hidden).view(batch, seq, 3, self.n_heads, -1)
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # 3 × (batch, heads, seq, head_dim)

@@ -23,7 +23,7 @@ class FirstPooling(Pooling):
 
 
 class LastPooling(Pooling):
-    """Takes the vector of the last token that is not padding. In a causal model, only this token sees the whole text."""
+    """Takes the vector of the last token that is not padding. In a causal model only this token sees the whole text."""
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]

@@ -1,4 +1,4 @@
-"""A place to look at what flows through a model. `models/listening.py` finds the taps of a model and their names."""
+"""Taps: they show the values inside a model to a listener. `models/listening.py` finds the taps of a model by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Listener = Callable[[Tensor], None]
 
 
 class Tap(nn.Module):
-    """Gives back what it is given, and shows it to the listener if there is one. A brick calls its tap `tap_<name>`."""
+    """Returns its input, and shows it to the listener if there is one. A layer names its taps `tap_<name>`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Models made of bricks. Start at classifier.py, which reads like its diagram."""
+"""The models, built from the layers of `glassformer.layers`. Start reading at `classifier.py`."""

@@ -1,4 +1,4 @@
-"""Which brick a setting of our own models stands for, and how the weights of a new model begin."""
+"""From the settings of our own models to their layers, and the initial weights of a new model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def build_embedding(config: TrunkConfig, vocab_size: int) -> Embedding:
 
 
 def build_positions(config: TrunkConfig) -> PositionLayer:
-    """What acts on the embeddings; `rotary` acts on queries and keys."""
+    """Build the layer that adds positions to the embeddings. `rotary` adds none here: it acts on queries and keys."""
     if config.positions == "sinusoidal":
         scale = 1.0 if config.embedding == "one-hot" else _EMBEDDING_STD  # as large as the words beside them
         return SinusoidalPositions(config.max_seq_len, config.d_model, scale=scale)
@@ -66,7 +66,7 @@ def build_block(config: TrunkConfig) -> Block:
 
 
 def build_last_norm(config: TrunkConfig) -> Norm:
-    """Behind the blocks; post-norm blocks end on a norm of their own."""
+    """Build the norm after the last block. Post-norm blocks end with a norm, and need no other."""
     return _norm(config) if config.residual == "pre-norm" else NoNorm()
 
 
@@ -82,15 +82,15 @@ def build_pooling(config: ModelConfig) -> Pooling:
 
 
 def pooled_size(config: ModelConfig) -> int:
-    """The width of what the pooling gives."""
+    """Return the width of the pooled vector."""
     return config.d_model * (config.max_seq_len if config.pooling == "flatten" else 1)
 
 
 def initialise(model: nn.Module) -> None:
-    """Unit-variance projections into a branch, zeros out of it: a new block changes nothing.
+    """Set the initial weights.
 
-    With zero-initialised outputs the model starts as a bag of embeddings and grows its depth as training needs it
-    (Zhang et al. 2019, "Fixup"; Bachlechner et al. 2021, "ReZero").
+    The projections into a branch keep unit variance. Those out of it start at zero: a new block changes nothing, and
+    the model starts as a bag of embeddings (Zhang et al. 2019, "Fixup"; Bachlechner et al. 2021, "ReZero").
     """
     for module in model.modules():
         if isinstance(module, nn.Linear):

@@ -1,4 +1,4 @@
-"""Which module belongs to which config: our classifier, pre-trained encoders, and the designs of others by name."""
+"""From a config to its model: our classifier, pre-trained encoders, published designs, and language models."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from glassformer.models.published.vinh_transformer import VinhTransformer, VinhT
 
 
 def _named(config: Any) -> Any:
-    """A config without a design is of our own classifier."""
+    """A config without a `design` describes our own classifier."""
     return {"design": "classifier"} | config if isinstance(config, dict) else config
 
 
 def _named_language_model(config: Any) -> Any:
-    """A config without a design is of our own language model."""
+    """A config without a `design` describes our own language model."""
     return {"design": "language-model"} | config if isinstance(config, dict) else config
 
 
@@ -51,13 +51,13 @@ AnyModelConfig = Annotated[
     Discriminator("design"),
     BeforeValidator(_named),
 ]
-"""Which of them a record is, its `design` says."""
+"""The config of any classifier. Its field `design` says of which."""
 
 AnyLanguageModelConfig = Annotated[
     LanguageModelConfig | NotesLanguageModelConfig, Discriminator("design"), BeforeValidator(_named_language_model)
 ]
 
-# The same configs, each built as design(config, vocab_size, n_classes) and called as model(token_ids, attention_mask).
+# Each is built as Module(config, vocab_size, n_classes) and called as model(token_ids, attention_mask).
 _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     ModelConfig: Classifier,
     BuiDangRowsConfig: BuiDangRows,
@@ -71,20 +71,20 @@ _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     PretrainedConfig: PretrainedEncoder,
 }
 DESIGNS: dict[str, type[DesignConfig]] = {config.model_fields["design"].default: config for config in _MODULES}
-"""Name → config of every design; the name is the config's field `design`."""
+"""Name → config class of every design. The name is the config's field `design`."""
 
 
 def build_model(config: AnyModelConfig, vocab_size: int, n_classes: int) -> nn.Module:
-    """A new model: token ids and attention mask (batch, seq) in, logits (batch, n_classes) out.
+    """Build a new model. It takes token ids and an attention mask (batch, seq) and returns logits (batch, n_classes).
 
     Raises:
-        ValueError: vocabulary or classes do not fit the config.
+        ValueError: the size of the vocabulary or the number of classes does not fit the config.
     """
     return _MODULES[type(config)](config, vocab_size, n_classes)
 
 
 def parameter_count(config: AnyModelConfig, vocab_size: int, n_classes: int) -> int:
-    """The number of trained values of `build_model(config, …)`, counted without taking their memory."""
+    """Count the parameters of `build_model(config, …)` without allocating them."""
     with torch.device("meta"):
         model = build_model(config, vocab_size, n_classes)
     return sum(parameter.numel() for parameter in model.parameters())
@@ -96,10 +96,10 @@ LANGUAGE_DESIGNS: dict[str, type[DesignConfig]] = {
 
 
 def build_language_model(config: AnyLanguageModelConfig, vocab_size: int, *, n_learned: int = 0) -> TokenPredictor:
-    """A new language model.
+    """Build a new language model.
 
     Args:
-        n_learned: how many tokens, the last of the vocabulary, were added after training (our own design alone).
+        n_learned: how many tokens were added to the end of the vocabulary after training (our own design only).
     """
     if isinstance(config, NotesLanguageModelConfig):
         return NotesLanguageModel(config, vocab_size)

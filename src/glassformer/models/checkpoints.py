@@ -1,4 +1,4 @@
-"""A checkpoint of another library, a `config.json` and tensors by name, in our terms."""
+"""Checkpoints of other libraries: read their `config.json` and tensors as our config and weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.families import FAMILIES, Family, Sources
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 
-# Theirs → ours, for the values of settings that are names.
+# For settings whose values are names: their name → ours.
 _VALUES = {
     "activation": {
         "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh", "gelu_fast": "gelu-tanh",
@@ -22,7 +22,7 @@ _VALUES = {
     "pooling": {"cls": "first", "mean": "mean"},
 }  # fmt: skip
 _VALUES["head_activation"] = _VALUES["activation"]
-# Settings that change what a model computes, in ways that the bricks do not: key → the value that is read.
+# Settings that change what a model computes, and whose other values our layers lack: key → the only value that is read.
 _ONLY = {
     "position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "rope_scaling": None,
     "quantization_config": None,
@@ -32,10 +32,10 @@ _DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
 def read_family(raw: Mapping[str, Any], where: str) -> Family:
-    """The family of a config.json.
+    """Return the family that a config.json names.
 
     Raises:
-        UsageError: it is none of ours.
+        UsageError: it names no family of `FAMILIES`.
     """
     found = raw.get("model_type")
     if not isinstance(found, str) or found not in FAMILIES:
@@ -45,10 +45,10 @@ def read_family(raw: Mapping[str, Any], where: str) -> Family:
 
 
 def read_config(raw: Mapping[str, Any], where: str) -> PretrainedConfig:
-    """The settings of a checkpoint in our terms.
+    """Return the settings of a checkpoint as our config.
 
     Raises:
-        UsageError: another family, or a setting that changes what the model computes and is not known here.
+        UsageError: the family is not supported, or a setting that changes what the model computes is not.
     """
     family = read_family(raw, where)
     for key, readable in _ONLY.items():
@@ -84,7 +84,7 @@ def _fields(family: Family, raw: Mapping[str, Any], where: str) -> dict[str, Any
 
 
 def _rotary_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[str, Any]:
-    """Which blocks are local, and the two bases: in the spelling of either version of the library."""
+    """Return which blocks are local, and the two rotary bases. The library has had two spellings; read both."""
     kinds = raw.get("layer_types")
     if not kinds:
         every = raw.get("global_attn_every_n_layers", 3)
@@ -115,11 +115,11 @@ def _rotary_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[st
 
 
 def _first_position(family: Family, raw: Mapping[str, Any]) -> int:
-    """The row of the position table that the first token of a text takes."""
+    """Return the row of the position table that belongs to the first token of a text."""
     return raw.get("pad_token_id", 1) + 1 if family.padding_before_positions else 0
 
 
-def read_weights(
+def read_checkpoint_weights(
     raw: Mapping[str, Any],
     family: Family,
     config: PretrainedConfig,
@@ -127,15 +127,15 @@ def read_weights(
     tokens: Sequence[int],
     where: str,
 ) -> dict[str, Tensor]:
-    """The weights of a checkpoint by our names, in torch's default precision.
+    """Return the weights of a checkpoint under our names, in torch's default precision.
 
     Args:
-        family, config: what `read_family` and `read_config` make of `raw`.
-        tokens: for each of our token ids the row of their embedding table.
+        family, config: the results of `read_family` and `read_config` for `raw`.
+        tokens: for each of our token ids, the row of the checkpoint's embedding table.
 
     Returns:
-        All weights of the encoder; of the head those that the checkpoint has, its last matrix where the checkpoint
-        is of a text classifier.
+        All weights of the encoder, and those of the head that the checkpoint has. The last matrix of the head is taken
+        only from a text classifier.
 
     Raises:
         GlassformerError: a tensor is missing or of the wrong shape.
@@ -184,7 +184,7 @@ def _head(
     expected: Mapping[str, Tensor],
     where: str,
 ) -> dict[str, Tensor]:
-    """What there is of the head."""
+    """Return the weights of the head that the checkpoint has."""
     classifies = any(str(kind).endswith("ForSequenceClassification") for kind in raw.get("architectures") or ())
     found: dict[str, Tensor] = {}
     for module, (source,) in family.head.items():
@@ -208,7 +208,7 @@ def _numbered(block: Sources, n_layers: int) -> dict[str, tuple[str, ...]]:
 
 
 def _plain_name(name: str, family: Family) -> str:
-    """Without the encoder's prefix, and as spelled today: old checkpoints call a norm's weights gamma and beta."""
+    """Remove the encoder's prefix and use today's names: old checkpoints call a norm's weights gamma and beta."""
     name = name.removeprefix(family.prefix)
     for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
         if name.endswith(old):
@@ -218,7 +218,7 @@ def _plain_name(name: str, family: Family) -> str:
 
 def _tensor(by_name: Mapping[str, Tensor], name: str, where: str) -> Tensor:
     if name not in by_name:
-        raise GlassformerError(f"{where}: the tensor {name} is missing from the weights; the checkpoint is not whole")
+        raise GlassformerError(f"{where}: the tensor {name} is missing; the checkpoint is incomplete")
     tensor = by_name[name]
     if tensor.dtype not in _DTYPES:
         raise UsageError(f"{where}: weights are quantised ({name} is of {tensor.dtype}); such models cannot be read")

@@ -1,7 +1,7 @@
 """The transformer classifier, from token ids to one logit per class. Start reading here.
 
-`Classifier` is the model, and `Trunk` the part of it that our language models share. Which brick stands in which slot
-is decided in `bricks.py`; what a block does is in `layers/block.py` and `layers/attention.py`.
+`Classifier` is the model. `Trunk` is the part that it shares with our language models. `bricks.py` chooses the layers
+by the settings. `layers/block.py` and `layers/attention.py` say what a block does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from glassformer.models.parts import Parts
 
 
 class Classifier(nn.Module):
-    """Token ids in, class logits out.
+    """Turns token ids into class logits.
 
                  token ids                  (batch, seq)
                      │
@@ -50,8 +50,8 @@ class Classifier(nn.Module):
                      │
                    head                     (batch, n_classes)       one logit for each class
 
-    Dropout stands before the blocks, at the end of each of their branches, and before the head. The head starts at
-    zero: before training every class is equally likely, and the first loss is ln(n_classes). A tap gives back what it
+    Dropout is applied before the blocks, at the end of each branch of a block, and before the head. The head starts at
+    zero: before training all classes are equally likely, and the loss is ln(n_classes). A tap gives back what it
     is given, and is a place to look at what flows (docs/inside.md).
     """
 
@@ -77,7 +77,7 @@ class Classifier(nn.Module):
 
 
 class Trunk(nn.Module):
-    """Token ids in, one vector per token out: embedding → positions → blocks → norm."""
+    """Turns token ids into one vector per token: embedding → positions → blocks → norm."""
 
     def __init__(self, config: TrunkConfig, vocab_size: int) -> None:
         super().__init__()
@@ -97,11 +97,12 @@ class Trunk(nn.Module):
         positions: Positions = None,
         caches: Sequence[KeyValueCache] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """The last hidden states.
+        """Return the last hidden states.
 
         Args:
-            positions: where each token stands in its document, where that is not its place in the row.
-            caches: one per block, of the tokens that were read before these; they take these in. For causal attention.
+            positions: the position of each token in its document; None if this is its position in the row.
+            caches: a cache for each block, for causal attention. They hold the tokens that were read before; these
+                tokens are added.
         """
         return self.read_vectors(self.embedding(token_ids), attention_mask, positions=positions, caches=caches)
 
@@ -113,7 +114,7 @@ class Trunk(nn.Module):
         positions: Positions = None,
         caches: Sequence[KeyValueCache] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """The last hidden states of vectors that stand in the place of embeddings (see `read`)."""
+        """Return the last hidden states for vectors that replace the embeddings (see `read`)."""
         if caches:
             positions = caches[0].positions(vectors.shape[1])
         hidden = self.dropout(self.positions(self.tap_embedding(vectors), positions))
@@ -123,7 +124,7 @@ class Trunk(nn.Module):
         return self.tap_hidden(self.norm(hidden, attention_mask))
 
     def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
-        """Empty caches for `read`, one per block."""
+        """Return empty caches for `read`, one per block."""
         device = next(self.parameters()).device
         return [KeyValueCache(batch, max_seq_len, device) for _ in self.blocks]
 

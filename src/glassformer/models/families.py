@@ -1,6 +1,6 @@
 """How the checkpoints of each family name their settings and tensors: one table per family.
 
-Names are those that the `transformers` library writes. `checkpoints.py` reads by these tables.
+The names are those of the `transformers` library. `checkpoints.py` uses these tables.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Sources = Mapping[str, tuple[str, ...]]
-"""Module of ours → modules of theirs; several are stacked, one below the other."""
+"""Our module → their modules. If they have several, the rows of their weights are concatenated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,13 +18,13 @@ class Family:
     """How to read one family.
 
     Attributes:
-        prefix: what the encoder's tensors begin with in checkpoints that have a head.
-        settings: field of ours → (key of theirs, its default).
-        fixed: fields of ours that no checkpoint of the family changes.
-        parts, block, head: where the weights of our modules are; `{n}` is the number of the block.
-        added_to_positions: a table whose first row stands for "the first of two texts", and is added to every token.
-        padding_before_positions: whether the rows of the position table up to the padding's id are never used.
-        special_tokens: padding, unknown, start and end, where the tokenizer's settings do not name them.
+        prefix: how the names of the encoder's tensors begin in checkpoints that have a head.
+        settings: our field → (their key, its default).
+        fixed: our fields with the same value in all checkpoints of the family.
+        parts, block, head: where to find the weights of our modules; `{n}` is the number of the block.
+        added_to_positions: a table whose first row means "the first of two texts" and is added to every token.
+        padding_before_positions: whether the position table has unused rows at its start, up to the id of padding.
+        special_tokens: padding, unknown, start and end; used if the tokenizer's settings do not name them.
     """
 
     prefix: str
@@ -155,4 +155,4 @@ _MODERNBERT = Family(
 )
 
 FAMILIES = {"bert": _BERT, "distilbert": _DISTILBERT, "roberta": _ROBERTA, "modernbert": _MODERNBERT}
-"""By the `model_type` of their config.json."""
+"""The supported families by the `model_type` of their config.json."""

@@ -1,4 +1,4 @@
-"""Weights that an earlier version wrote, by the names of today."""
+"""Weights of earlier format versions: give them the names of today."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Value = TypeVar("Value")
 
 
 def renamed(weights: Mapping[str, Value], expected: Iterable[str]) -> dict[str, Value]:
-    """Version 1 → version 2: what a classifier, language model or reward model of ours shares is in its `trunk`.
+    """Rename weights from version 1 to version 2: the shared part of our own models is now called `trunk`.
 
     Args:
-        weights: the tensors, or what else is known of them, by name.
-        expected: the names of the model that the weights are for. Other designs have no trunk, and their names stay.
+        weights: the tensors by name, or other facts about them by name.
+        expected: the names in the model that gets the weights. Other designs have no trunk; their names do not change.
     """
     in_trunk = {name.removeprefix(_TRUNK): name for name in expected if name.startswith(_TRUNK)}
     return {in_trunk.get(name, name): value for name, value in weights.items()}

@@ -1,4 +1,4 @@
-"""The language model: token ids in, for every place the logits of a token out."""
+"""The language model: it turns token ids into the logits of a token for every position."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEARNED_TOGETHER = 64
 
 
 class TokenPredictor(nn.Module, ABC):
-    """What training and generation need of a language model, ours or a published one."""
+    """The interface of a language model, ours or a published one, for training and generation."""
 
     @abstractmethod
     def read(
@@ -33,26 +33,26 @@ class TokenPredictor(nn.Module, ABC):
         positions: Positions = None,
         caches: Sequence[KeyValueCache] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """The last hidden states (see `Trunk.read`)."""
+        """Return the last hidden states (see `Trunk.read`)."""
 
     @abstractmethod
     def logits(self, hidden: Float[Tensor, "*places d_model"]) -> Float[Tensor, "*places vocab"]:
-        """Of the token that each place predicts."""
+        """Return the logits of the token that each position predicts."""
 
     @abstractmethod
     def new_caches(self, batch: int, max_seq_len: int) -> list[KeyValueCache]:
-        """Empty caches for `read`; an empty list where the design has none."""
+        """Return empty caches for `read`, or an empty list if the design does not support caches."""
 
 
 class LanguageModel(TokenPredictor):
-    """Token ids in, logits over the vocabulary out: trunk → the embeddings once more.
+    """Turns token ids into logits over the vocabulary: trunk → product with the embeddings.
 
-    The head is tied: a token's logit is the product of the hidden state and the token's own embedding (Press & Wolf
-    2017; Inan et al. 2017). With causal attention the logits at a place are those of the next token, with full
-    attention those of the token that belongs there.
+    The head is tied to the embeddings: a token's logit is the product of the hidden state and the token's own embedding
+    (Press & Wolf 2017; Inan et al. 2017). With causal attention a position predicts the next token. With full attention
+    it predicts the token at this position.
 
     Args:
-        n_learned: how many tokens, the last of the vocabulary, were added after training.
+        n_learned: how many tokens were added to the end of the vocabulary after training.
     """
 
     def __init__(self, config: LanguageModelConfig, vocab_size: int, *, n_learned: int = 0) -> None:
@@ -81,16 +81,16 @@ class LanguageModel(TokenPredictor):
         return self.trunk.new_caches(batch, max_seq_len)
 
     def parts(self) -> Parts:
-        """The head is the table of embeddings and no part of its own."""
+        """There is no separate head: it is the table of embeddings."""
         return self.trunk.parts()
 
     def logits(self, hidden: Float[Tensor, "*places d_model"]) -> Float[Tensor, "*places vocab"]:
-        """What `forward` makes of the hidden states, for any choice of places."""
+        """Return the logits for hidden states of any positions."""
         table = self.trunk.embedding.get_parameter("weight")
         if not self.n_learned:
             return self.tap_logits(F.linear(hidden, table))
-        # A product of another size is rounded in another way. So that an added word changes no other logit, not even in
-        # its last bit, products keep their sizes: that with the old tokens, and those with full blocks of new ones.
+        # The size of a matrix product changes how it is rounded. An added word must not change any other logit, not
+        # even its last bit. So sizes stay the same: one product for the old tokens, one for each block of new tokens.
         trained, learned = table[: -self.n_learned], table[-self.n_learned :]
         blocks = F.pad(learned, (0, 0, 0, -self.n_learned % _LEARNED_TOGETHER)).split(_LEARNED_TOGETHER)
         logits = [F.linear(hidden, block) for block in (trained, *blocks)]

@@ -1,4 +1,4 @@
-"""The settings of a classifier, and the named presets."""
+"""The settings of classifiers and language models, and the presets."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from glassformer.models.bounds import Depth, Width, Window
 
 
-def how_many(number: int, one: str) -> str:
-    """ "1 head", "4 heads": a number with its noun."""
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+def how_many(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 head", "4 heads"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class DesignConfig(BaseModel):
-    """What every design has in common. Vocabulary and classes come from the data and are not settings."""
+    """The settings that every design has. Vocabulary and classes come from the data and are not settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     one_label_only: ClassVar[bool] = False
-    """Whether it cannot answer with several labels per text."""
+    """Whether the design supports only one label per text."""
 
     max_seq_len: Window
-    """The window: tokens read at once, the start token included. Longer texts are read in overlapping windows."""
+    """The window: how many tokens are read at once, with the start token. Longer texts are read in overlapping windows.
+    """
 
     def in_words(self) -> str:
-        """Its sizes, for people."""
+        """Describe the sizes of the model in words."""
         raise NotImplementedError
 
 
 class TrunkConfig(DesignConfig):
-    """The shape that our own models share, `Trunk`."""
+    """The settings of `Trunk`, which our own models share."""
 
     d_model: Width = 128
-    """Width of every token's vector."""
+    """Width of a token's vector."""
     n_layers: Depth = 2
-    """Blocks, one after another."""
+    """Number of blocks."""
     n_heads: Width = 4
     """Attention heads in each block."""
     d_ff: Width = 256
-    """Inner width of the feed-forward."""
+    """Inner width of the feed-forward layers."""
     max_seq_len: Window = 512
     embedding: Literal["learned", "one-hot"] = "learned"
     positions: Literal["none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"] = "rotary"
@@ -49,9 +50,9 @@ class TrunkConfig(DesignConfig):
     residual: Literal["pre-norm", "post-norm"] = "pre-norm"
     feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "geglu"
     dropout: float = Field(default=0.3, ge=0, lt=1)
-    """Share dropped after the embedding, each attention and each feed-forward, and before the head."""
+    """Dropout after the embedding, after each attention and feed-forward, and before the head."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Share of attention weights dropped."""
+    """Dropout of attention weights."""
 
     @model_validator(mode="after")
     def _fields_agree(self) -> TrunkConfig:
@@ -62,7 +63,7 @@ class TrunkConfig(DesignConfig):
         rotated = {"rotary": self.d_model // self.n_heads, "rotary-on-embeddings": self.d_model}
         if rotated.get(self.positions, 0) % 2:
             raise ValueError(
-                f"positions={self.positions!r} turns pairs of features and needs an even width, "
+                f"positions={self.positions!r} rotates pairs of features and needs an even width, "
                 f"got d_model={self.d_model}, n_heads={self.n_heads}"
             )
         return self
@@ -72,16 +73,16 @@ class TrunkConfig(DesignConfig):
 
 
 class ModelConfig(TrunkConfig):
-    """The shape of our own classifier, `Classifier`."""
+    """The settings of our own classifier, `Classifier`."""
 
     design: Literal["classifier"] = "classifier"
     pooling: Literal["first", "last", "mean", "max", "attention", "flatten"] = "mean"
 
 
 class LanguageModelConfig(TrunkConfig):
-    """The shape of our own language model, `LanguageModel`.
+    """The settings of our own language model, `LanguageModel`.
 
-    Causal attention makes it one that predicts the next token; full attention one that fills in hidden ones.
+    With causal attention it predicts the next token. With full attention it fills in masked tokens.
     """
 
     design: Literal["language-model"] = "language-model"
@@ -92,13 +93,13 @@ class LanguageModelConfig(TrunkConfig):
 
     @property
     def causal(self) -> bool:
-        """Whether it predicts the next token."""
+        """Whether the model predicts the next token."""
         return self.attention == "causal"
 
     @model_validator(mode="after")
     def _predicts(self) -> LanguageModelConfig:
         if self.norm == "batch":
-            raise ValueError("norm='batch' would let a token see those after it; choose 'rms' or 'layer'")
+            raise ValueError("norm='batch' would let a token see the tokens after it; choose 'rms' or 'layer'")
         if self.embedding == "one-hot":
             raise ValueError("embedding='one-hot' has no vectors to predict with; choose 'learned'")
         return self

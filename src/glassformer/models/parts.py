@@ -1,4 +1,4 @@
-"""What a model is made of, whatever its design calls it."""
+"""The parts of a model under common names. Each design has its own names for them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch import nn
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The parts of a model, from the token ids up. A part that the design does not have is empty.
+    """The parts of a model, in the order of the forward pass. A part that the design does not have is empty.
 
     Attributes:
-        embedding: tokens to vectors: the table of embeddings, positions, a norm of their sum.
-        blocks: what the design repeats, the lowest first.
-        norm: behind the last block.
-        pooling: the vectors of the tokens to one vector for the text.
-        head: from there to the logits.
+        embedding: turns tokens into vectors: the table of embeddings, positions, and a norm of their sum.
+        blocks: the repeated blocks, the first one first.
+        norm: the norm after the last block.
+        pooling: turns the vectors of the tokens into one vector for the text.
+        head: computes the logits.
     """
 
     embedding: tuple[nn.Module, ...] = ()
@@ -34,11 +34,11 @@ class _HasParts(Protocol):
 
 
 def parts_of(model: nn.Module) -> Parts:
-    """The parts of a model; all are empty where it names none."""
+    """Return the parts of a model. All are empty if the model does not name its parts."""
     return model.parts() if isinstance(model, _HasParts) else Parts()
 
 
 def names_of(model: nn.Module, modules: Sequence[nn.Module]) -> list[str]:
-    """What `model` calls these modules, in their order."""
+    """Return the names that these modules have in `model`, in the same order."""
     names = {module: name for name, module in model.named_modules()}
     return [names[module] for module in modules]

@@ -1,7 +1,6 @@
-"""The encoders that others have trained, out of our bricks: BERT, DistilBERT, RoBERTa, ModernBERT.
+"""Pre-trained encoders of others, built from our layers: BERT, DistilBERT, RoBERTa, ModernBERT.
 
-One diagram serves all of them; the config says which part stands in which slot. How their files are read is in
-`families.py`.
+All have the same structure; the config chooses the layers. `families.py` says how their files are read.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _ACTIVATIONS: dict[ActivationName, Activation] = {
 
 
 class PretrainedConfig(DesignConfig):
-    """The shape of a pre-trained encoder. The defaults are the smallest BERT of Turc et al. 2019."""
+    """The settings of a pre-trained encoder. The defaults are those of the smallest BERT of Turc et al. 2019."""
 
     design: Literal["pretrained"] = "pretrained"
     d_model: Width = 128
@@ -50,7 +49,7 @@ class PretrainedConfig(DesignConfig):
     d_ff: Width = 512
     max_seq_len: Window = 512
     residual: Literal["pre-norm", "post-norm"] = "post-norm"
-    """Pre-norm leaves the norm before the first attention out: the embeddings have just been through one."""
+    """With pre-norm, the first attention has no norm before it: the embeddings already are normalised."""
     norm_eps: float = Field(default=1e-12, gt=0, allow_inf_nan=False)
     norm_bias: bool = True
     attention_bias: bool = True
@@ -59,20 +58,20 @@ class PretrainedConfig(DesignConfig):
     activation: ActivationName = "gelu"
     positions: Literal["learned", "rotary"] = "learned"
     rotary_base: float = Field(default=10_000.0, gt=0, allow_inf_nan=False)
-    """For rotary positions, in the blocks that look at the whole text."""
+    """Base of rotary positions in the blocks that attend to the whole text."""
     local_blocks: tuple[int, ...] = ()
-    """The blocks, counted from 0, that look at their neighbourhood alone."""
+    """The blocks, counted from 0, in which tokens attend only to near tokens."""
     local_reach: int = Field(default=64, ge=0, le=2**20)
-    """How far they look to either side, in tokens."""
+    """How far tokens of local blocks attend to either side, in tokens."""
     local_rotary_base: float = Field(default=10_000.0, gt=0, allow_inf_nan=False)
     pooling: Literal["first", "mean"] = "first"
     head_activation: ActivationName = "tanh"
     head_norm: Literal["layer", "none"] = "none"
     head_bias: bool = True
     dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Share dropped after the embedding, each attention and each feed-forward, and before the last matrix."""
+    """Dropout after the embedding, after each attention and feed-forward, and before the last matrix."""
     attention_dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Share of attention weights dropped."""
+    """Dropout of attention weights."""
 
     @model_validator(mode="after")
     def _fields_agree(self) -> PretrainedConfig:
@@ -80,7 +79,7 @@ class PretrainedConfig(DesignConfig):
         if self.d_model % self.n_heads:
             raise ValueError(f"d_model must be a multiple of n_heads, {sizes}")
         if self.positions == "rotary" and self.d_model // self.n_heads % 2:
-            raise ValueError(f"positions='rotary' turns pairs of features and needs heads of an even width, {sizes}")
+            raise ValueError(f"positions='rotary' rotates pairs of features and needs heads of an even width, {sizes}")
         if any(not 0 <= block < self.n_layers for block in self.local_blocks):
             raise ValueError(
                 f"local_blocks must be numbers of blocks, got {self.local_blocks} with n_layers={self.n_layers}"
@@ -93,10 +92,10 @@ class PretrainedConfig(DesignConfig):
 
 
 class PretrainedEncoder(nn.Module):
-    """Token ids in, class logits out: embed → positions → norm → blocks → norm → pool → dense → activation → head.
+    """Turns token ids into class logits: embed → positions → norm → blocks → norm → pool → dense → activation → head.
 
-    Built with weights of its own drawing, as BERT's were (Devlin et al. 2019), except for the last matrix: it starts at
-    zero, so that a new head says of every class the same.
+    The initial weights are random, as BERT's were (Devlin et al. 2019), but the last matrix starts at zero: with a new
+    head all classes are equally likely.
     """
 
     def __init__(self, config: PretrainedConfig, vocab_size: int, n_classes: int) -> None:
@@ -158,7 +157,7 @@ class PretrainedEncoder(nn.Module):
 
 
 class _Attending(NamedTuple):
-    """Who may look at whom, and how queries and keys are turned: the same parts in all blocks of a kind."""
+    """The pattern and the rotation of attention. All blocks of a kind share them."""
 
     pattern: Pattern
     rotation: PositionLayer

@@ -1,4 +1,4 @@
-"""The reward model: token ids in, one number per text out."""
+"""The reward model: it turns token ids into one reward per text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from glassformer.models.parts import Parts
 
 
 class RewardModel(nn.Module):
-    """trunk → the last token → a number (Stiennon et al. 2020, §3.4).
+    """trunk → last token → linear layer with one output (Stiennon et al. 2020, §3.4).
 
-    The head starts at zero: before training no text is preferred.
+    The head starts at zero: before training all texts get the same reward.
     """
 
     def __init__(self, config: LanguageModelConfig, vocab_size: int) -> None:

@@ -22,7 +22,7 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
-from glassformer.models.checkpoints import read_config, read_family, read_weights
+from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
 from glassformer.models.parts import names_of, parts_of
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
@@ -238,7 +238,7 @@ def _checkpoint(folder: Path, name: str) -> InitialWeights:
     config, family = read_config(raw, where), read_family(raw, where)
     tensors = _tensors(folder, where)
     tokenizer, order = read_pretrained_tokenizer(folder, family.special_tokens, where)
-    weights = read_weights(raw, family, config, tensors, order, where)
+    weights = read_checkpoint_weights(raw, family, config, tensors, order, where)
     last = weights.get("head.out_projection.weight")
     return InitialWeights(
         name=name,

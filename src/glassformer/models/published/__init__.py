@@ -1,3 +1,1 @@
-"""Designs of others as they were printed, one short file each, defects included; what had to be mended is named
-there.
-"""
+"""Designs of others, as published, one per file. Defects are kept; each file names what had to be repaired."""

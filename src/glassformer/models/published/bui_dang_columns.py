@@ -1,17 +1,20 @@
-"""`bui-dang-columns`: the earlier version of "Transformers from Scratch with Pytorch" (2023), where columns are
-words.
+"""`bui-dang-columns`: the earlier version of "Transformers from Scratch with Pytorch" (2023). Columns are words.
 
 One-hot words + sinusoidal positions → attention over *features* → residual addition, z-score over the columns, Γ₁ →
 a feed-forward of one matrix with a residual of another → z-score, Γ₂ → two classes.
 
-Unusual, and kept: Q Kᵀ is (heads·hidden)², so that features attend to features, "causally" by their index; the mask
-is added before the division and softmax runs over columns; all matrices start between 0 and .001, so that attention
-starts without any preference, and one bias, for no reason given, between 0 and 1; z-score has no ε (a constant row
-is 0/0; training is chaotic); the loss is binary cross entropy with logits, given probabilities (`training.loss =
-"bce-on-probabilities"`).
+Unusual, and kept:
+- Q Kᵀ is (heads·hidden)²: features attend to features, "causally" by their index.
+- The mask is added before the division, and softmax runs over columns.
+- All matrices start between 0 and .001, so attention starts uniform. One bias starts between 0 and 1; the document
+  gives no reason.
+- The z-score has no ε. A constant row gives 0/0, and training is chaotic.
+- The loss is binary cross entropy with logits, but it gets probabilities (`training.loss = "bce-on-probabilities"`).
 
-Mended so that it trains: one update per sentence. The printed loop has one per epoch, by a slip of indentation, and
-ends at the majority class. Changed without a change of meaning: sentences in batches (they may hold one) and logits
+Repaired: each sentence gets an update. The printed loop is indented wrongly. It updates once per epoch, and training
+ends at the majority class.
+
+Changed without a change of meaning: sentences come in batches (a batch may hold one), and the model returns the logits
 before the last softmax.
 """
 
@@ -77,7 +80,7 @@ class BuiDangColumns(nn.Module):
 
 
 def z_score(matrix: Float[Tensor, "batch rows columns"]) -> Float[Tensor, "batch rows columns"]:
-    """(x − mean) / sample deviation of each row, without an ε: ±.7071 for two columns, nan for equal ones."""
+    """Return (x − mean) / sample deviation of each row, without ε: ±.7071 for two columns, NaN if they are equal."""
     return (matrix - matrix.mean(-1, keepdim=True)) / matrix.std(-1, keepdim=True)
 
 

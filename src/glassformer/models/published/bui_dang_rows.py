@@ -1,14 +1,17 @@
-"""`bui-dang-rows`: Phuoc Bui and Thuong Dang, "Transformers from Scratch with Pytorch" (2023), the version by rows.
+"""`bui-dang-rows`: Phuoc Bui and Thuong Dang, "Transformers from Scratch with Pytorch" (2023). Rows are words.
 
 One-hot words + sinusoidal positions → two causal heads → softmax of [attention ; input] Γ₁ as "normalisation" → a
 feed-forward over *positions* → its two rows above the others, Γ₂, softmax again → one weight per row → two classes.
 
-Unusual, and kept: softmax where a norm is meant (so β₁, β₂ and b_l cannot matter and get no gradient), scores over
-√T and not √d (the text says √d), no padding mask.
+Unusual, and kept:
+- Softmax stands where a norm is meant. β₁, β₂ and b_l then have no effect and get no gradient.
+- Scores are divided by √T; the text says √d.
+- There is no padding mask.
 
-Mended so that it runs: the mask is T×T (the text prints (heads·hidden)², which cannot be added to the scores).
-Changed without a change of meaning: sentences in batches (they may hold one) and logits before the last softmax. An
-unknown word is a row of zeros; the document's program refuses it.
+Repaired: the mask is T×T. The text prints (heads·hidden)², which cannot be added to the scores.
+
+Changed without a change of meaning: sentences come in batches (a batch may hold one), and the model returns the logits
+before the last softmax. An unknown word is a row of zeros; the document's program refuses it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The inputs that these designs were printed for: texts without a start token, all of one length."""
+"""Inputs of the published designs: texts of a fixed length without a start token."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 N_SPECIAL = 3
-"""Padding, unknown and start come before the words of a vocabulary."""
+"""A vocabulary begins with three special tokens: padding, unknown and start."""
 
 
 def fixed_length(token_ids: Int[Tensor, "batch seq"], length: int) -> Int[Tensor, "batch length"]:
-    """Drop the start token; cut, or pad with id 0, to `length` tokens."""
+    """Drop the start token, then cut the text to `length` tokens or pad it with id 0."""
     words = token_ids[:, 1 : length + 1]
     return F.pad(words, (0, length - words.shape[1]))
 
 
 def one_hot_words(token_ids: Int[Tensor, "batch seq"], vocab_size: int) -> Float[Tensor, "batch seq words"]:
-    """One unit vector per word of the vocabulary; padding and unknown words are zeros."""
+    """Turn each word into its unit vector. Padding and unknown words become zeros."""
     return F.one_hot(token_ids, vocab_size)[:, :, N_SPECIAL:].float()

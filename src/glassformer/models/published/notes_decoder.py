@@ -1,13 +1,13 @@
 """`notes-decoder`: the decoder of the notes "Deep Learning", as a language model and as an encoder that classifies.
 
-Embeddings + sinusoidal positions, dropout → pre-norm blocks: heads one by one, without bias; a ReLU feed-forward
-four times as wide → LayerNorm → linear.
+Embeddings + sinusoidal positions, dropout → pre-norm blocks: separate heads without bias, a ReLU feed-forward four
+times as wide → LayerNorm → linear.
 
-Unusual, and kept: padding is not masked, so that a text is always `block_size` tokens long; attention is a loop over
+Unusual, and kept: padding is not masked, and every text is padded to `block_size` tokens. Attention is a loop over
 heads.
 
-Added for the encoder (`is_decoder` off), as the notes print a language model: the last linear layer has one output per
-class, and its logits are averaged over all positions. Nothing had to be mended at the fixed length.
+Added for classification (`is_decoder` off): the last linear layer has one output per class, and its logits are averaged
+over all positions. The notes print only a language model. Nothing had to be repaired for texts of the fixed length.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class NotesDecoderConfig(DesignConfig):
     n_layers: Depth = 2
     num_heads: Width = 4
     is_decoder: bool = False
-    """Whether a position sees only itself and what came before."""
+    """Whether a position attends only to itself and the positions before it."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
-    """In all three places: positions, attention weights, feed-forward."""
+    """Dropout after the positions, of the attention weights and in the feed-forward."""
 
     @model_validator(mode="after")
     def _heads_fit(self) -> NotesDecoderConfig:
@@ -66,7 +66,7 @@ class NotesLanguageModelConfig(NotesDecoderConfig):
 
 
 class _Notes(nn.Module):
-    """embed + positions → blocks → norm, with a linear layer to so many outputs."""
+    """embed + positions → blocks → norm; `final_linear` has `outputs` outputs."""
 
     positions: Tensor
 
@@ -94,7 +94,7 @@ class _Notes(nn.Module):
 
 
 class NotesDecoder(_Notes):
-    """As an encoder: the linear layer averaged over positions."""
+    """The classifier: it averages the logits of all positions."""
 
     def __init__(self, config: NotesDecoderConfig, vocab_size: int, n_classes: int) -> None:
         super().__init__(config, config.max_seq_len - 1, vocab_size, n_classes)
@@ -106,10 +106,11 @@ class NotesDecoder(_Notes):
 
 
 class NotesLanguageModel(_Notes, TokenPredictor):
-    """As printed: the linear layer at every position predicts the next token.
+    """The language model, as printed: the linear layer predicts the next token at every position.
 
-    Mended: positions and mask are cut to the length of the text, which had to be `block_size`. Documents in one window
-    see each other, as the notes cut one long text.
+    Repaired: positions and mask are cut to the length of the text. As printed, it must be `block_size`.
+
+    Documents in one window attend to each other: the notes cut one long text into windows.
     """
 
     def __init__(self, config: NotesLanguageModelConfig, vocab_size: int) -> None:
@@ -120,7 +121,7 @@ class NotesLanguageModel(_Notes, TokenPredictor):
         token_ids: Int[Tensor, "batch seq"],
         _attention_mask: AttentionMask,
         *,
-        positions: Positions = None,  # noqa: ARG002 (of the protocol; always those of the window here)
+        positions: Positions = None,  # noqa: ARG002 (required by the base class; here they are always those of the window)
         caches: Sequence[KeyValueCache] | None = None,
     ) -> Float[Tensor, "batch seq emb_dim"]:
         assert not caches, "the notes have no cache"

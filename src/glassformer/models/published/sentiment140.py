@@ -1,16 +1,21 @@
 """`sentiment140`: the notebook "Transformer Model from Scratch for Sentiment Classification", as printed.
 
-Token embeddings, rotated → six post-norm blocks: attention of 8 heads with biases, RMSNorm, a gated feed-forward →
+Token embeddings, rotated → six post-norm blocks: attention with 8 heads and biases, RMSNorm, a gated feed-forward →
 the first token's vector → three classes.
 
-Unusual, and kept: the rotation is applied once to the embeddings and not to queries and keys, so that scores do not
-depend on distance alone; the gate is a sigmoid (GLU, though called SwiGLU); there is a third, neutral class that
-training never shows. Dropout acts inside the feed-forward, on both branches and before the classifier.
+Unusual, and kept:
+- The rotation is applied once to the embeddings, not to queries and keys. Scores then depend on more than distance.
+- The gate is a sigmoid: it is GLU, though the notebook calls it SwiGLU.
+- There is a third, neutral class that does not occur in training.
+- Dropout is applied inside the feed-forward, on both branches and before the classifier.
 
-Mended: rows are padded to the longest of their batch and not to 64, which changes no logit, as padding is masked in
-attention and the first token alone is read. In evaluation the class that no text has is left out, so that there is
-one logit per label. Rotated are the two halves of the features, not neighbours: the same up to a permutation of
-features, which random weights do not see. The start token takes the place of the notebook's [CLS].
+Changed:
+- Rows are padded to the longest row of their batch, not to 64. This changes no logit: padding is masked in attention,
+  and only the first token is read.
+- In evaluation the unused class is left out: there is one logit per label.
+- The rotation pairs features of the two halves, not neighbours. With random weights this is the same up to a
+  permutation of features.
+- The start token replaces the notebook's [CLS].
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ from glassformer.models.parts import Parts
 
 
 class Sentiment140Config(DesignConfig):
-    one_label_only: ClassVar[bool] = True  # in training there is a logit for a class that no label stands for
+    one_label_only: ClassVar[bool] = True  # in training there is a logit for a class without a label
 
     design: Literal["sentiment140"] = "sentiment140"
     max_seq_len: Window = 64
@@ -42,7 +47,7 @@ class Sentiment140Config(DesignConfig):
     n_heads: Width = 8
     d_ff: Width = 1024
     unused_classes: int = Field(default=1, ge=0, le=1_000)
-    """Classes that no text has; the notebook's neutral one."""
+    """Number of classes that no text has; in the notebook, the neutral class."""
     dropout: float = Field(default=0.3, ge=0, lt=1)
 
     def in_words(self) -> str:

@@ -1,8 +1,11 @@
-"""`vinh-attention`: the same document's step from there: attention without projections, softmax(DDᵀ/√d) D.
+"""`vinh-attention`: the next classifier of the document of `vinh-mlp`. It adds attention without projections,
+softmax(DDᵀ/√d) D.
 
-Words of a fixed length (200) → embeddings (32) → attention → side by side → one linear layer. The slide's class
-computes the attention and then flattens the embeddings instead, so that it is `vinh-mlp` with wasted work; `flattens
-= "attention"` is what is meant. Padding is attended to, as printed. Nothing had to be mended for it to run.
+200 words → embeddings (32) → attention → concatenation → one linear layer.
+
+The class on the slide computes the attention, but then flattens the embeddings. It gives the same as `vinh-mlp`.
+`flattens = "attention"` computes what the document means. As printed, words attend to padding. Nothing had to be
+repaired.
 """
 
 from __future__ import annotations
@@ -25,14 +28,14 @@ class VinhAttentionConfig(DesignConfig):
     """The fixed length and the start token, which is dropped."""
     embed_dim: Width = 32
     flattens: Literal["embeddings", "attention"] = "embeddings"
-    """What goes into the linear layer: `embeddings` as the slide is printed, `attention` as it is meant."""
+    """The input of the linear layer: `embeddings` as printed on the slide, `attention` as the document means it."""
 
     def in_words(self) -> str:
         return f"Vinh's attention over {self.max_seq_len - 1} embeddings of width {self.embed_dim}"
 
 
 class VinhAttention(nn.Module):
-    """embed → attend → flatten → linear; no parameters beyond those of `VinhMLP`."""
+    """embed → attend → flatten → linear. It has the same parameters as `VinhMLP`."""
 
     def __init__(self, config: VinhAttentionConfig, vocab_size: int, n_classes: int) -> None:
         super().__init__()
@@ -52,5 +55,5 @@ class VinhAttention(nn.Module):
 
 
 def self_attention(words: Float[Tensor, "batch seq embed"]) -> Float[Tensor, "batch seq embed"]:
-    """softmax(DDᵀ/√d) D."""
+    """Return softmax(DDᵀ/√d) D."""
     return (words @ words.transpose(1, 2) / math.sqrt(words.shape[-1])).softmax(-1) @ words

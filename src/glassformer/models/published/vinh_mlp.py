@@ -1,8 +1,8 @@
 """`vinh-mlp`: Quang-Vinh Dinh, "Transformer for Text Classification" (AI Viet Nam), its first and simplest
 classifier.
 
-Words of a fixed length → embeddings → side by side → one linear layer. Padding has an embedding of its own and takes
-part, as printed. Nothing had to be mended. The worked example: five words, two features, one step of SGD.
+A fixed number of words → embeddings → concatenation → one linear layer. As printed, padding has an embedding and is not
+left out. Nothing had to be repaired. The worked example has five words, two features and one step of SGD.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """`vinh-recurrent`: the recurrent classifiers that "Transformer for Text Classification" moves on from.
 
-Embeddings → RNN, GRU or LSTM, in one direction or both → the state after the last word → one linear layer. The
-slides draw them without code, so this is the usual form: rows are packed, so that padding is never read; with two
-directions the two last states stand side by side.
+Embeddings → RNN, GRU or LSTM, in one direction or both → the state after the last word → one linear layer.
+
+The slides show drawings without code; this is the usual form. Rows are packed, and padding is never read. With two
+directions, the two last states are concatenated.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class VinhRecurrentConfig(DesignConfig):
     directions: Literal["forward", "both"] = "forward"
     embed_dim: Width = 32
     hidden: Width = 64
-    """Width of the state, of each direction."""
+    """Width of the state in each direction."""
 
     def in_words(self) -> str:
         both = ", both directions" if self.directions == "both" else ""
@@ -52,7 +53,9 @@ class VinhRecurrent(nn.Module):
         lengths = attention_mask.sum(1).cpu()
         packed = pack_padded_sequence(self.embedding(token_ids), lengths, batch_first=True, enforce_sorted=False)
         _, state = self.cell(packed)
-        last = state[0] if isinstance(state, tuple) else state  # (directions, batch, hidden); an LSTM has a memory too
+        last = (
+            state[0] if isinstance(state, tuple) else state
+        )  # (directions, batch, hidden); an LSTM also returns its memory
         return self.fc(torch.cat(list(last), dim=-1))
 
     def parts(self) -> Parts:

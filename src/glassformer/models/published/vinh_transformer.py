@@ -2,14 +2,18 @@
 
 Token + learned position embeddings → one post-norm block of attention and a linear layer → average pooling → linear.
 
-Unusual, and kept: `nn.MultiheadAttention` is built without `batch_first`, so that it takes the batch for the
-sequence: at each position *samples attend to each other*, and no token ever sees another one of its text. What a
-text is answered depends on its neighbours in the batch. Padding takes part in the average. The feed-forward is one
-linear layer without activation, which forces ff_dim = embed_dim; the dropout that is passed in is not used.
+Unusual, and kept:
+- `nn.MultiheadAttention` is built without `batch_first` and takes the batch for the sequence. At each position *samples
+  attend to each other*; a token never sees another token of its text. The answer to a text depends on the other texts
+  of the batch.
+- Padding counts in the average.
+- The feed-forward is one linear layer without activation, which forces ff_dim = embed_dim. The dropout that is
+  passed in is not used.
 
-Mended so that it runs: `squeeze()` takes the pooled axis alone (as printed, a batch of one loses its batch axis).
-The document prints no sizes but the length 200 and the width 32 of its attention class, taken here; 4 heads are
-ours.
+Repaired: `squeeze()` removes only the pooled axis. As printed, a batch of one loses its batch axis.
+
+The document gives two sizes, those of its attention class: length 200 and width 32. They are used here. The 4 heads are
+our choice.
 """
 
 from __future__ import annotations
@@ -71,5 +75,5 @@ class VinhTransformer(nn.Module):
         return self.fc(hidden.mean(1))
 
     def parts(self) -> Parts:
-        """Its only block is not repeated, and its modules are the model's own."""
+        """There are no `blocks`: the only block is not repeated, and its modules belong to the model itself."""
         return Parts(embedding=(self.word_emb, self.pos_emb), head=(self.fc,))
