@@ -117,7 +117,7 @@ def test_a_full_cache_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "says"), [({"norm": "batch"}, "see those after"), ({"embedding": "one-hot"}, "no vectors")]
+    ("values", "says"), [({"norm": "batch"}, "see the tokens after"), ({"embedding": "one-hot"}, "no vectors")]
 )
 def test_parts_that_cannot_predict_are_refused(values: dict[str, str], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
