@@ -142,7 +142,7 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "batch heads k dim"],
         mask: Bool[Tensor, "*#heads #q k"],
     ) -> Float[Tensor, "batch heads q dim"]:
-        """Return the average of the values for each head and query. Use the kernel unless a tap listens to its steps."""
+        """Return the average of the values for each head and query; use the kernel unless a tap listens to a step."""
         dropout = self.dropout if self.training else 0.0
         if not (self.tap_scores.heard or self.tap_weights.heard):
             return self.kernel(query, key, value, mask, dropout)

@@ -1,21 +1,23 @@
-"""How large a setting may be. What lies beyond is a slip of the finger, and is refused before anything is built."""
+"""The largest values of settings. Larger ones are typing errors, and are refused before anything is built."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 Width = Annotated[int, Field(ge=1, le=131_072)]
-"""Of vectors and matrices, and heads in them. PaLM, the widest published model, has 18,432, and 73,728 in a block."""
+"""Width of vectors and matrices, or number of heads. PaLM, the widest published model, has the width 18,432, and 73,728
+inside a block."""
 MOST_BLOCKS = 1_000
 Depth = Annotated[int, Field(ge=0, le=MOST_BLOCKS)]
-"""Blocks. Each is an object of Python's, run one after another."""
+"""Number of blocks. Each is a Python object, and they run one after another."""
 Window = Annotated[int, Field(ge=2, le=2**20)]
-"""In tokens. Tables of positions are this long, and attention compares every token with every other."""
+"""Length of the window in tokens. Tables of positions are this long, and attention compares every pair of tokens."""
 VocabSize = Annotated[int, Field(ge=4, le=2**22)]
-"""Four times that of XLM-V, which spells 100 languages. The library that learns it sets aside a place for each."""
+"""Number of tokens, up to four times the vocabulary of XLM-V (100 languages). The library that learns the vocabulary
+reserves memory for each token."""
 Count = Annotated[int, Field(ge=1, le=10**9)]
-"""Of steps, epochs, texts, tokens: a billion of them take years."""
+"""Number of steps, epochs, texts or tokens. A billion of them take years."""
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
-"""scikit-learn, which splits the rows, takes 32 bits."""
+"""scikit-learn splits the rows and accepts seeds of 32 bits."""
 LearningRate = Annotated[float, Field(gt=0, le=1_000)]
-"""No published one is above 100."""
+"""No published learning rate is above 100."""

@@ -51,8 +51,8 @@ class Classifier(nn.Module):
                    head                     (batch, n_classes)       one logit for each class
 
     Dropout is applied before the blocks, at the end of each branch of a block, and before the head. The head starts at
-    zero: before training all classes are equally likely, and the loss is ln(n_classes). A tap gives back what it
-    is given, and is a place to look at what flows (docs/inside.md).
+    zero: before training all classes are equally likely, and the loss is ln(n_classes). A tap returns its
+    input, and lets a listener see it (docs/inside.md).
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int, n_classes: int) -> None:

@@ -1,4 +1,4 @@
-"""What flows through a model, by stable names. `docs/inside.md` lists them with their shapes."""
+"""Listen to the values inside a model. Each has a stable name; `docs/inside.md` lists names and shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TRUNK, _TAP = "trunk.", "tap_"
 
 
 def taps_of(model: nn.Module) -> dict[str, Tap]:
-    """The taps of a model by name: the place without `trunk.`, so that a name means the same in every design."""
+    """Return the taps of a model by name. Names leave out `trunk.`, and mean the same in every design."""
     taps = {}
     for path, module in model.named_modules():
         if isinstance(module, Tap):
@@ -25,9 +25,9 @@ def taps_of(model: nn.Module) -> dict[str, Tap]:
 
 @contextmanager
 def listeners(model: nn.Module, by_name: Mapping[str, Listener]) -> Iterator[None]:
-    """Inside, each listener is shown what passes the tap of its name.
+    """Inside the `with` block, call each listener with the values that pass the tap of its name.
 
-    While somebody listens to scores or weights, attention takes the plain path: the fused one does not have them.
+    While a tap listens to scores or weights, attention is computed step by step: the fused kernel does not return them.
 
     Raises:
         ValueError: the model has no tap of that name.
@@ -47,7 +47,7 @@ def listeners(model: nn.Module, by_name: Mapping[str, Listener]) -> Iterator[Non
 
 @contextmanager
 def listening(model: nn.Module, names: Iterable[str] | None = None) -> Iterator[dict[str, Tensor]]:
-    """What passes the taps of these names, or all taps: name → what passed last.
+    """Record what passes the taps of these names, or all taps. The dictionary holds the last value by name.
 
     Raises:
         ValueError: the model has no tap of that name.

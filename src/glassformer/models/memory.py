@@ -1,4 +1,4 @@
-"""Memory: telling when there was too little, and before a model is built whether there will be."""
+"""Memory: recognise an out-of-memory error, and check before building a model whether memory will suffice."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from glassformer.models.model_config import DesignConfig
 
 Design = TypeVar("Design", bound=DesignConfig)
 
-# As torch's allocators, oneDNN, CUDA's libraries and C++ say it. Of "a primitive descriptor" oneDNN is incapable.
+# Messages of torch's allocators, oneDNN, CUDA's libraries and C++. With "a primitive descriptor", oneDNN means that it
+# does not support an operation.
 _SAID = re.compile(
     r"can't allocate memory|not enough memory|out of memory|bad_alloc|ALLOC_FAILED"
     r"|could not create a (?:memory|primitive(?! descriptor))"
 )
 _TENSORS = {"adamw": 5, "muon": 4, "sgd": 3}
-"""Of the size of the weights: these, their gradients, the best epoch's, and the optimizer's one or two moments."""
+"""How many times the size of the weights is needed: weights, gradients, the weights of the best epoch, and one or two
+moments of the optimizer."""
 _BYTES = 4  # float32
 _SMALL_VOCABULARY = 1_000
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch (on any device), a library below it or Python could not get memory."""
+    """Whether torch (on any device), a library that it uses, or Python ran out of memory."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     if isinstance(error, OSError):
@@ -41,13 +43,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 def check_fits(
     build: Callable[[Design, int], nn.Module], config: Design, vocab_size: int, *, optimizer: str, device: str
 ) -> None:
-    """Refuse a model that cannot be trained on this machine, before it takes the memory of all others.
+    """Refuse a model that is too large to train on this machine, before it takes the memory of other programs.
 
     Args:
-        build: makes the model of a config and a size of the vocabulary; it is called without taking memory.
+        build: builds the model from a config and the size of the vocabulary; the check does not allocate it.
 
     Raises:
-        UsageError: weights, gradients and what the optimizer keeps are more than the machine has.
+        UsageError: weights, gradients and the state of the optimizer need more memory than the machine has.
         ValueError: whatever `build` raises.
     """
 
@@ -70,13 +72,13 @@ def check_fits(
         _, config, vocab_size = smaller[name]
         try:
             return needed(config, vocab_size)
-        except Exception:  # sizes that exclude each other: nothing has checked them
+        except Exception:  # sizes that contradict each other: they have not been checked yet
             return total
 
     culprit = min(smaller, key=left)
     raise UsageError(
-        f"this model needs {_gigabytes(total)} to be trained, for its weights, their gradients and what the optimizer "
-        f"keeps, and this machine has {_gigabytes(there)}; lower {culprit}, which is {smaller[culprit][0]:,}"
+        f"training this model needs {_gigabytes(total)} for weights, gradients and the state of the optimizer, "
+        f"and this machine has {_gigabytes(there)}; lower {culprit}, which is {smaller[culprit][0]:,}"
     )
 
 
@@ -85,7 +87,7 @@ def _gigabytes(n_bytes: int) -> str:
 
 
 def machine_memory(device: str) -> int | None:
-    """Bytes that a device has in all, taken or not; none where this cannot be told."""
+    """Return the bytes of memory that a device has in total, used or not, or None if this is unknown."""
     if device.startswith("cuda"):
         return int(torch.cuda.get_device_properties(device).total_memory)
     try:

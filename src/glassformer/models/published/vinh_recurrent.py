@@ -53,9 +53,7 @@ class VinhRecurrent(nn.Module):
         lengths = attention_mask.sum(1).cpu()
         packed = pack_padded_sequence(self.embedding(token_ids), lengths, batch_first=True, enforce_sorted=False)
         _, state = self.cell(packed)
-        last = (
-            state[0] if isinstance(state, tuple) else state
-        )  # (directions, batch, hidden); an LSTM also returns its memory
+        last = state[0] if isinstance(state, tuple) else state  # (directions, batch, hidden); an LSTM adds its memory
         return self.fc(torch.cat(list(last), dim=-1))
 
     def parts(self) -> Parts:
