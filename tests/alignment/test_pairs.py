@@ -75,17 +75,17 @@ def test_prompts_of_json_lines_and_of_lines_of_text_come_once_each(written: Call
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "not readable as JSON .*; every line is a record of its own"),
+        ("{", "not readable as JSON .*; each line must be a complete record"),
         ("[" * 100_000, "not readable as JSON"),
         (r'{"prompt": "\ud800", "completion": "a"}', "not readable as JSON .*surrogates"),
         ("[1, 2]", '"messages" must be a list of {"role": …, "content": …}'),
-        ('"text"', "an object with names is needed, got 'text'"),
+        ('"text"', "a record must be a JSON object, got 'text'"),
         ({"prompt": "a"}, 'there is no "completion"'),
         ({"completion": "a"}, 'there is no "prompt"'),
         ({"prompt": 3, "completion": "a"}, '"prompt" must be a text, got 3'),
         ({"prompt": "a", "completion": None}, '"completion" must be a text, got None'),
         ({"prompt": "a", "completion": ""}, '"completion" is empty'),
-        ({"prompt": "a", "completion": " \n\u00a0"}, '"completion" is white space alone'),
+        ({"prompt": "a", "completion": " \n\u00a0"}, '"completion" holds only white space'),
         ({"messages": []}, '"messages" must be a list'),
         ({"messages": {"role": "user"}}, '"messages" must be a list'),
         ({"messages": ["hello"]}, '"messages" must be a list'),
@@ -109,8 +109,8 @@ def test_a_line_that_is_no_pair_is_named(line: Any, words: str, written: Callabl
         ({"prompt": "a", "rejected": "b"}, 'there is no "chosen"'),
         ({"prompt": "a", "chosen": "b", "rejected": ""}, '"rejected" is empty'),
         ({"prompt": ["a"], "chosen": "b", "rejected": "c"}, '"prompt" must be a text'),
-        ({"chosen": "\t", "rejected": "c"}, '"chosen" is white space alone'),
-        ({"chosen": "b", "rejected": " "}, '"rejected" is white space alone'),
+        ({"chosen": "\t", "rejected": "c"}, '"chosen" holds only white space'),
+        ({"chosen": "b", "rejected": " "}, '"rejected" holds only white space'),
         ({"chosen": "b", "rejected": "b"}, '"chosen" and "rejected" are the same'),
     ],
 )
@@ -133,7 +133,7 @@ def test_files_that_hold_no_record(
 @pytest.mark.parametrize("name", ["records.jsonl", "records.txt"])
 def test_bytes_that_are_not_utf_8_are_named(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b'{"prompt": "a"}\n{"prompt": "caf\xe9"}\n')
-    with pytest.raises(UsageError, match=rf"{name}, line 2: byte 16 of the line is not UTF-8"):
+    with pytest.raises(UsageError, match=rf"{name}, line 2: byte 16 of the line, 0xe9, is not UTF-8"):
         read_prompts(tmp_path / name)
 
 

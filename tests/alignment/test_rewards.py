@@ -89,7 +89,7 @@ def test_a_reward_model_with_a_smaller_window(tmp_path: Path) -> None:
     reward = open_reward(str(tmp_path), TOKENIZER, device="cpu")
     written = rollouts(max_tokens=8)
     assert written.token_ids.shape[1] == 17
-    with pytest.raises(RewardError, match=r"reads 16 tokens, and prompt and completion have up to 17; lower training"):
+    with pytest.raises(RewardError, match=r"reads 16 tokens, but prompt and completion have up to 17; lower training"):
         reward(written)
     written.ended[0] = True  # without its end token the longest one fits
     assert reward(written).shape == (3,)
@@ -229,7 +229,7 @@ def test_a_file_that_holds_no_reward(code: str, words: str, file: Callable[[str]
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("pass", "score gave None; it must return a list of as many numbers"),
+        ("pass", "score gave None; it must return a list with one number"),
         ("return ['good'] * len(texts) * 9", r"gave 'good' where a number belongs, for the text 'the plot.*; it must"),
         ("return 3.0", r"score gave 3\.0; it must return a list"),
         ("import sys; sys.exit(3)", r"score failed in judge\.py, line 1: SystemExit: 3"),
@@ -246,7 +246,7 @@ def test_a_file_whose_function_fails(code: str, words: str, file: Callable[[str]
 
 def test_a_file_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "judge.txt").write_text("def score(texts): ...")
-    with pytest.raises(UsageError, match=r"judge\.txt is a file; one with a function must be named \*\.py"):
+    with pytest.raises(UsageError, match=r"judge\.txt is a file; a file with a function must be named \*\.py"):
         open_reward(f"{tmp_path / 'judge.txt'}:score", TOKENIZER, device="cpu")
 
 
@@ -264,8 +264,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ((1.0,) * 4, "the reward here gave more than 3 numbers for 3 texts"),
         ((1.0, float("nan"), 2.0), "the reward here gave nan for the text "),
         ((1.0, 2.0, float("-inf")), r"the reward here gave -inf for the text 'it"),
-        ((1.0, None, 2.0), "the reward here gave .*must return a list of as many numbers"),
-        ((1.0, "much", 2.0), "the reward here gave .*must return a list of as many numbers"),
+        ((1.0, None, 2.0), "the reward here gave .*must return a list with one number"),
+        ((1.0, "much", 2.0), "the reward here gave .*must return a list with one number"),
     ],
 )
 def test_answers_that_are_no_reward(answers: tuple[Any, ...], words: str) -> None:

@@ -76,11 +76,11 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     assert metrics["collapsed"] is None
     best, card = metrics["best"], (tmp_path / "README.md").read_text()
     assert (
-        f"- On 1 held-out prompt: reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it "
-        "started; the best of 3 looks at them, so somewhat flattered.\n" in card
+        f"- On 1 held-out prompt: reward {best['held_out_reward']:.4f}, KL {best['held_out_kl']:.2f} nats from the "
+        "starting model; the best of 3 evaluations on them, so somewhat optimistic.\n" in card
     )
-    assert "`low.py:bytes` rewards, by " + ("GRPO" if grpo else "PPO") in card
-    assert "another one of that name" not in card
+    assert f"trained with {'GRPO' if grpo else 'PPO'} towards the reward `low.py:bytes`" in card
+    assert "a different reward" not in card
 
 
 def test_with_few_prompts_the_card_claims_nothing(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_where_nothing_was_better_the_start_is_left_and_its_figures(tmp_path: Pa
     begins = start()
     made = steered(tmp_path, falls, begins=begins)
     assert (made.metrics["best_update"], made.metrics["best"]["held_out_reward"]) == (0, 7)
-    assert "reward 7.0000, 0.00 nats" in (tmp_path / "README.md").read_text()
+    assert "reward 7.0000, KL 0.00 nats" in (tmp_path / "README.md").read_text()
     assert weights_fingerprint(made.model.state_dict()) == begins.record["fingerprint"]
 
 
@@ -159,7 +159,9 @@ def test_a_run_that_learned_nothing_leaves_nothing(tmp_path: Path) -> None:
         raise RewardError("no answer")
 
     out = tmp_path / "out"
-    with pytest.raises(RewardError, match=r"^no answer\. Nothing was learned yet, so there is nothing to resume; mend"):
+    with pytest.raises(
+        RewardError, match=r"^no answer\. Nothing was learned yet, so there is nothing to resume; correct"
+    ):
         steered(out, fails)
     damaged = start()
     torch.nn.init.constant_(damaged.trained.model.get_parameter("trunk.norm.weight"), torch.nan)
@@ -189,7 +191,7 @@ def test_a_reward_that_was_mended_is_said_and_written_down(tmp_path: Path) -> No
     assert made.metrics["best_update"] > 0
     assert made.metrics["best"]["held_out_reward"] < 0
     assert load_model(tmp_path, LANGUAGE_MODEL).config.recipe["reward_fingerprint"] == "2e"
-    assert "Up to round 1 the reward was another one of that name." in (tmp_path / "README.md").read_text()
+    assert "Until round 1 this name stood for a different reward." in (tmp_path / "README.md").read_text()
 
 
 def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path) -> None:

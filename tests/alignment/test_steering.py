@@ -178,8 +178,8 @@ def test_under_another_reward_the_best_so_far_is_forgotten(algorithm: str, tmp_p
     broken_off(file, algorithm=algorithm)
     found = run(algorithm, policy, likes_a, checkpoint=file, fingerprint="a", observer=hears).state
     assert hears.messages[0] == (
-        "the reward changed since this run was saved after round 3: the best policy so far, of round 0, is forgotten, "
-        "and so are the looks at held-out prompts"
+        "the reward changed since this run was saved after round 3: the best policy so far, of round 0, and the "
+        "evaluations on held-out prompts are forgotten"
     )
     assert hears.messages[1].startswith("round 3: on held-out prompts reward "), "before anything is learned from it"
     looks = [row for row in found.history if "held_out_reward" in row]
@@ -330,7 +330,10 @@ def test_where_it_always_says_the_same_it_stops(algorithm: str) -> None:
     found = run(algorithm, policy, likes_a, least_entropy=9.0)
     assert found.collapsed is not None
     assert "stopped in round 1: the choice of a token has an entropy of 1." in found.collapsed
-    assert "and least_entropy is 9.0: it always says the same. The best policy so far, of round 0" in found.collapsed
+    assert (
+        "and least_entropy is 9.0: the policy always writes the same. The best policy so far, of round 0"
+        in found.collapsed
+    )
     assert equal(weights(policy), before)
 
 
@@ -340,7 +343,7 @@ def test_where_a_step_is_no_number_it_stops(algorithm: str) -> None:
     before = weights(policy)
     found = run(algorithm, policy, lambda rollouts: torch.full((len(rollouts.prompts),), torch.nan))
     assert found.collapsed is not None
-    assert "stopped in round 1: the loss or its gradient is not a number" in found.collapsed
+    assert "stopped in round 1: the loss or its gradient is NaN or infinite" in found.collapsed
     assert equal(weights(policy), before)
 
 

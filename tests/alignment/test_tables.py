@@ -77,13 +77,13 @@ def test_texts_too_short_and_texts_of_both_sides() -> None:
 
 def test_labels_that_there_are_not() -> None:
     for chosen, rejected, words in (
-        ("best", None, "--chosen best: reviews.csv has the labels bad, fine, good"),
-        ("good", "worst", "--rejected worst: reviews.csv has the labels bad, fine, good"),
+        ("best", None, "--chosen best: reviews.csv has no such label; it has bad, fine, good"),
+        ("good", "worst", "--rejected worst: reviews.csv has no such label; it has bad, fine, good"),
         ("good", "good", "--chosen and --rejected are both good"),
     ):
         with pytest.raises(UsageError, match=words):
             from_table(opinions(), TWO_WORDS, chosen=chosen, rejected=rejected, seed=0)
-    with pytest.raises(UsageError, match="every text has the label good; there is none to prefer it over"):
+    with pytest.raises(UsageError, match="every text has the label good; preferences need texts of another label"):
         from_table(table(["a b c", "a b d"], ["good", "good"]), TWO_WORDS, chosen="good", rejected=None, seed=0)
 
 

@@ -111,7 +111,7 @@ def score(texts):
     [
         pytest.param("return Odd()", "gave 0 numbers for 3 texts", id="list"),
         pytest.param("return [Odd()] * 3", "where a number belongs", id="number"),
-        pytest.param("raise Mute", "Mute: an error that cannot be written", id="error"),
+        pytest.param("raise Mute", "Mute: an error whose message cannot be read", id="error"),
     ],
 )
 def test_values_that_cannot_be_shown(body: str, words: str, policy: Path, tmp_path: Path) -> None:

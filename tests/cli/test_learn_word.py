@@ -111,7 +111,7 @@ def test_a_model_that_fills_in_learns_many_words(table: Path, tmp_path: Path) ->
 
 def test_a_language_model_of_bytes_is_refused(tmp_path: Path) -> None:
     save_model(tmp_path / "lm", trained_language_model(), card="")
-    misused(glassformer("learn-word", tmp_path / "lm", "gran", "--definition", "x"), "'byte' has no words to add to")
+    misused(glassformer("learn-word", tmp_path / "lm", "gran", "--definition", "x"), "'byte' has no words")
 
 
 def test_many_words_from_a_file(model: Path, table: Path, tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_wordnet_in_a_folder(model: Path, tmp_path: Path) -> None:
 def test_nothing_is_overwritten(model: Path) -> None:
     first = ("learn-word", model, "gran", "--definition", "aao")
     assert glassformer(*first).code == 0
-    misused(glassformer(*first), "model-words is there already", "--out")
-    misused(glassformer("learn-word", model, "aao", "--definition", "bbo"), "is there already")  # before any work
-    misused(glassformer(*first, "--out", model), "is there already")
+    misused(glassformer(*first), "model-words exists already", "--out")
+    misused(glassformer("learn-word", model, "aao", "--definition", "bbo"), "exists already")  # before any work
+    misused(glassformer(*first, "--out", model), "exists already")
 
 
 def test_the_folder_one_stands_in_has_a_name_too(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

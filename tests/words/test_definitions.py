@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.words.definitions import resolve
+from glassformer.words.definitions import in_layers
 
 KNOWN = {"very", "big", "thing"}
 
@@ -14,7 +14,7 @@ def unknown_words(text: str) -> list[str]:
 
 
 def resolved(wanted: dict[str, str], dictionary: Mapping[str, str], depth: int) -> list[list[str]]:
-    layers = resolve(wanted, define=dictionary.get, unknown_words=unknown_words, depth=depth)
+    layers = in_layers(wanted, define=dictionary.get, unknown_words=unknown_words, depth=depth)
     for layer in layers:
         for word, definition in layer.items():
             assert definition == (wanted | {key: dictionary[key] for key in dictionary if key not in wanted})[word]
@@ -48,7 +48,7 @@ def test_a_chain_may_be_longer_than_pythons_stack() -> None:
 
 
 def test_nothing_wanted() -> None:
-    assert resolve({}, define=lambda _: None, unknown_words=unknown_words, depth=2) == []
+    assert in_layers({}, define=lambda _: None, unknown_words=unknown_words, depth=2) == []
 
 
 @given(
@@ -57,7 +57,7 @@ def test_nothing_wanted() -> None:
 )
 def test_every_word_is_learned_once_and_only_circles_leave_a_need_behind(words: dict[str, str], depth: int) -> None:
     wanted = dict(list(words.items())[:2])
-    layers = resolve(wanted, define=words.get, unknown_words=str.split, depth=depth)
+    layers = in_layers(wanted, define=words.get, unknown_words=str.split, depth=depth)
     order = [word for layer in layers for word in layer]
     assert len(order) == len(set(order))
     assert set(wanted) <= set(order)
@@ -86,5 +86,5 @@ def test_known_words_are_not_looked_up(depth: int) -> None:
     def define(word: str) -> None:
         asked.append(word)
 
-    resolve({"a": "very big b"}, define=define, unknown_words=unknown_words, depth=depth)
+    in_layers({"a": "very big b"}, define=define, unknown_words=unknown_words, depth=depth)
     assert asked == ["b"] * depth

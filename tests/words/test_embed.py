@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from glassformer.data.store import IntArray
 from glassformer.words.context import Vectors
-from glassformer.words.embed import WordSpace, averages, embed_words, filled, map_of, nearest, unknown_words
+from glassformer.words.embed import WordSpace, averages, embed_words, filled, map_of, nearest_words, unknown_words
 from glassformer.words.embedding_map import FEWEST_WORDS
 from glassformer.words.new_words import word_space
 from glassformer.words.rarity import rare_place
@@ -154,7 +154,7 @@ def test_the_most_frequent_words_are_taken(monkeypatch: pytest.MonkeyPatch) -> N
 def test_nearest_words() -> None:
     words = space()
     vectors = [row(words, "cdo") * 3, -row(words, "aao")]
-    first, second = nearest(words, vectors, count=4)
+    first, second = nearest_words(words, vectors, count=4)
     assert first[0][0] == "cdo"
     assert first[0][1] == pytest.approx(1.0)
     assert len(first) == len(second) == 4

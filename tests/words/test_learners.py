@@ -101,7 +101,7 @@ def test_folders_of_no_learner(tmp_path: Path) -> None:
         config=config, model=RewardModel(CAUSAL, config.vocab_size), tokenizer=base.tokenizer, metrics={}
     )
     save_model(tmp_path / "judge", judge, card="")
-    with pytest.raises(UsageError, match="holds a reward model; words are learned by classifiers and language models"):
+    with pytest.raises(UsageError, match="holds a reward model; only classifiers and language models can learn words"):
         load_learner(tmp_path / "judge")
     with pytest.raises(UsageError, match="no such model folder"):
         load_learner(tmp_path / "nothing")

@@ -44,28 +44,30 @@ class PolicyConfig(BaseModel):
     """Completions in a step of the optimizer."""
     learning_rate: LearningRate = 3e-4
     clip: float = Field(default=0.2, gt=0, lt=1)
-    """How far from 1 a token's probability ratio may count."""
+    """ε of the clipped loss: a token's probability ratio is clipped to 1 ± this."""
     beta: float = Field(default=0.1, ge=0, allow_inf_nan=False)
-    """What a nat of KL from the reference costs, in units of reward."""
+    """The KL penalty: units of reward per nat of KL from the reference."""
     target_kl: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """With it, `beta` is adapted so that a completion stays this many nats from the reference."""
+    """The KL of a completion, in nats, to which `beta` is adapted; None leaves `beta` fixed."""
     held_out: float = Field(default=0.1, gt=0, le=0.5)
     """Share of the prompts on which the best policy is chosen; with fewer than ten prompts, all of them."""
     held_out_completions: Count = 128
-    """Completions of held-out prompts that are judged at each look; by few, the best policy is drawn by lot."""
+    """Completions judged at each evaluation on held-out prompts. With few, chance decides which policy is best."""
     evaluate_every: Count = 10
-    """Rounds between two looks at the held-out prompts."""
+    """Rounds between two evaluations on held-out prompts."""
     most_kl: float = Field(default=50.0, gt=0)
-    """Stop when a completion is more nats from the reference than this: the policy has left the language."""
+    """Stop when the mean KL of completions is above this many nats: the policy is too far from the reference."""
     least_entropy: float = Field(default=0.02, ge=0)
-    """Stop when the choice of a token is less uncertain than this many nats: the policy always says the same."""
+    """Stop when the entropy of a token's choice is below this many nats: the policy always writes the same."""
     max_norm: float = Field(default=1.0, gt=0)
-    """The most that the norm of the policy's gradient may be, and of the value head's."""
+    """The gradient of the policy is clipped to this norm, and so is that of the value head."""
 
     @model_validator(mode="after")
     def _can_adapt(self) -> Self:
         if self.target_kl is not None and self.beta == 0:
-            raise ValueError(f"beta = 0 stays 0 whatever target_kl = {self.target_kl:g} asks for; start from another")
+            raise ValueError(
+                f"beta = 0 cannot be adapted to target_kl = {self.target_kl:g}, since it stays 0; set beta above 0"
+            )
         return self
 
 
@@ -73,11 +75,11 @@ class PPOConfig(PolicyConfig):
     """Proximal policy optimisation."""
 
     gamma: float = Field(default=1.0, gt=0, le=1)
-    """What the next token's return is worth now."""
+    """γ, the discount of the next token's return."""
     lam: float = Field(default=0.95, ge=0, le=1)
-    """How far advantages look ahead in what happened, rather than in what was expected."""
+    """λ of the advantages: 0 relies on the values of the next token, 1 on the whole return that followed."""
     value_clip: float = Field(default=0.2, gt=0)
-    """How far a value may usefully move in a round, in units of reward."""
+    """How far a value can move in a round and still lower its loss, in units of reward."""
 
 
 class GRPOConfig(PolicyConfig):
@@ -100,10 +102,10 @@ AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 
 
 def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig:
-    """The defaults, with some values replaced by dotted name (`training.…`).
+    """Return the defaults with some values replaced, by dotted name (`training.…`).
 
     Raises:
-        UsageError: an unknown name (the nearest known one is named), or a value that does not fit.
+        UsageError: a name is unknown (the message names the nearest known one), or a value is not allowed.
     """
     values = {}
     for dotted, value in overrides.items():
@@ -112,7 +114,7 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
             near = nearest(key, kind.model_fields)
             hint = f" (did you mean training.{near}?)" if near else ""
             others: dict[str, type[BaseModel]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
-            if section == "training" and (of := [name for name, one in others.items() if key in one.model_fields]):
+            if section == "training" and (of := [name for name, other in others.items() if key in other.model_fields]):
                 hint = f" (it is one of align rl{f' --algorithm {of[0]}' if len(of) == 1 else ''})"
             known = ", ".join(f"training.{name}" for name in kind.model_fields)
             raise UsageError(f"--set {brief(dotted)}: there is no such setting here{hint}; there are {known}")

@@ -1,4 +1,4 @@
-"""KL divergence of a policy from its reference, its estimates, and its price.
+"""KL divergence of a policy from its reference, its estimates, and the adaptive KL penalty β.
 
 Everything here is KL(policy ‖ reference) = E_policy[log policy − log reference], in nats. Samples of the policy can
 estimate this direction. Statements about the expectation of an estimate hold for one place, given the tokens before it.
@@ -100,16 +100,16 @@ def categorical_kl(
 
 @dataclass(kw_only=True)
 class AdaptiveBeta:
-    """β, the price of a nat of KL. It rises while the policy is farther than the target, and falls while it is nearer.
+    """β, the penalty per nat of KL. It rises while the KL is above its target, and falls while the KL is below it.
 
-    β ← β · (1 + clip(kl/target − 1, ±0.2) · n_samples/horizon). Ziegler et al. 2019, §2.2. Their
-    K_β is n_samples/horizon here, so that it hardly matters how samples are split into updates.
+    β ← β · (1 + clip(kl/target − 1, ±0.2) · n_samples/horizon). Ziegler et al. 2019, §2.2. Their K_β is
+    n_samples/horizon here. It therefore hardly matters how samples are split into updates.
     """
 
     beta: float
-    """Now in force, in units of reward per nat."""
+    """The current value, in units of reward per nat."""
     target_kl: float | None
-    """Above 0, in nats; of a token or of a completion, as `kl` in `update` is. Without it the price stays as it is."""
+    """Above 0, in nats; of a token or of a completion, as `kl` in `update` is. With None, β does not change."""
     horizon: int
     """Samples after which β can be a fifth larger or smaller; well above the `n_samples` of an update."""
 

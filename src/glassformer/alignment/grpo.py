@@ -1,14 +1,14 @@
 """Group relative policy optimisation of a language model (Shao et al. 2024, §4.1).
 
 In each round the policy writes several completions of each prompt, and training makes those likelier that were judged
-better than the others of their group. There is no value head: the group tells what to expect.
+better than the others of their group. There is no value head: the mean of the group is the expected reward.
 
 How it differs from the paper:
 - the KL from the reference is part of the reward (k₁), not a term k₃ of the loss. The gradient of k₃ is that of the KL
   in the other direction; with k₁, GRPO and PPO look for the same policy;
 - advantages are divided by one σ for the whole batch, as in PPO, not by one per group. If all completions of a prompt
-  get the same reward, only the KL differs within the group; its σ is then noise, and a nat would cost many times what
-  `beta` says. Liu et al. 2025 show this bias and leave σ out; one σ for the batch keeps the step size that fits the
+  get the same reward, only the KL differs within the group; its σ is then noise, and a nat would cost many times more
+  than `beta`. Liu et al. 2025 show this bias and leave σ out; one σ for the batch keeps the step size that fits the
   learning rate;
 - the loss is averaged over all tokens of the batch. The paper averages per completion first, which favours long bad
   completions (Liu et al. 2025);

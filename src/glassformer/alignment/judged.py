@@ -17,10 +17,10 @@ from glassformer.models.language_model import LanguageModel
 
 @dataclass(frozen=True, kw_only=True)
 class Reward:
-    """Completions in, one number for each (batch) out.
+    """A function of completions that returns one number for each (batch,).
 
     Attributes:
-        fingerprint: of everything that decides the numbers. Figures with different fingerprints are not comparable.
+        fingerprint: identifies what decides the numbers. Figures with different fingerprints are not comparable.
     """
 
     judge: Callable[[Rollouts], Tensor]
@@ -36,7 +36,7 @@ class Judged:
 
     Attributes:
         rewards: of whole completions, before the KL penalty.
-        kl: nats from the reference, computed exactly at every place, so never below 0.
+        kl: of completions from the reference, in nats. It is computed exactly at every place, so it is never below 0.
         entropy: of the policy, in nats, averaged over the tokens it chose.
     """
 

@@ -1,4 +1,8 @@
-"""Prompts with one completion, to imitate, or with two, of which one was preferred: read from JSON lines."""
+"""Read the records of alignment from JSON lines.
+
+A pair is a prompt with one completion, to be imitated. A preference is a prompt with two completions, of which people
+preferred one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from glassformer.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """What is asked, and what is to be answered."""
+    """A prompt, and the completion that the model learns to give."""
 
     prompt: str
     completion: str
@@ -25,7 +29,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Preference:
-    """Two completions of a prompt, the better one first."""
+    """A prompt with two completions, the preferred one first."""
 
     prompt: str
     chosen: str
@@ -34,34 +38,40 @@ class Preference:
 
 Record = TypeVar("Record")
 FEWEST = 10
-"""With fewer records nothing is held out."""
+"""With fewer groups of records, no record is held out (see `hold_out_records`)."""
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Lines {"prompt": …, "completion": …}, or {"messages": [{"role": …, "content": …}, …]}, or such lists alone.
+    """Read pairs from JSON lines.
 
-    A list of messages becomes a text of lines "role: content", the last message being the completion.
+    A line is {"prompt": …, "completion": …}, or {"messages": [{"role": …, "content": …}, …]}, or only the list of
+    messages. Messages become a prompt of lines "role: content". The last message is the completion.
 
     Raises:
-        UsageError: no such file, or a line that is not such a record, with its number.
+        UsageError: there is no such file, or a line is not such a record. The message gives the line's number.
     """
     return _read(path, _pair, chats=True)
 
 
 def read_preferences(path: Path) -> list[Preference]:
-    """Lines of {"prompt": …, "chosen": …, "rejected": …}; the prompt may be empty or left out.
+    """Read preferences from JSON lines: {"prompt": …, "chosen": …, "rejected": …}.
+
+    The prompt may be empty or left out.
 
     Raises:
-        UsageError: no such file, or a line that is not such a record, with its number.
+        UsageError: there is no such file, or a line is not such a record. The message gives the line's number.
     """
     return _read(path, _preference)
 
 
 def read_prompts(path: Path) -> list[str]:
-    """The prompts of lines with a "prompt", whatever else they hold; of a .txt file, its lines. Each prompt comes once.
+    """Read prompts: the lines of a .txt file, or the "prompt" of each JSON line. Repeated prompts are dropped.
+
+    Other keys of a JSON line are ignored.
 
     Raises:
-        UsageError: no such file, or a line that is not such a record, with its number.
+        UsageError: there is no such file, it holds no prompt, or a line has no "prompt". The message gives the line's
+            number.
     """
     if path.suffix.lower() == ".txt":
         prompts = [line for line in _lines(path) if line.strip()]
@@ -73,9 +83,16 @@ def read_prompts(path: Path) -> list[str]:
 
 
 def hold_out_records(records: Sequence[Record], share: float, *, seed: int) -> tuple[list[Record], list[Record]]:
-    """The records to learn from, and a share of them held out; none where there are few.
+    """Divide records into those to train on and those held out.
 
-    A prompt stays on one side, unless few prompts are those of many records: then equal records do.
+    Records of the same prompt stay on the same side. If there are fewer than half as many prompts as records, only
+    equal records stay together. Nothing is held out of fewer than `FEWEST` groups.
+
+    Args:
+        share: the share of the groups that is held out; 0 holds out nothing.
+
+    Returns:
+        The training records and the held-out records.
     """
     prompts = list(dict.fromkeys(map(_prompt_of, records)))
     group: Callable[[Any], Any] = _prompt_of if 2 * len(prompts) >= len(records) else lambda record: record
@@ -84,8 +101,8 @@ def hold_out_records(records: Sequence[Record], share: float, *, seed: int) -> t
         return list(records), []
     size = max(1, round(share * len(groups)))
     chosen = {groups[i] for i in np.random.default_rng(seed).permutation(len(groups))[:size]}
-    train = [one for one in records if group(one) not in chosen]
-    return train, [one for one in records if group(one) in chosen]
+    train = [record for record in records if group(record) not in chosen]
+    return train, [record for record in records if group(record) in chosen]
 
 
 def _prompt_of(record: Any) -> str:
@@ -93,23 +110,23 @@ def _prompt_of(record: Any) -> str:
 
 
 def _read(path: Path, understand: Callable[[dict[str, Any]], Record], *, chats: bool = False) -> list[Record]:
-    """The records of the lines; with `chats`, a list is a chat without a name around it."""
+    """Read one record per line. With `chats`, a line that is a list is read as the messages of a chat."""
     records = []
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
         try:
             raw = json.loads(line)
-            if "\\u" in line:  # half an escaped surrogate pair is legal JSON, but no text
+            if "\\u" in line:  # half of an escaped surrogate pair is legal JSON, but cannot be encoded as text
                 json.dumps(raw, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise UsageError(
-                f"{path}, line {number}: not readable as JSON ({error}); every line is a record of its own"
+                f"{path}, line {number}: not readable as JSON ({error}); each line must be a complete record"
             ) from error
         if chats and isinstance(raw, list):
             raw = {"messages": raw}
         if not isinstance(raw, dict):
-            raise UsageError(f"{path}, line {number}: an object with names is needed, got {str(raw)[:40]!r}")
+            raise UsageError(f"{path}, line {number}: a record must be a JSON object, got {str(raw)[:40]!r}")
         try:
             records.append(understand(raw))
         except UsageError as error:
@@ -131,12 +148,12 @@ def _pair(record: dict[str, Any]) -> Pair:
 
 
 def _conversation(messages: Any) -> Pair:
-    if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
+    if not isinstance(messages, list) or not messages or not all(isinstance(message, dict) for message in messages):
         raise UsageError('"messages" must be a list of {"role": …, "content": …}')
     *before, last = messages
     if last.get("role") in ("user", "system"):
-        raise UsageError(f"the last message is the {last['role']}'s; it is the answer that is learned, so end with one")
-    lines = [f"{_text(one, 'role')}: {_text(one, 'content', empty=True)}" for one in before]
+        raise UsageError(f"the last message is the {last['role']}'s; end with the answer that the model is to learn")
+    lines = [f"{_text(message, 'role')}: {_text(message, 'content', empty=True)}" for message in before]
     return Pair(prompt="\n".join([*lines, f"{_text(last, 'role')}:"]), completion=f" {_text(last, 'content')}")
 
 
@@ -144,7 +161,7 @@ def _preference(record: dict[str, Any]) -> Preference:
     prompt = _text(record, "prompt", empty=True) if "prompt" in record else ""
     chosen, rejected = _text(record, "chosen"), _text(record, "rejected")
     if chosen == rejected:
-        raise UsageError('"chosen" and "rejected" are the same; nothing can be learned from that')
+        raise UsageError('"chosen" and "rejected" are the same text; change one of them, or remove the line')
     return Preference(prompt=prompt, chosen=chosen, rejected=rejected)
 
 
@@ -153,5 +170,5 @@ def _text(record: dict[str, Any], name: str, *, empty: bool = False) -> str:
     if not isinstance(value, str):
         raise UsageError(f'"{name}" must be a text, got {value!r}' if name in record else f'there is no "{name}"')
     if not empty and not value.strip():
-        raise UsageError(f'"{name}" is white space alone' if value else f'"{name}" is empty')
+        raise UsageError(f'"{name}" holds only white space' if value else f'"{name}" is empty')
     return value

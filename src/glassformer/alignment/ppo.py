@@ -7,7 +7,8 @@ How it differs from the papers:
 - the value head is linear and reads the policy's hidden states; its loss does not change the policy's weights. Ouyang
   et al. (2022) use a second model. If the value loss, in units of reward², reached the policy, it would unlearn the
   language;
-- the KL from the reference is part of the reward at each token (Ziegler et al. 2019); its price β is fixed or adaptive;
+- the KL from the reference is part of the reward at each token (Ziegler et al. 2019). Its weight β is fixed or
+  adaptive;
 - no entropy bonus, no dropout;
 - the policy with the best reward less β·KL on held-out prompts is kept, not the last one.
 """

@@ -1,6 +1,7 @@
-"""The reward model learns which of two completions was preferred (Stiennon et al. 2020, §3.4).
+"""Train a reward model on preferences between two completions (Stiennon et al. 2020, §3.4).
 
-It is the trunk of a language model with a head of one number on the last token; no end token stands after it.
+A reward model is the trunk of a language model with a linear head that reads the last token and gives one number. No
+end token is added to the text.
 """
 
 from __future__ import annotations
@@ -30,30 +31,30 @@ from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import even_parts, several_passes
 
-_BATCH = 256  # pairs, where nothing is learned from them
+_BATCH = 256  # pairs per batch when they are only measured
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadPreference:
-    """Two texts of one prompt, the better one first."""
+    """Two texts with the same prompt as token ids, the preferred one first."""
 
     chosen: ReadPair
     rejected: ReadPair
 
     @property
     def length(self) -> int:
-        """Tokens of the longer one."""
+        """The number of tokens of the longer text."""
         return max(len(self.chosen.token_ids), len(self.rejected.token_ids))
 
 
 def train_reward_model(run: Run, preferences: Sequence[Preference], *, source: str) -> TrainedRewardModel:
-    """Teach the trunk of a causal language model to judge; leave the model folder of a reward model in `run.out`.
+    """Train a reward model from a causal language model and write its model folder to `run.out`.
 
     Args:
-        source: what the user called the preferences.
+        source: the name that the user gave for the preferences.
 
     Raises:
-        UsageError: no record fits into the window, the folder is taken, or the model is not causal.
+        UsageError: no record fits into the window, the folder is in use, or the model is not causal.
         InterruptedTraining, NotANumberError: see `Run.learn`.
     """
     shape, tokenizer = run.start.shape, run.start.trained.tokenizer
@@ -65,8 +66,8 @@ def train_reward_model(run: Run, preferences: Sequence[Preference], *, source: s
         config = RewardFolderConfig(model=shape, **facts.config)
         trained = TrainedRewardModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
         does = (
-            "It gives a text a number: of two texts of one prompt, σ(difference) is the chance that the one was "
-            "preferred. It knows what its records prefer, their prejudices included."
+            "It gives a text a number. For two texts with the same prompt, σ(difference) is the probability that the "
+            "first is preferred. It learned the preferences of its records, their prejudices included."
         )
         figures = figures_in_words(facts.metrics["best"]) if records.held_out else ""
         save_model(run.out, trained, card=card("A glassformer reward model", does, facts, figures))
@@ -76,7 +77,7 @@ def train_reward_model(run: Run, preferences: Sequence[Preference], *, source: s
 
 
 def figures_in_words(row: Mapping[str, float]) -> str:
-    """The held-out figures of an epoch."""
+    """Write the held-out figures of an epoch as a sentence fragment."""
     return (
         f"accuracy {row['validation_accuracy']:.4f}, mean margin {row['validation_margin']:.3f}, "
         f"calibration error {row['validation_calibration_error']:.3f}, loss {row['validation_loss']:.4f}"
@@ -84,16 +85,17 @@ def figures_in_words(row: Mapping[str, float]) -> str:
 
 
 def _read(tokenizer: TextTokenizer, preferences: Sequence[Preference]) -> list[ReadPreference]:
-    prompts = [one.prompt for one in preferences]
-    chosen = read_together(tokenizer, prompts, [one.chosen for one in preferences])
-    rejected = read_together(tokenizer, prompts, [one.rejected for one in preferences])
-    return [ReadPreference(chosen=one, rejected=other) for one, other in zip(chosen, rejected, strict=True)]
+    prompts = [preference.prompt for preference in preferences]
+    chosen = read_together(tokenizer, prompts, [preference.chosen for preference in preferences])
+    rejected = read_together(tokenizer, prompts, [preference.rejected for preference in preferences])
+    return [ReadPreference(chosen=better, rejected=worse) for better, worse in zip(chosen, rejected, strict=True)]
 
 
 class Preferences:
-    """The task of giving the chosen of two texts the higher reward.
+    """The training task of a reward model: give the chosen text a higher reward than the rejected one.
 
-    A batch is (pairs, 2, seq), so that the two of a pair stay together when memory forces it apart.
+    A batch has the shape (pairs, 2, seq). The two texts of a pair therefore stay together when a batch is split to
+    save memory.
     """
 
     unit = "pairs"
@@ -131,11 +133,11 @@ class Preferences:
 
 @torch.inference_mode()
 def measure_preferences(model: nn.Module, pairs: Sequence[ReadPreference]) -> dict[str, float]:
-    """How a reward model does on pairs that it did not learn from.
+    """Measure a reward model on pairs that it was not trained on.
 
     Returns:
-        Mean loss in nats; share of pairs judged as people did; mean margin; and the expected calibration error of
-        σ(margin), the probability that the chosen one is the better.
+        The mean loss in nats, the share of pairs whose chosen text gets the higher reward, the mean margin, and the
+        expected calibration error of σ(margin), the probability that the chosen text is the better one.
     """
     was_training = model.training
     model.eval()
@@ -156,7 +158,7 @@ def measure_preferences(model: nn.Module, pairs: Sequence[ReadPreference]) -> di
 
 
 def as_examples(pairs: Sequence[ReadPreference]) -> Examples:
-    """(pairs, 2, seq), padded on the right; there is nothing to answer."""
+    """Return pairs as a batch of shape (pairs, 2, seq), padded on the right. Its labels are zeros and are not used."""
     texts = [(pair.chosen.token_ids, pair.rejected.token_ids) for pair in pairs]
     longest = max(len(ids) for both in texts for ids in both)
     token_ids = np.full((len(texts), 2, longest), PAD_ID, dtype=np.int64)
@@ -169,7 +171,7 @@ def as_examples(pairs: Sequence[ReadPreference]) -> Examples:
 
 
 def rewards_of(model: nn.Module, examples: Examples) -> tuple[Float[Tensor, " pairs"], Float[Tensor, " pairs"]]:
-    """Of the chosen and of the rejected texts."""
+    """Return the rewards of the chosen texts and of the rejected texts."""
     rewards = model(*(tensor.flatten(0, 1) for tensor in examples.inputs)).float()
     chosen, rejected = rewards.view(-1, 2).unbind(dim=1)
     return chosen, rejected

@@ -1,4 +1,4 @@
-"""Prompts and completions as the token ids that a model reads."""
+"""Turn prompts and completions into the token ids that a model reads."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from glassformer.data.tokenizers import START_ID, TextTokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class ReadPair:
-    """A prompt and a completion.
+    """A prompt and a completion as token ids.
 
     Attributes:
-        token_ids: the start token, the prompt, and the completion.
-        begins: the place of the completion's first token.
+        token_ids: the start token, the prompt and the completion.
+        begins: the index of the completion's first token.
     """
 
     token_ids: IntArray
@@ -25,12 +25,12 @@ class ReadPair:
 
     @property
     def length(self) -> int:
-        """Tokens, the start token included."""
+        """The number of tokens, the start token included."""
         return len(self.token_ids)
 
 
 def read_together(tokenizer: TextTokenizer, prompts: Sequence[str], completions: Sequence[str]) -> list[ReadPair]:
-    """Each prompt with its completion, encoded apart, as the model meets them when it writes."""
+    """Encode each prompt and its completion separately, as they are when the model generates, and join them."""
     return [
         ReadPair(token_ids=np.concatenate([[START_ID], prompt, completion]), begins=1 + len(prompt))
         for prompt, completion in zip(tokenizer.encode(prompts), tokenizer.encode(completions), strict=True)

@@ -1,4 +1,4 @@
-"""What a policy is rewarded for: what a reward model says, a classifier's label, or any function of texts."""
+"""The rewards of a policy: a reward model, the probability of a classifier's label, or any function of texts."""
 
 from __future__ import annotations
 
@@ -25,26 +25,30 @@ from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, format
 from glassformer.prediction.predictor import Predictor
 
 Judge = Callable[[list[str]], Sequence[float]]
-"""Whole texts, prompts included, in; a number for each out; more is better."""
+"""A function that takes whole texts, prompts included, and returns one number for each. Higher is better."""
 
 
-_WANTED = "it must return a list of as many numbers as it gets texts"
+_WANTED = "it must return a list with one number for each text"
 _LARGEST = torch.finfo(torch.float32).max
 _LONGEST_ERROR = 200
 
 
 class RewardError(GlassformerError):
-    """The reward failed, or gave what is no number."""
+    """The reward failed, or gave something that is not a finite number."""
 
 
 def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
-    """The reward of a name: FOLDER of a reward model, FOLDER:LABEL of a classifier, or FILE.py:FUNCTION.
+    """Open the reward that `name` stands for.
 
-    Only the last runs code, which is the user's own. The reward's fingerprint is the SHA-256 of the weights or of the
-    file; of what that file reads or imports it knows nothing.
+    The name is the FOLDER of a reward model, the FOLDER:LABEL of a classifier, or FILE.py:FUNCTION. Only the last of
+    these runs code, which is the user's own.
+
+    The reward's fingerprint is the SHA-256 of the weights or of the Python file. It does not cover what that file
+    reads or imports.
 
     Raises:
-        UsageError: there is no such thing, or a reward model has another vocabulary than the policy.
+        UsageError: the folder, label, file or function does not exist, or a reward model has another vocabulary than
+            the policy.
         GlassformerError: a folder is damaged.
     """
     if Path(name).is_dir() and format_of(Path(name)) != CLASSIFIER.format:
@@ -66,29 +70,30 @@ def _fingerprint(place: Path) -> str:
 
 
 def _apart(name: str) -> tuple[str, str]:
-    """What stands before the colon and after it; of several, labels may hold some, the first that follows a path."""
+    """Split a name at the first colon after an existing path, or else at the last one. Labels may hold colons."""
     colons = [at for at, character in enumerate(name) if character == ":"] or [len(name)]
     at = next((at for at in colons if Path(name[:at]).exists()), colons[-1])
     return name[:at], name[at + 1 :]
 
 
 def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
-    """A reward from a function of whole texts. Each answer is checked.
+    """Make a reward of a function of whole texts, and check each number that it returns.
 
     Raises (the reward, when it is called):
-        RewardError: the function raises, gives another count of numbers than it got texts, or one that is not finite.
+        RewardError: the function raises, the number of results differs from the number of texts, or a result is not
+            finite.
     """
 
     def reward(rollouts: Rollouts) -> Tensor:
         texts = rollouts.texts
         try:
-            with redirect_stdout(sys.stderr):  # standard output is the command's own
+            with redirect_stdout(sys.stderr):  # only the command itself writes to standard output
                 answer = judge(list(texts))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever another's function raises, SystemExit too
+        except BaseException as error:  # the user's function may raise anything, SystemExit too
             places = traceback.extract_tb(error.__traceback__)
-            own = Path(_apart(name)[0]).resolve()  # rather than a module that it calls
+            own = Path(_apart(name)[0]).resolve()  # name a line of the user's file rather than of a module it calls
             named = [place for place in places if Path(place.filename).resolve() == own]
             place = (named or places)[-1]
             where = f"{Path(place.filename).name}, line {place.lineno}"
@@ -107,10 +112,10 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
 
 
 def _values(answer: Any, *, at_most: int) -> list[Any]:
-    """The first values of an answer, which may have no end.
+    """Return the first `at_most` values of an answer, which may be endless.
 
     Raises:
-        TypeError: it has no order, or is a text; besides whatever its iterator raises.
+        TypeError: the answer has no order, or is a text. Errors of its iterator pass through.
     """
     if isinstance(answer, (str, bytes, Mapping, Set)):
         raise TypeError
@@ -118,7 +123,11 @@ def _values(answer: Any, *, at_most: int) -> list[Any]:
 
 
 def _number(value: Any, text: str, name: str) -> float:
-    """Raises `RewardError` where it is not one that training can use."""
+    """Return the value as a float.
+
+    Raises:
+        RewardError: the value is not a number, or not a finite one that fits into float32.
+    """
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
@@ -139,11 +148,11 @@ def _number(value: Any, text: str, name: str) -> float:
 
 
 def _raised(error: BaseException) -> str:
-    """The type of an error and the beginning of what it says."""
+    """Return an error's type and the beginning of its message."""
     try:
         said = textwrap.shorten(str(error), _LONGEST_ERROR, placeholder=" …")
     except Exception:
-        said = "an error that cannot be written"
+        said = "an error whose message cannot be read"
     return f"{type(error).__name__}: {said}"
 
 
@@ -163,7 +172,7 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callab
         longest = int(mask.sum(dim=1).max())
         if longest > window:
             raise RewardError(
-                f"the reward model {folder} reads {window} tokens, and prompt and completion have up to {longest}; "
+                f"the reward model {folder} reads {window} tokens, but prompt and completion have up to {longest}; "
                 "lower training.max_tokens"
             )
         rewards: Tensor = model(token_ids[:, :longest], mask[:, :longest]).float()
@@ -174,9 +183,9 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callab
 
 def _probability_of(folder: Path, label: str, device: str) -> Judge:
     if folder.is_file():
-        raise UsageError(f"--reward {folder}:{label}: {folder} is a file; one with a function must be named *.py")
+        raise UsageError(f"--reward {folder}:{label}: {folder} is a file; a file with a function must be named *.py")
     predictor = Predictor.load(folder, device=device)
-    labels = [str(one) for one in predictor.trained.config.labels]
+    labels = [str(known) for known in predictor.trained.config.labels]
     if label not in labels:
         raise UsageError(f"--reward {folder}:{label}: no such label; the classifier has {', '.join(labels)}")
     column = labels.index(label)
@@ -196,14 +205,14 @@ def _function(file: Path, name: str) -> Judge:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses and the like look for what is around them
+    sys.modules[spec.name] = module  # dataclasses look up their module there
     try:
         with _importable(folder), redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
             found: Any = getattr(module, name, None)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever another's file raises, SystemExit too
+    except BaseException as error:  # the user's file may raise anything, SystemExit too
         raise UsageError(f"--reward {file}: the file cannot be run: {_raised(error)}") from error
     if not callable(found):
         raise UsageError(f"--reward {file}:{name}: the file has no function {name!r}")
@@ -211,7 +220,7 @@ def _function(file: Path, name: str) -> Judge:
     def judge(texts: list[str]) -> Sequence[float]:
         with _importable(folder):
             answer = found(texts)
-            if isinstance(answer, Iterator):  # which runs code of the file too, and may have no end
+            if isinstance(answer, Iterator):  # it runs code of the file too, and may be endless
                 return list(islice(answer, len(texts) + 1))
             checked_later: Sequence[float] = answer
             return checked_later
@@ -221,10 +230,10 @@ def _function(file: Path, name: str) -> Judge:
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """Modules in the folder can be imported, as when Python runs a file of it."""
+    """Let modules of the folder be imported, as when Python runs a file in it."""
     sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        with suppress(ValueError):  # the file may have changed the list, too
+        with suppress(ValueError):  # the file may have removed it already
             sys.path.remove(str(folder))

@@ -1,4 +1,4 @@
-"""One run of reinforcement learning: a language model, prompts and a reward in, the folder of its successor out."""
+"""Run reinforcement learning: from a language model, prompts and a reward to the model folder of the best policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, T
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.unfinished import finish, work_in
 
-_NOTHING_YET = "Nothing was learned yet, so there is nothing to resume; mend the reward, and start again"
+_NOTHING_YET = "Nothing was learned yet, so there is nothing to resume; correct the reward, and start again"
 
 
 def steer(
@@ -39,23 +39,24 @@ def steer(
     device: str = "cpu",
     observer: SteeringObserver | None = None,
 ) -> TrainedLanguageModel:
-    """Steer a causal language model towards a reward; leave the best policy as a model folder in `out`.
+    """Train a causal language model towards a reward, and write the best policy as a model folder to `out`.
 
     Args:
-        reward: where its fingerprint is another than before a run was broken off, the best policy so far is forgotten.
-        reward_name: what the user called it; a resumed run must have the same.
-        source: where the prompts are from; empty where there is only the empty one.
+        reward: judges the completions. If its fingerprint changed since the run was stopped, a resumed run forgets the
+            best policy so far.
+        reward_name: the name that the user gave for the reward. A resumed run must have the same name.
+        source: the name that the user gave for the prompts; empty if the only prompt is the empty text.
 
     Raises:
-        UsageError: a prompt does not fit, `out` is taken, or the model is not causal.
-        InterruptedTraining: on Ctrl-C; `out` can be resumed.
-        RewardError: the reward failed; after the first look at the held-out prompts `out` can be resumed, and asks it
-            again.
-        GlassformerError: the model answers with what is no number, or a checkpoint is damaged.
+        UsageError: a prompt does not fit into the window, `out` is in use, or the model is not causal.
+        InterruptedTraining: on Ctrl-C. The run in `out` can be resumed.
+        RewardError: the reward failed. After the first evaluation on held-out prompts, the run in `out` can be resumed,
+            and it calls the reward again.
+        GlassformerError: the model gives NaN or infinite logits, or a checkpoint is damaged.
     """
     keep_large_buffers()
     shape, tokenizer = start.shape, start.trained.tokenizer
-    check_room(prompts, tokenizer, config.max_tokens, shape.max_seq_len)  # a run that is refused leaves nothing
+    check_room(prompts, tokenizer, config.max_tokens, shape.max_seq_len)  # before anything is written
     work = out / CHECKPOINT_FOLDER
     algorithm = "ppo" if isinstance(config, PPOConfig) else "grpo"
     recipe = {"algorithm": algorithm, "reward": reward_name, "training": config.model_dump(mode="json")}
@@ -72,7 +73,9 @@ def steer(
             if not isinstance(error, RewardError):
                 raise
             begun = (work / STATE_FILE).is_file()
-            way_out = f"The run is saved in {out}; mend the reward, and go on with --resume" if begun else _NOTHING_YET
+            way_out = (
+                f"The run is saved in {out}; correct the reward, and continue with --resume" if begun else _NOTHING_YET
+            )
             raise RewardError(f"{error}. {way_out}") from error
         train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
         records = Records(
@@ -102,14 +105,14 @@ def _facts(start: Start, records: Records, recipe: dict[str, Any], steered: Stee
 
 
 def _card(facts: Facts) -> str:
-    """Markdown for the model folder's README.md."""
+    """Write the model card, the Markdown text of the model folder's README.md."""
     recipe, best = facts.config["recipe"], facts.metrics["best"]
     by = recipe["algorithm"].upper()
-    does = f"It was steered towards what `{recipe['reward']}` rewards, by {by}; no more is known of it."
+    does = f"It was trained with {by} towards the reward `{recipe['reward']}`; nothing else was checked."
     if changed := [row["update"] for row in facts.metrics["history"] if "reward_changed" in row]:
-        does += f" Up to round {changed[-1]:.0f} the reward was another one of that name."
-    figures = f"reward {best['held_out_reward']:.4f}, {best['held_out_kl']:.2f} nats from where it started"
+        does += f" Until round {changed[-1]:.0f} this name stood for a different reward."
+    figures = f"reward {best['held_out_reward']:.4f}, KL {best['held_out_kl']:.2f} nats from the starting model"
     looks = sum("held_out_reward" in row for row in facts.metrics["history"])
-    if looks > 1:  # chosen and measured by the same prompts
-        figures += f"; the best of {looks} looks at them, so somewhat flattered"
+    if looks > 1:  # the same prompts choose the policy and measure it
+        figures += f"; the best of {looks} evaluations on them, so somewhat optimistic"
     return card("A steered language model", does, facts, figures, record="prompt")

@@ -1,4 +1,4 @@
-"""What a policy writes, in the tensors that its losses need."""
+"""Let a policy write completions, and hold them as the tensors that its losses need."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from glassformer.prediction.spelling import spellers
 
 @dataclass(frozen=True, kw_only=True)
 class Rollouts:
-    """Prompts and their completions, read as one text each and padded on the right.
+    """Prompts joined with their completions and padded on the right.
 
     Attributes:
-        token_ids: with the start token, the prompt, and the completion.
-        loss_mask: True where `token_ids[:, t + 1]` is of the completion, its end token included: one place less.
-        completions: as texts.
-        ended: whether a completion came to its end before it was cut off.
+        token_ids: the start token, the prompt and the completion of each row.
+        loss_mask: True at place t if `token_ids[:, t + 1]` is a token of the completion, its end token included. It has
+            one place less than `token_ids`.
+        completions: the completions as texts.
+        completion_ids: the completions as token ids, each with its end token if it has one.
+        ended: whether each completion ended by itself, rather than being cut off at `max_tokens`.
     """
 
     token_ids: Int[Tensor, "batch seq"]
@@ -39,18 +41,18 @@ class Rollouts:
 
     @property
     def texts(self) -> list[str]:
-        """Prompts with their completions."""
+        """Each prompt joined with its completion."""
         return [prompt + completion for prompt, completion in zip(self.prompts, self.completions, strict=True)]
 
     @property
     def without_end(self) -> tuple[Int[Tensor, "batch seq"], Bool[Tensor, "batch seq"]]:
-        """`token_ids` and `attention_mask` without the end tokens of those that came to their end."""
+        """`token_ids` and `attention_mask` without the end tokens of completions."""
         last = self.attention_mask.sum(dim=1) - torch.tensor(self.ended, device=self.attention_mask.device).int()
         mask = lengths_to_mask(last, self.token_ids.shape[1])
         return self.token_ids.masked_fill(~mask, PAD_ID), mask
 
     def rows(self, chosen: Int[Tensor, " rows"]) -> Rollouts:
-        """Some of them."""
+        """Return the chosen rows."""
         numbers = chosen.tolist()
         return Rollouts(
             token_ids=self.token_ids[chosen],
@@ -71,10 +73,12 @@ def roll_out(
     *,
     max_seq_len: int,
 ) -> Rollouts:
-    """Let the policy complete every prompt once; prompt and `sampling.max_tokens` fit into the window together.
+    """Let the policy complete every prompt once.
+
+    Each prompt and `sampling.max_tokens` must fit into the window together.
 
     Raises:
-        GlassformerError: the policy answers with what is no number.
+        GlassformerError: the policy gives NaN or infinite logits.
     """
     policy.eval()
     encoded = [ids.tolist() for ids in tokenizer.encode(prompts)]
@@ -107,12 +111,16 @@ def roll_out(
 def read_rollouts(
     model: LanguageModel, rollouts: Rollouts
 ) -> tuple[Float[Tensor, "batch places vocab"], Float[Tensor, "batch places"], Float[Tensor, "batch places d_model"]]:
-    """Of each place: the logits of the next token, the log-probability of the one that follows, and the hidden state.
+    """Read completions with a model.
 
-    What is never written has no probability here either.
+    Tokens that are never generated (banned tokens) have the probability 0 here too.
+
+    Returns:
+        For each place, the logits of the next token, the log-probability of the token that follows, and the hidden
+        state. At places that do not count, the log-probability is that of the start token and has no meaning.
     """
     hidden = model.read(rollouts.token_ids[:, :-1], rollouts.attention_mask[:, :-1])
     logits = without_banned(model.logits(hidden).float())
-    # Where nothing counts the next token may be padding, of which the log-probability is not a number to learn from.
+    # At places that do not count, the next token may be padding, which is banned: its log-probability is −∞.
     followed = rollouts.token_ids[:, 1:].where(rollouts.loss_mask, START_ID)
     return logits, token_logprobs(logits, followed), hidden

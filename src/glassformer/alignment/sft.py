@@ -1,7 +1,6 @@
-"""Supervised fine-tuning: a language model learns to answer prompts as given completions do.
+"""Supervised fine-tuning: a language model learns to give the completions of its records (Ouyang et al. 2022, §3.5).
 
-The loss is that of the completions alone; pairs are packed, and no token looks beyond its pair (Ouyang et al. 2022,
-§3.5).
+Only the tokens of completions have a loss. Several pairs share a window, and no token attends beyond its own pair.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from glassformer.training.order import even_parts, several_passes
 
 
 def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
-    """Teach a causal language model to answer prompts; leave a model folder in `run.out`.
+    """Fine-tune a causal language model on pairs, and write its model folder to `run.out`.
 
     Args:
-        source: what the user called the pairs.
+        source: the name that the user gave for the pairs.
 
     Raises:
-        UsageError: no pair fits into the window, the folder is taken, or the model is not causal.
+        UsageError: no pair fits into the window, the folder is in use, or the model is not causal.
         InterruptedTraining, NotANumberError: see `Run.learn`.
     """
     shape, tokenizer = run.start.shape, run.start.trained.tokenizer
@@ -52,7 +51,10 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
     def save(model: TokenPredictor, facts: Facts) -> TrainedLanguageModel:
         config = LanguageFolderConfig(model=shape, **facts.config)
         trained = TrainedLanguageModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
-        does = "It answers prompts as its records do, their mistakes and prejudices included. Fluent is not true."
+        does = (
+            "It answers prompts as its records do, their mistakes and prejudices included. Its text may read well "
+            "and be false."
+        )
         loss = facts.metrics["best"].get("validation_loss")
         figures = "" if loss is None else f"loss {loss:.4f} nats per token of a completion"
         save_model(run.out, trained, card=card("A fine-tuned language model", does, facts, figures))
@@ -62,13 +64,13 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
 
 
 class Completions:
-    """The task of saying the completions; prompts are read and never learned.
+    """The training task of fine-tuning: predict the tokens of completions. Tokens of prompts have no loss.
 
-    Pairs are packed into windows in an order of their own in each epoch, and no token looks beyond its pair.
+    Each epoch packs the pairs into windows in a new random order. No token attends beyond its own pair.
 
     Args:
         train: pairs that fit into the window.
-        held_out: pairs that are only measured.
+        held_out: pairs that are measured and not trained on.
     """
 
     unit = "tokens"
@@ -114,7 +116,12 @@ class Completions:
 
 
 class Packed(NamedTuple):
-    """One window: what is read, whether it is there, and what follows where that counts; each (window,)."""
+    """One window of packed pairs. Each array has the shape (window,).
+
+    Attributes:
+        attention_mask: True at tokens, False at padding.
+        answers: the token that follows at each place, or `IGNORED` where it has no loss.
+    """
 
     token_ids: IntArray
     attention_mask: NDArray[np.bool_]
@@ -122,7 +129,7 @@ class Packed(NamedTuple):
 
 
 def windows(pairs: Sequence[ReadPair], window: int) -> list[list[int]]:
-    """The numbers of the pairs of each window, taken one after another as long as they fit."""
+    """Return the indices of the pairs in each window. Pairs are taken in their order as long as they fit."""
     found: list[list[int]] = []
     room = 0
     for number, pair in enumerate(pairs):
@@ -135,7 +142,7 @@ def windows(pairs: Sequence[ReadPair], window: int) -> list[list[int]]:
 
 
 def pack(pairs: Sequence[ReadPair], window: int) -> Packed:
-    """Pairs one after another. What counts are the completions' tokens and the end token after each."""
+    """Pack pairs one after another into a window. Only the tokens and the end token of completions have a loss."""
     token_ids = np.full(window, PAD_ID, dtype=np.int64)
     answers = np.full(window, IGNORED, dtype=np.int64)
     place = 0
@@ -148,7 +155,7 @@ def pack(pairs: Sequence[ReadPair], window: int) -> Packed:
 
 
 def stack(rows: Sequence[Packed]) -> Examples:
-    """Windows as one batch, without what is padding in all of them."""
+    """Return windows as one batch, without the columns that are padding in all of them."""
     longest = max(int(row.attention_mask.sum()) for row in rows)
     columns = [torch.from_numpy(np.stack(column)[:, :longest]) for column in zip(*rows, strict=True)]
     return Examples(ModelInputs(*columns[:2]), columns[2])

@@ -1,4 +1,4 @@
-"""What fine-tuning and training a reward model have in common: a language model and records in, a model folder out."""
+"""What fine-tuning and reward models share: from a language model and records to a model folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Given = TypeVar("Given", Pair, Preference)
 
 
 class HasLength(Protocol):
-    """Anything that is so many tokens long."""
+    """Anything with a length in tokens."""
 
     @property
     def length(self) -> int: ...
@@ -46,34 +46,34 @@ class Start:
 
     @property
     def shape(self) -> LanguageModelConfig:
-        """Of a causal model of ours.
+        """The model's config.
 
         Raises:
-            UsageError: it is another one.
+            UsageError: the model is not causal, or not of our own design.
         """
         shape = self.trained.config.model
         if not isinstance(shape, LanguageModelConfig) or not shape.causal:
             raise UsageError(
-                f"{self.folder}: a causal model of our own design is needed here, and this is one of design "
-                f"{shape.design!r} that {'says the next token' if shape.causal else 'fills in hidden tokens'}"
+                f"{self.folder}: a causal model of our own design is needed here, but this model has the design "
+                f"{shape.design!r} and {'predicts the next token' if shape.causal else 'fills in hidden tokens'}"
             )
         return shape
 
     @property
     def record(self) -> dict[str, str]:
-        """What the new folder keeps of it."""
+        """What the new model folder records about it."""
         return {"from": str(self.folder), "fingerprint": weights_fingerprint(self.trained.model.state_dict())}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """What is learned from.
+    """The records of a run, in numbers.
 
     Attributes:
-        source: what the user called it; empty where none was named, and the one prompt is the empty text.
-        train: how many records there are to learn from.
-        held_out: how many are only measured.
-        too_long: how many do not fit into the window, and are left out.
+        source: the name that the user gave for them; empty if none was named and the only prompt is the empty text.
+        train: the number of training records.
+        held_out: the number of held-out records.
+        too_long: the number of records that do not fit into the window and are left out.
     """
 
     source: str
@@ -85,11 +85,11 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Where to, and how.
+    """One run of a stage: its model, settings and output folder.
 
     Attributes:
-        resume: continue the unfinished run in `out`; records and settings must be what they were.
-        on_prepared: hears of records and the number of parameters before training begins.
+        resume: continue the unfinished run in `out`. Records and settings must be the same as before.
+        on_prepared: called before training begins, with the records and the number of parameters.
     """
 
     start: Start
@@ -104,9 +104,13 @@ class Run:
     def divide(
         self, records: Sequence[Given], read: Callable[[Sequence[Given]], list[Tokens]], *, source: str
     ) -> tuple[list[Tokens], list[Tokens], Records]:
-        """Those to learn from, those held out, both as tokens that fit into the window, and what to say of them."""
+        """Divide records into training and held-out ones, encode them, and drop those longer than the window.
+
+        Returns:
+            The training records, the held-out records, and their counts.
+        """
         train, held_out = (
-            [one for one in read(side) if one.length <= self.start.shape.max_seq_len]
+            [tokens for tokens in read(side) if tokens.length <= self.start.shape.max_seq_len]
             for side in hold_out_records(records, self.config.held_out, seed=self.config.seed)
         )
         counts = Records(
@@ -119,12 +123,12 @@ class Run:
         return train, held_out, counts
 
     def learn(self, model: Model, task: Task, records: Records, save: Callable[[Model, Facts], Made]) -> Made:
-        """Train to the end, then `save`.
+        """Train to the end, then call `save`.
 
         Raises:
-            UsageError: no record fits into the window, or `out` is taken.
-            InterruptedTraining: on Ctrl-C; `out` can be resumed.
-            NotANumberError: training diverged; the best weights so far, if any, are in `out`.
+            UsageError: no record fits into the window, or `out` is in use.
+            InterruptedTraining: on Ctrl-C. The run in `out` can be resumed.
+            NotANumberError: training diverged. The best weights so far, if any, are in `out`.
         """
         if not records.train:
             raise UsageError(
@@ -159,7 +163,12 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """Of a finished run: the fields of the new folder's config that do not depend on its kind, and `metrics.json`."""
+    """What a finished run records in its model folder.
+
+    Attributes:
+        config: the fields of `config.json` that are the same for every kind of model.
+        metrics: the content of `metrics.json`.
+    """
 
     config: dict[str, Any]
     metrics: dict[str, Any]
@@ -168,7 +177,7 @@ class Facts:
 def describe(
     start: Start, records: Records, *, recipe: dict[str, Any], seconds: float, metrics: dict[str, Any]
 ) -> Facts:
-    """What a finished run says of itself."""
+    """Collect the facts of a finished run."""
     return Facts(
         config={
             "vocab_size": start.trained.tokenizer.vocab_size,
@@ -186,13 +195,13 @@ def describe(
 
 
 def fingerprint(records: Sequence[Pair | Preference | str]) -> str:
-    """SHA-256 (hex) of records, or prompts, in their order."""
-    plain = [one if isinstance(one, str) else asdict(one) for one in records]
+    """Return the SHA-256 (hex) of records or prompts. It depends on their order."""
+    plain = [record if isinstance(record, str) else asdict(record) for record in records]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
 def card(title: str, does: str, facts: Facts, figures: str, *, record: str = "record") -> str:
-    """Markdown for the model folder's README.md; a `record` is what it learned from."""
+    """Write the model card, the Markdown text of the model folder's README.md. `record` is what a record is called."""
     config, data = facts.config, facts.config["data"]
     from_what = f"{counted(data['train'], record)} of `{data['source']}`" if data["source"] else "the empty prompt"
     lines = [

@@ -1,4 +1,7 @@
-"""What PPO and GRPO share around their loops: prompts, held-out reward, the best policy, when to stop, and going on."""
+"""What PPO and GRPO share around their loops.
+
+That is: the prompts, the evaluation on held-out prompts, the best policy, when to stop, and how to resume.
+"""
 
 from __future__ import annotations
 
@@ -31,35 +34,35 @@ from glassformer.training.loop import InterruptedTraining
 from glassformer.training.stopping import stop_requests
 
 REWARD_FILE = "reward.sha256"
-"""Beside the checkpoint: the fingerprint of the reward by which its best policy was found."""
-_HORIZON = 8  # rounds in which an adaptive price moves by a fifth: Ziegler et al. 2019 had a thousand times more texts
+"""A file beside the checkpoint that holds the fingerprint of the reward. The best policy was chosen by that reward."""
+_HORIZON = 8  # rounds in which an adaptive β can change by a fifth. Ziegler et al. 2019 had a thousand times more texts
 
 
 class CollapseError(GlassformerError):
-    """The policy left the language, says always the same, or has weights that are no numbers."""
+    """The policy is too far from its reference, always writes the same, or has NaN or infinite weights."""
 
 
 @dataclass(kw_only=True)
 class SteeringState:
-    """How far a run has come, in plain numbers."""
+    """The progress of a run, as it is saved in a checkpoint."""
 
     round: int = 0
-    """Finished rounds."""
+    """The number of finished rounds."""
     best_round: int = 0
-    """The round whose policy is kept; 0 is the policy that steering began with."""
+    """The round whose policy is kept. 0 is the starting policy."""
     best_worth: float | None = None
-    """Its mean reward on held-out prompts, the price of its KL taken off; none before the first look at them."""
+    """The kept policy's mean reward on held-out prompts less β·KL; None before the first evaluation."""
     seconds: float = 0.0
-    """Time spent, looks at the held-out prompts included."""
+    """Time spent, evaluations on held-out prompts included."""
     history: list[dict[str, float]] = field(default_factory=list)
-    """One row per finished round, with the figures of the look that followed it."""
+    """One row per finished round, with the figures of the evaluation that followed it."""
 
 
 class Steered(NamedTuple):
     """How a run ended.
 
     Attributes:
-        collapsed: why it stopped early, in a sentence; none where it ran to its end.
+        collapsed: why the run stopped early, in a sentence, or None.
     """
 
     state: SteeringState
@@ -67,22 +70,22 @@ class Steered(NamedTuple):
 
 
 class SteeringObserver(Protocol):
-    """Hears how steering goes."""
+    """Receives the progress of steering."""
 
     def on_update(self, row: dict[str, float], sample: tuple[str, str]) -> None:
-        """One round's figures, and a prompt with its completion."""
+        """Receive one round's figures, and a prompt with its completion."""
 
     def on_message(self, text: str) -> None: ...
 
 
 class Steering:
-    """One run of an algorithm that steers a policy by a reward. What the policy was is the reference.
+    """One run of an algorithm that trains a policy towards a reward. The reference is a copy of the starting policy.
 
     Args:
-        beside: modules that are learned beside the policy, by name.
+        beside: modules that are trained together with the policy, by name.
         max_seq_len: the policy's window.
-        checkpoint: where the run is saved at each look at the held-out prompts, on Ctrl-C, and when the reward fails
-            after the first look. In its folder the reward's fingerprint is kept too.
+        checkpoint: the file that the run is saved to. It is saved at each evaluation on held-out prompts, on Ctrl-C,
+            and when the reward fails after the first evaluation. The reward's fingerprint is kept in the same folder.
 
     Raises:
         UsageError: a prompt leaves no room for `config.max_tokens` in the window.
@@ -118,7 +121,7 @@ class Steering:
         self._warned = False
 
     def __enter__(self) -> Self:
-        """Go on where the checkpoint left off, and hear Ctrl-C from now on."""
+        """Resume from the checkpoint if there is one, and handle Ctrl-C from now on."""
         if self.checkpoint is not None:
             self._go_on(self.checkpoint)
         self._interrupts = stop_requests()
@@ -128,7 +131,7 @@ class Steering:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        """Leave the best policy in place. A collapse is not the caller's to handle: it ends the run early."""
+        """Put the best weights into the policy. A collapse ends the run early and is not raised to the caller."""
         self._interrupts.__exit__(kind, error, traceback)
         self._count_seconds()
         if isinstance(error, CollapseError):
@@ -145,16 +148,16 @@ class Steering:
                 self._adaptive_beta.beta = self.state.history[-1]["next_beta"]
             if self.best and not (kept.is_file() and kept.read_text(encoding="utf-8") == self.reward.fingerprint):
                 self._forget_best()
-                self._save()  # first: wherever this is broken off, no figure is taken for one by another reward
+                self._save()  # before the new fingerprint is written: else old figures could pass for its own
         with written_aside(kept) as aside:
             aside.write_text(self.reward.fingerprint, encoding="utf-8")
 
     def _forget_best(self) -> None:
-        """Under another reward it may be the worst. A look is due now."""
+        """Forget the best policy, since the reward changed: the new one may rate it worst. An evaluation is due now."""
         if self.observer:
             self.observer.on_message(
                 f"the reward changed since this run was saved after round {self.state.round}: the best policy so far, "
-                f"of round {self.state.best_round}, is forgotten, and so are the looks at {self._where} prompts"
+                f"of round {self.state.best_round}, and the evaluations on {self._where} prompts are forgotten"
             )
         for row in self.state.history:
             row.pop("held_out_reward", None)
@@ -164,19 +167,19 @@ class Steering:
 
     @property
     def beta(self) -> float:
-        """What a nat of KL from the reference costs in this round, in units of reward."""
+        """The KL penalty of this round: units of reward per nat of KL from the reference."""
         return self._adaptive_beta.beta
 
     @property
     def outcome(self) -> Steered:
-        """How it ended."""
+        """How the run ended."""
         return Steered(self.state, self.collapsed)
 
     def rounds(self) -> Iterator[int]:
-        """The numbers of the rounds that are left.
+        """Yield the numbers of the rounds that are left. Evaluate and save between them when it is due.
 
         Raises:
-            InterruptedTraining: on Ctrl-C, after the run was saved.
+            InterruptedTraining: on Ctrl-C, after the run is saved.
         """
         while True:
             if self._look_is_due():
@@ -187,16 +190,19 @@ class Steering:
             if self._stop.number is not None:
                 self._save()
                 raise InterruptedTraining(self._stop.number)
-            for group in self.optimizer.param_groups:  # falls to 0, so that the end is not where the last noise left it
+            for group in self.optimizer.param_groups:  # falls to 0: the last steps then follow less noise
                 group["lr"] = self.config.learning_rate * (1 - self.state.round / self.config.updates)
             yield self.state.round
             self.state.round += 1
 
     def write(self, number: int, *, group_size: int = 1) -> Judged:
-        """The completions of a round, `group_size` for each prompt, one after another: a function of (seed, round).
+        """Let the policy write the completions of a round, and judge them.
+
+        There are `group_size` completions of each prompt, next to each other. They depend only on the policy, the seed
+        and the round.
 
         Raises:
-            CollapseError: the policy answers with what is no number; besides whatever the reward raises.
+            CollapseError: the policy gives NaN or infinite logits. Errors of the reward pass through.
         """
         rng = np.random.default_rng([self.config.seed, number])
         chosen = rng.integers(len(self.prompts), size=self.config.batch_size // group_size).repeat(group_size)
@@ -207,29 +213,29 @@ class Steering:
         sampling = SamplingConfig(max_tokens=self.config.max_tokens, seed=seed)
         try:
             rollouts = roll_out(self.policy, self.tokenizer, prompts, sampling, max_seq_len=self.max_seq_len)
-        except GlassformerError as error:  # it answers with what is no number
+        except GlassformerError as error:  # the policy gives NaN or infinite logits
             if not self.best:
                 raise
             self._collapse(str(error))
         try:
             rewards = self.reward(rollouts)
-        except BaseException:  # it may be another's code, a slow one too: what was learned before is kept
-            if self.state.history:  # else there is nothing to go on with
+        except BaseException:  # the reward may be the user's own slow code: keep what was learned before it failed
+            if self.state.history:  # without it there is nothing to resume
                 self._try_to_save()
             raise
         return read_back(self.policy, self.reference, rollouts, rewards)
 
     def minibatches(self, number: int) -> Iterator[Tensor]:
-        """The rows of each step of a round: all of them once per epoch, in an order of its own."""
+        """Yield the rows of each optimizer step of a round. Each epoch takes every row once, in a new random order."""
         rng = np.random.default_rng((self.config.seed, number, 1))
         for _ in range(self.config.epochs):
             yield from torch.from_numpy(rng.permutation(self.config.batch_size)).split(self.config.minibatch_size)
 
     def step(self, loss: Tensor) -> None:
-        """One step of the optimizer.
+        """Take one step of the optimizer.
 
         Raises:
-            CollapseError: the loss or its gradient is not finite.
+            CollapseError: the loss or its gradient is NaN or infinite.
         """
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -237,14 +243,14 @@ class Steering:
             float(nn.utils.clip_grad_norm_(part.parameters(), self.config.max_norm)) for part in self.parts.values()
         ]
         if not all(map(math.isfinite, (float(loss.detach()), *norms))):
-            self._collapse("the loss or its gradient is not a number")
+            self._collapse("the loss or its gradient is NaN or infinite")
         self.optimizer.step()
 
     def tell(self, judged: Judged, **more: float) -> None:
-        """Take down a round's figures, adapt beta, and stop when they are out of bounds.
+        """Record a round's figures and adapt β. Stop the run if the KL or the entropy is out of bounds.
 
         Raises:
-            CollapseError: completions are farther from the reference than `most_kl`, or surer than `least_entropy`.
+            CollapseError: the KL of completions is above `most_kl`, or the entropy is below `least_entropy`.
         """
         rollouts, kl = judged.rollouts, float(judged.kl.mean())
         row = {
@@ -266,7 +272,7 @@ class Steering:
         if judged.entropy < self.config.least_entropy:
             self._collapse(
                 f"the choice of a token has an entropy of {judged.entropy:.4f} nats, and least_entropy is "
-                f"{self.config.least_entropy}: it always says the same"
+                f"{self.config.least_entropy}: the policy always writes the same"
             )
 
     def _collapse(self, why: str) -> NoReturn:
@@ -276,15 +282,19 @@ class Steering:
         )
 
     def _look_is_due(self) -> bool:
-        """At the start too, as that is the first to beat. A look that the reward broke off is still due."""
+        """Whether to evaluate now.
+
+        The start is evaluated too: its figures are the first to improve on. An evaluation in which the reward failed is
+        still due.
+        """
         on_time = self.state.round % self.config.evaluate_every == 0 or self.state.round == self.config.updates
         return not self.best or (on_time and "held_out_reward" not in self.state.history[-1])
 
     def _look(self) -> None:
-        """The mean reward on held-out prompts; the policy is kept if none was better, the price of its KL taken off."""
+        """Evaluate the policy on held-out prompts, and keep it if its mean reward less β·KL is the highest so far."""
         judged = self._judged(self.held_out, seed=self.config.seed)
         found, kl = float(judged.rewards.mean()), float(judged.kl.mean())
-        worth = found - self.config.beta * kl  # at one price throughout, or the looks could not be compared
+        worth = found - self.config.beta * kl  # β of the config, not the adaptive one: evaluations must be comparable
         if not self.state.history:
             self.state.history.append({"update": 0.0, "next_beta": self.beta})
         self.state.history[-1] |= {"held_out_reward": found, "held_out_kl": kl}
@@ -297,18 +307,18 @@ class Steering:
             )
 
     def _count_seconds(self) -> None:
-        """All of them: in looks at the held-out prompts the reward is asked too, and it may be the slowest part."""
+        """Add the time since the last call. Evaluations count too: they call the reward, perhaps the slowest part."""
         now = time.perf_counter()
         self.state.seconds += now - self._counted_until
         self._counted_until = now
 
     def _try_to_save(self) -> None:
-        """A full disk may have room again by the end: steering goes on, and says so once."""
+        """Save, or warn once and continue: a full disk may have room again at the next save."""
         try:
             self._save()
         except CheckpointError as error:
             if self.observer and not self._warned:
-                self.observer.on_message(f"warning: {error}. Steering goes on")
+                self.observer.on_message(f"warning: {error}. Steering continues")
             self._warned = True
 
     def _save(self) -> None:
@@ -318,11 +328,15 @@ class Steering:
 
 
 def check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int, max_seq_len: int) -> None:
-    """Raises `UsageError` where a prompt leaves no room for `max_tokens` in the window."""
+    """Check that each prompt and `max_tokens` fit into the window together.
+
+    Raises:
+        UsageError: a prompt leaves no room for `max_tokens`.
+    """
     for prompt, ids in zip(prompts, tokenizer.encode(prompts), strict=True):
         if 1 + len(ids) + max_tokens > max_seq_len:
             raise UsageError(
                 f"the prompt {prompt[:40]!r} has {len(ids)} tokens and leaves no room for max_tokens = {max_tokens} in "
-                f"the window of {max_seq_len}; shorten it, lower "
-                "training.max_tokens, or name other prompts with --prompts"
+                f"the window of {max_seq_len}; shorten the prompt, lower training.max_tokens, or name other prompts "
+                "with --prompts"
             )

@@ -1,4 +1,4 @@
-"""Prompts and completions, and preferences, from a table of labelled texts."""
+"""Make pairs and preferences from a table of labelled texts."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from glassformer.data.table import Table
 from glassformer.errors import UsageError
 
 Split = Callable[[str], Pair | None]
-"""A text as a prompt and its completion; none where it is too short."""
+"""A function that divides a text into a prompt and a completion, or returns None if the text is too short."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FromTable:
-    """What a table gives.
+    """The records made from a table.
 
     Attributes:
-        pairs: of every text, whatever its label.
-        preferences: of two texts with the same prompt, the one with the chosen label over the other. Each text comes
+        pairs: one per text, whatever its label.
+        preferences: each prefers a text with the chosen label to another text with the same prompt. Each text is used
             once.
-        too_short: texts that end with their prompt.
-        alone: texts for which no text of the other side is left.
+        too_short: the number of texts that have no completion because they end with their prompt.
+        alone: the number of texts left without a partner of the other label.
     """
 
     pairs: list[Pair]
@@ -39,22 +39,28 @@ class FromTable:
 
 
 def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None, seed: int) -> FromTable:
-    """Make every text a prompt with a completion, and prefer those of one label.
+    """Make a pair of every text, and preferences of texts with the same prompt.
 
     Args:
-        rejected: the label of the worse side; None for every other label.
+        chosen: the label of the preferred texts.
+        rejected: the label of the rejected texts; None for every label except `chosen`.
+        seed: decides which texts are compared.
 
     Raises:
-        UsageError: a label that the table does not have, that all of it has, or that is on both sides.
+        UsageError: the table does not have a label, every text has the label `chosen`, or both labels are the same.
     """
     labels = table.frame["label"].cast(str).to_list()
     for name, option in ((chosen, "--chosen"), (rejected, "--rejected")):
         if name is not None and name not in labels:
-            raise UsageError(f"{option} {name}: {table.source} has the labels {', '.join(sorted(set(labels)))}")
+            raise UsageError(
+                f"{option} {name}: {table.source} has no such label; it has {', '.join(sorted(set(labels)))}"
+            )
     if chosen == rejected:
-        raise UsageError(f"--chosen and --rejected are both {chosen}")
+        raise UsageError(f"--chosen and --rejected are both {chosen}; name two different labels")
     if set(labels) == {chosen}:
-        raise UsageError(f"{table.source}: every text has the label {chosen}; there is none to prefer it over")
+        raise UsageError(
+            f"{table.source}: every text has the label {chosen}; preferences need texts of another label too"
+        )
     pairs: list[Pair] = []
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     every = [split(text) for text in table.frame["text"]]
@@ -80,15 +86,18 @@ def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None,
 
 
 def question(text: str) -> Pair | None:
-    """An embedded opinion as the answer to the question for its subject."""
+    """Make a pair of one of the generated opinions: a question about its subject, and the opinion as the answer."""
     subject = polarity.subject_of(text)
     return Pair(prompt=f"how is the {subject}?", completion=f" {text}")
 
 
 def cut(text: str, *, words: int) -> Pair | None:
-    """A text's first words, and the rest of it with the space that it begins with; none where nothing is left.
+    """Divide a text after its first `words` words. The completion begins with the space between the two parts.
 
-    Of 0 words the prompt is empty, and any two texts can be compared.
+    With 0 words the prompt is empty, and any two texts can be compared.
+
+    Returns:
+        The pair, or None if the text has no more than `words` words.
     """
     parts = text.split(maxsplit=words)
     if len(parts) <= words:
@@ -99,7 +108,7 @@ def cut(text: str, *, words: int) -> Pair | None:
 
 
 def write_records(path: Path, records: Iterable[Pair | Preference]) -> None:
-    """As JSON lines."""
+    """Write records as JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_aside(path) as aside, aside.open("w", encoding="utf-8") as file:
         for record in records:

@@ -1,1 +1,1 @@
-"""New words for a trained model: definitions become embeddings."""
+"""Teach a trained model new words: make their embeddings from their definitions."""

@@ -1,4 +1,4 @@
-"""What a model makes of texts: the vectors behind its last block."""
+"""Context vectors: the mean of a model's last hidden states over a text."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Vectors = np.ndarray[Any, np.dtype[np.float64]]
 def context_vectors(
     trunk: Trunk, rows: Sequence[IntArray], embeddings: Float[Tensor, "vocab d_model"], *, max_seq_len: int
 ) -> Vectors:
-    """The mean over each row's tokens, the start token left out, of the last hidden states (rows, d_model).
+    """Return the mean of the last hidden states over each row's tokens, without the start token (rows, d_model).
 
-    Of a row that takes several windows, a token in two of them counts twice; an empty row has zeros.
+    A long row is read in several windows, and a token that is in two of them counts twice. An empty row gives zeros.
 
     Args:
-        trunk: in evaluation mode.
-        rows: token ids.
-        embeddings: what the model reads them with in place of its own table; it may have more rows.
+        trunk: the model's trunk, in evaluation mode.
+        rows: the token ids of each text.
+        embeddings: the table that is used in place of the model's own. It may have more rows.
     """
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:

@@ -1,31 +1,31 @@
-"""Which words must be learned before which: a definition may have unknown words of its own."""
+"""Find the order in which to learn words, because a definition may hold unknown words of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 
-def resolve(
+def in_layers(
     wanted: Mapping[str, str],
     *,
     define: Callable[[str], str | None],
     unknown_words: Callable[[str], list[str]],
     depth: int,
 ) -> list[dict[str, str]]:
-    """The wanted words and those that their definitions need, in layers that can each be learned at once.
+    """Divide the wanted words, and the words that their definitions need, into layers.
 
-    An unknown word in a definition is looked up, and so are the unknown words in what is found, up to `depth` times. A
-    layer needs the layers before it alone. Where words define each other in a circle, one of them goes first and reads
-    the other as unknown.
+    An unknown word in a definition is looked up. So are the unknown words in the definition that is found, up to
+    `depth` times. The words of a layer can be learned together, because they need only words of earlier layers. If
+    words define each other in a circle, one of them is learned first and reads the other as unknown.
 
     Args:
         wanted: word → definition.
-        define: a word's definition in a dictionary, or none.
-        unknown_words: the words of a text that the model does not know, spelled as in `wanted`.
-        depth: 0 looks nothing up.
+        define: returns a word's definition in a dictionary, or None.
+        unknown_words: returns the words of a text that the model does not know, spelled as in `wanted`.
+        depth: how many times unknown words are looked up; 0 looks up none.
 
     Returns:
-        Word → definition for each layer; the wanted words are all among them.
+        Word → definition for each layer. All wanted words are included.
     """
     definitions = dict(wanted)
     needs: dict[str, list[str]] = {}
@@ -47,7 +47,10 @@ def resolve(
 
 
 def _layers(words: list[str], needs: Mapping[str, list[str]]) -> dict[str, int]:
-    """The layer of each word: one more than the highest of what it needs, what stands above it in a circle left out."""
+    """Return the layer of each word: one above the highest layer of the words that it needs.
+
+    A need that closes a circle does not count.
+    """
     layer_of: dict[str, int] = {}
     for root in words:
         path, open_words = [root], {root}

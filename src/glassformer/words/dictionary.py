@@ -1,8 +1,8 @@
-"""Where definitions come from: an installed WordNet, or a table of words and definitions.
+"""Look up definitions in an installed WordNet, or in a table of words and definitions.
 
-WordNet (Miller 1995, "WordNet: A Lexical Database for English") is read from its plain database files, whose format is
-that of its manual pages wndb(5WN), cntlist(5WN) and morphy(7WN): `index.noun` names the senses of each word by their
-place in `data.noun`, where each has a line of its own with its words and its gloss.
+WordNet (Miller 1995, "WordNet: A Lexical Database for English") is read from its plain database files. Their format is
+described in its manual pages wndb(5WN), cntlist(5WN) and morphy(7WN). `index.noun` lists the senses of each noun as
+byte offsets into `data.noun`. There each sense has one line with its words and its gloss (definition and examples).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from glassformer.data.rows import read_batches, with_columns
 from glassformer.errors import GlassformerError, UsageError
 
 WORDNET = "wordnet"
-WORDNET_FOLDERS = (Path("/usr/share/wordnet"), Path("/usr/local/WordNet-3.0/dict"))  # of Debian, of its makers
-_PARTS_OF_SPEECH = {"noun": "1", "verb": "2", "adj": "3", "adv": "4"}  # and their number in sense keys
-_SATELLITE = "5"  # adjectives that are near to another one; they stand among the adjectives
+WORDNET_FOLDERS = (Path("/usr/share/wordnet"), Path("/usr/local/WordNet-3.0/dict"))  # Debian; WordNet's own installer
+_PARTS_OF_SPEECH = {"noun": "1", "verb": "2", "adj": "3", "adv": "4"}  # with their number in sense keys
+_SATELLITE = "5"  # satellite adjectives, which are similar to another one; they are in the files of adjectives
 _ENDINGS = {
     "noun": (("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"),
              ("ies", "y")),
@@ -29,43 +29,52 @@ _ENDINGS = {
 _ROWS_PER_BATCH = 4096
 
 Sense = tuple[str, int]
-"""A part of speech and a place, in bytes, in its file of data."""
+"""A part of speech, and the offset in bytes of the sense's line in its data file."""
 
 
 class Dictionary(Protocol):
-    """Anything that says what a word means."""
+    """Anything that gives the definition of a word."""
 
     name: str
 
     def define(self, word: str) -> str | None:
-        """The definition of a word; none where it has none."""
+        """Return the definition of a word, or None."""
 
 
 def open_dictionary(name: str, folder: Path | None = None) -> Dictionary:
-    """`wordnet`, in `folder` or where it is usually installed, or the path of a table.
+    """Open a dictionary.
+
+    Args:
+        name: `wordnet`, or the path of a table.
+        folder: the folder of WordNet's files; None to look where it is usually installed.
 
     Raises:
-        UsageError: there is none, or the table cannot be read.
+        UsageError: the dictionary does not exist, or the table cannot be read.
     """
     if name != WORDNET:
         if folder is not None:
-            raise UsageError(f"--dictionary-dir is the folder of {WORDNET}; the dictionary {name} is a table")
+            raise UsageError(
+                f"--dictionary-dir names the folder of {WORDNET}, but the dictionary {name} is a table; leave it out"
+            )
         if not Path(name).is_file():
-            raise UsageError(f"--dictionary {name}: neither {WORDNET!r} nor a table of that name")
+            raise UsageError(f"--dictionary {name}: this is neither {WORDNET!r} nor a table that exists")
         return TableDictionary(Path(name))
     if folder is None:
         folder = next((place for place in WORDNET_FOLDERS if (place / "index.noun").is_file()), None)
         if folder is None:
             places = ", ".join(map(str, WORDNET_FOLDERS))
             raise UsageError(
-                f"--dictionary {WORDNET}: there is none in {places}. On Debian: apt-get install wordnet-base; "
+                f"--dictionary {WORDNET}: WordNet is not in {places}. On Debian: apt-get install wordnet-base; "
                 "elsewhere name the folder that holds index.noun with --dictionary-dir"
             )
     return WordNet(folder)
 
 
 class TableDictionary:
-    """A table with the columns `word` and `definition`; the first definition of a word counts, whatever its case."""
+    """A dictionary from a table with the columns `word` and `definition`.
+
+    Case does not matter. If a word has several definitions, the first counts.
+    """
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -79,13 +88,13 @@ class TableDictionary:
 
 
 def read_definitions(path: Path, *, defined: bool) -> Iterator[tuple[str, str | None]]:
-    """The rows of a table with the columns `word` and `definition`.
+    """Yield the rows of a table with the columns `word` and `definition`. An empty definition is None.
 
     Args:
-        defined: whether the table itself must say what words mean, as no dictionary fills it in.
+        defined: whether the column `definition` is required.
 
     Raises:
-        UsageError: the table cannot be read, or it has no such column.
+        UsageError: the table cannot be read, a column is missing, or a word is missing.
     """
     row = 0
     for batch in read_batches(path, rows_per_batch=_ROWS_PER_BATCH):
@@ -100,11 +109,13 @@ def read_definitions(path: Path, *, defined: bool) -> Iterator[tuple[str, str | 
 
 
 class WordNet:
-    """WordNet's database files in a folder. A word means what it is used for most often in the texts tagged with it.
+    """A dictionary from WordNet's database files in a folder.
+
+    A word has the definition of its most frequent sense. WordNet counted the senses in texts tagged with them.
 
     Raises:
-        UsageError: the folder does not hold them.
-        GlassformerError: a file is damaged (also when a word is looked up).
+        UsageError: the folder does not hold the files.
+        GlassformerError: a file is damaged. Looking up a word may raise it too.
     """
 
     name = WORDNET
@@ -117,7 +128,10 @@ class WordNet:
         for part in _PARTS_OF_SPEECH:
             for name in (f"index.{part}", f"data.{part}"):
                 if not (folder / name).is_file():
-                    raise UsageError(f"{folder} does not hold WordNet: {name} is missing (on Debian: wordnet-base)")
+                    raise UsageError(
+                        f"{folder} does not hold WordNet: {name} is missing. On Debian: apt-get install wordnet-base; "
+                        "elsewhere name another folder with --dictionary-dir"
+                    )
             self._data[part] = (folder / f"data.{part}").read_bytes()
             self._senses[part] = dict(self._index(part))
             exceptions = (line.split() for line in self._lines(f"{part}.exc"))
@@ -125,12 +139,12 @@ class WordNet:
         self._tagged = self._counts()
 
     def define(self, word: str) -> str | None:
-        """The gloss of the most frequent sense without its examples; an inflected form has that of its base form."""
+        """Return the definition of the most frequent sense, or None. An inflected form has that of its base form."""
         ranked = self._ranked(word)
         return self._line(ranked[0])[1] if ranked else None
 
     def synonyms(self, word: str) -> list[str]:
-        """Other words of its senses, the most frequent sense first, then those of adjectives said to be similar."""
+        """Return the other words of its senses, the most frequent sense first, then those of similar adjectives."""
         ranked = self._ranked(word)
         read = [self._line(sense)[0] for sense in ranked]
         near = [("adj", place) for fields in read for place in _similar(fields)]
@@ -138,7 +152,7 @@ class WordNet:
         return [other for other in dict.fromkeys(found) if other != word.lower()]
 
     def _ranked(self, word: str) -> list[Sense]:
-        """Every sense of a word, the most frequent first."""
+        """Return every sense of a word, the most frequent first."""
         lemma = word.lower().replace(" ", "_")
         found = [lemma] if any(lemma in senses for senses in self._senses.values()) else []
         ranked = []
@@ -147,7 +161,7 @@ class WordNet:
                 for number, place in enumerate(senses.get(base, ()), 1):
                     tagged = self._tagged.get((base, part, number), 0)
                     ranked.append((-tagged, number, (part, place)))
-        return [sense for *_, sense in sorted(ranked, key=lambda one: one[:2])]
+        return [sense for *_, sense in sorted(ranked, key=lambda entry: entry[:2])]
 
     def _base_forms(self, lemma: str, part: str) -> list[str]:
         if lemma in self._exceptions[part]:
@@ -156,16 +170,19 @@ class WordNet:
         return [form for form in forms if form in self._senses[part]][:1]
 
     def _line(self, sense: Sense) -> tuple[list[str], str]:
-        """The fields of a sense's line before the bar, and the definition in its gloss behind it."""
+        """Return the fields of a sense's line before its bar, and the definition in the gloss after it."""
         part, place = sense
         end = self._data[part].find(b"\n", place)
         fields, bar, gloss = self._data[part][place:end].decode("utf-8", "replace").partition("|")
         if not bar or not fields.startswith(f"{place:08d} "):
-            raise GlassformerError(f"{self._folder}: data.{part} does not belong to index.{part}; install it anew")
+            raise GlassformerError(f"{self._folder}: data.{part} does not belong to index.{part}; reinstall WordNet")
         return fields.split(), _definition(gloss)
 
     def _index(self, part: str) -> Iterator[tuple[str, list[int]]]:
-        """lemma pos synset_cnt p_cnt [ptr_symbol…] sense_cnt tagsense_cnt synset_offset…"""
+        """Yield each lemma and the offsets of its senses.
+
+        The fields of a line: lemma pos synset_cnt p_cnt [ptr_symbol…] sense_cnt tagsense_cnt synset_offset…
+        """
         for line in self._lines(f"index.{part}"):
             if line.startswith(" "):  # the licence
                 continue
@@ -173,10 +190,15 @@ class WordNet:
             try:
                 yield fields[0], [int(place) for place in fields[6 + int(fields[3]) :]]
             except (IndexError, ValueError) as error:
-                raise GlassformerError(f"{self._folder}/index.{part} is damaged: {line[:40]!r}") from error
+                raise GlassformerError(
+                    f"{self._folder}/index.{part} is damaged: {line[:40]!r}; reinstall WordNet"
+                ) from error
 
     def _counts(self) -> dict[tuple[str, str, int], int]:
-        """How often each sense was tagged: lemma%ss_type:…, sense_number, tag_cnt; nothing where the file is absent."""
+        """Return how often each sense was tagged. Without the file cntlist.rev the result is empty.
+
+        The fields of a line: lemma%ss_type:… sense_number tag_cnt
+        """
         parts = {number: part for part, number in _PARTS_OF_SPEECH.items()} | {_SATELLITE: "adj"}
         counts = {}
         for line in self._lines("cntlist.rev"):
@@ -185,7 +207,9 @@ class WordNet:
                 lemma, kind = key.split("%")
                 counts[lemma, parts[kind[0]], int(number)] = int(count)
             except (ValueError, LookupError) as error:
-                raise GlassformerError(f"{self._folder}/cntlist.rev is damaged: {line[:40]!r}") from error
+                raise GlassformerError(
+                    f"{self._folder}/cntlist.rev is damaged: {line[:40]!r}; reinstall WordNet"
+                ) from error
         return counts
 
     def _lines(self, name: str) -> list[str]:
@@ -194,16 +218,19 @@ class WordNet:
 
 
 def _definition(gloss: str) -> str:
-    """A gloss up to its first example, which stands in quotation marks."""
+    """Return a gloss up to its first example. Examples are in quotation marks."""
     return re.split(r';?\s*"', gloss.strip(), maxsplit=1)[0].strip()
 
 
 def _words(fields: list[str]) -> list[str]:
-    """The words of a sense: fields 5, 7, …, their number (hexadecimal) in field 4; adjectives may end on "(p)"."""
+    """Return the words of a sense, without the "(p)" that adjectives may end with.
+
+    Field 4 is the number of words, in hexadecimal. The words are fields 5, 7, …
+    """
     return [re.sub(r"\(\w+\)$", "", word).lower() for word in fields[4 : 4 + 2 * int(fields[3], 16) : 2]]
 
 
 def _similar(fields: list[str]) -> list[int]:
-    """Where the senses are that a sense of an adjective is said to be similar to: pointers "& offset pos …"."""
+    """Return the offsets of the adjective senses that WordNet calls similar: pointers "& offset pos …"."""
     pointers = fields[5 + 2 * int(fields[3], 16) :]
     return [int(pointers[i + 1]) for i in range(0, len(pointers) - 3, 4) if pointers[i] == "&"]

@@ -1,4 +1,4 @@
-"""Definitions to embeddings, for any model with a tokenizer, a table of embeddings and a way to read."""
+"""Make embeddings from definitions, for any model that has a tokenizer, an embedding table and context vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.words.context import Vectors
-from glassformer.words.definitions import resolve
+from glassformer.words.definitions import in_layers
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embedding_map import FEWEST_WORDS, MOST_WORDS, EmbeddingMap, fit_map, unit
 from glassformer.words.rarity import rare_place
@@ -20,13 +20,14 @@ from glassformer.words.rarity import rare_place
 
 @dataclass(frozen=True, kw_only=True)
 class WordSpace:
-    """A model as far as words go.
+    """The parts of a model that learning words needs.
 
     Attributes:
-        tokenizer: texts to the rows of `embeddings`.
-        embeddings: (vocab, d_model).
-        read: token ids of some texts and a table of embeddings, which may be larger, to one context vector per text.
-        learned: words that were added before. No map is fitted on them: their embeddings came from one.
+        tokenizer: its token ids are rows of `embeddings`.
+        embeddings: the embedding table (vocab, d_model).
+        read: takes the token ids of texts and an embedding table, which may be larger, and returns one context vector
+            per text.
+        learned: words that were added before. No map is fitted on them, because a map gave them their embeddings.
         predicts: whether the model also predicts words with these embeddings.
     """
 
@@ -37,15 +38,16 @@ class WordSpace:
     predicts: bool = False
 
     def by_frequency(self) -> dict[str, int]:
-        """Word → id of the words that it was trained with, from the most frequent to the rarest.
+        """Return word → id for the words that the model was trained with, from the most frequent to the rarest.
 
-        So vocabularies of words are numbered; those of pieces by when a piece was made, which is nearly the same.
+        Word vocabularies are numbered in this order. Vocabularies of pieces are numbered by when a piece was made,
+        which is nearly the same order.
         """
         words = self.tokenizer.words()
         return {word: words[word] for word in sorted(words, key=words.__getitem__) if word not in self.learned}
 
     def with_words(self, words: Mapping[str, Vectors]) -> WordSpace:
-        """The same model with more words."""
+        """Return the same model with more words."""
         rows = torch.from_numpy(np.stack(list(words.values()))).to(self.embeddings.dtype)
         return replace(
             self,
@@ -57,11 +59,11 @@ class WordSpace:
 
 @dataclass(frozen=True, kw_only=True)
 class Embedded:
-    """A new word's place.
+    """The embedding of a new word.
 
     Attributes:
         vector: the embedding (d_model,).
-        bare: what the map alone gave, or the average without one, before it was `settled`.
+        bare: the embedding before it was `settled`: the result of the map, or the average if there is no map.
         unknown: the words of the definition that were unknown when it was read.
     """
 
@@ -71,10 +73,10 @@ class Embedded:
 
 
 def map_of(space: WordSpace, dictionary: Dictionary) -> EmbeddingMap | None:
-    """The map fitted on words that the model knows and the dictionary defines; none where they are too few.
+    """Fit a map on the words that the model knows and the dictionary defines. Return None if there are too few.
 
-    The embeddings of rare words are little but chance: the random start, and the labels of the few texts that they were
-    met in. So it is the most frequent ones that count.
+    Only the most frequent words are used. The embedding of a rare word depends mostly on chance: on its random start,
+    and on the labels of the few texts that hold it.
     """
     ids: list[int] = []
     definitions: list[str] = []
@@ -104,18 +106,19 @@ def embed_words(
     *,
     depth: int,
 ) -> dict[str, Embedded]:
-    """An embedding for each word (as the vocabulary spells it) of `wanted` from its definition.
+    """Make an embedding for each word of `wanted` from its definition.
 
-    Unknown words of a definition are first learned the same way, from the dictionary, for this reading alone. A word
-    of whose definition nothing is known gets none and is left out.
+    Unknown words of a definition are first learned from the dictionary in the same way. They are only used to read the
+    definition and are not returned. A word is left out if no token of its definition is known.
 
     Args:
-        mapped: context vectors (words, d_model) to embeddings; without a map the average of the embeddings of the
-            definition's words is taken. What is found is then `settled`.
-        depth: see `resolve`.
+        wanted: word → definition. Words are spelled as in the vocabulary.
+        mapped: maps context vectors (words, d_model) to embeddings. With None, a word gets the average of the
+            embeddings of its definition's words. The result is then `settled`.
+        depth: see `in_layers`.
     """
     known, settle = space.tokenizer, settled(space, fill=mapped is not None)
-    layers = resolve(
+    layers = in_layers(
         wanted,
         define=lambda word: None if dictionary is None else dictionary.define(word),
         unknown_words=lambda text: unknown_words(known, text),
@@ -138,10 +141,10 @@ def embed_words(
 
 
 def settled(space: WordSpace, *, fill: bool) -> Callable[[Vectors, Vectors], Vectors]:
-    """What is done to the vectors that were found, given them and the averages of their definitions.
+    """Return the last step on new embeddings: a function of the vectors and of the averages of their definitions.
 
-    Where the model also predicts with its embeddings, the new ones go where those of rare words are. Elsewhere they are
-    `filled` up to the median length of the known ones, or stay as they are.
+    If the model also predicts with its embeddings, the function moves the new ones to where rare words are. Otherwise
+    it makes them as long as the median known embedding (see `filled`), or returns them unchanged if `fill` is False.
     """
     if space.predicts:
         place = rare_place(space.embeddings.double().numpy()[list(space.by_frequency().values())])
@@ -151,28 +154,28 @@ def settled(space: WordSpace, *, fill: bool) -> Callable[[Vectors, Vectors], Vec
 
 
 def unknown_words(tokenizer: TextTokenizer, text: str) -> list[str]:
-    """The words of a text that are read as unknown, as the vocabulary would spell them; signs are no words."""
+    """Return the words of a text that are read as unknown, normalised as in the vocabulary. Punctuation is left out."""
     found = dict.fromkeys(map(tokenizer.normalised, tokenizer.unknown_words(text)))
     return [word for word in found if any(character.isalnum() for character in word)]
 
 
 def readable(ids: IntArray) -> bool:
-    """Whether any token of a text is known."""
+    """Return whether any token of a text is known."""
     return bool((ids != UNKNOWN_ID).any())
 
 
 def averages(rows: Sequence[IntArray], embeddings: Tensor) -> Vectors:
-    """The mean embedding of each row's known tokens (rows, d_model)."""
+    """Return the mean embedding of each row's known tokens (rows, d_model)."""
     table = embeddings.double().numpy()
     return np.stack([table[ids[ids != UNKNOWN_ID]].mean(axis=0) for ids in rows])
 
 
 def filled(vectors: Vectors, means: Vectors, length: float) -> Vectors:
-    """Each vector plus as much of `means`, its part at right angles to the vector, as makes it `length` long.
+    """Make each vector `length` long by adding the part of `means` that is orthogonal to it.
 
-    A regression that can say little gives short vectors, and a model that normalises does not see how short: it would
-    read them as words that are nothing but what they say of the label. The average of the definition's embeddings
-    stands in for what the map does not know. Vectors that are longer than `length` stay as they are.
+    A regression that can predict little gives short vectors. A model that normalises its inputs cannot see that they
+    are short: it would read them as words with a strong meaning for the label and no other meaning. The average of the
+    definition's embeddings stands in for what the map does not know. Vectors longer than `length` do not change.
     """
     along = unit(vectors)
     across = unit(means - (means * along).sum(axis=1, keepdims=True) * along)
@@ -181,10 +184,10 @@ def filled(vectors: Vectors, means: Vectors, length: float) -> Vectors:
     return full
 
 
-def nearest(space: WordSpace, vectors: Sequence[Vectors], *, count: int) -> list[list[tuple[str, float]]]:
-    """For each vector the known words with the largest cosine to it, and that cosine, the nearest first."""
+def nearest_words(space: WordSpace, vectors: Sequence[Vectors], *, count: int) -> list[list[tuple[str, float]]]:
+    """For each vector, return the `count` known words with the largest cosine to it, and the cosines, nearest first."""
     words = space.tokenizer.words()
     names = list(words)
     table = unit(space.embeddings.double().numpy()[list(words.values())])
     near = [table @ unit(vector) for vector in vectors]
-    return [[(names[place], float(one[place])) for place in np.argsort(-one, kind="stable")[:count]] for one in near]
+    return [[(names[i], float(cosine[i])) for i in np.argsort(-cosine, kind="stable")[:count]] for cosine in near]

@@ -1,4 +1,4 @@
-"""From what a model makes of a definition to an embedding: a linear map, fitted on the words that it knows."""
+"""A linear map from the context vector of a definition to an embedding, fitted on words that the model knows."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from sklearn.preprocessing import StandardScaler
 from glassformer.words.context import Vectors
 
 FEWEST_WORDS = 50
-"""With fewer known words that have definitions no map is fitted."""
+"""The fewest known words with definitions for which a map is fitted."""
 MOST_WORDS = 2_000
-"""It is fitted on this many of them, the most frequent ones."""
+"""The most words that a map is fitted on. The most frequent ones are taken."""
 _FOLDS, _HELD_OUT, _SEED = 5, 0.2, 0
 _PENALTIES = np.logspace(-1, 6, 15)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MapReport:
-    """How well the map found embeddings of known words that it was not fitted on.
+    """How well a map predicts the embeddings of known words that it was not fitted on.
 
     Attributes:
-        words: known words with a definition, all of which the map in use is fitted on.
-        held_out: of these, the words that the cosines below are of; a map fitted on the others was asked for them.
-        penalty: of the ridge regression, on standardised features; chosen by cross-validation over the other words.
+        words: the number of known words with a definition. The map in use is fitted on all of them.
+        held_out: the number of these words that the cosines below are measured on, with a map fitted on the others.
+        penalty: the penalty of the ridge regression on standardised features, chosen by cross-validation on the words
+            that are not held out.
         cosine: the mean cosine between the embedding that the map gives and the true one.
         cosine_of_average: the same for the average of the embeddings of the definition's words.
-        cosine_of_mean: the same for one vector for every word, the mean of the other words' embeddings.
+        cosine_of_mean: the same for a constant vector: the mean embedding of the words that are not held out.
     """
 
     words: int
@@ -56,15 +57,16 @@ class EmbeddingMap:
 
 
 def fit_map(contexts: Vectors, embeddings: Vectors, averages: Vectors, definitions: Sequence[str]) -> EmbeddingMap:
-    """Fit the map on known words, one row each.
+    """Fit the map on known words. Each argument has one row or entry per word.
 
-    Words with one definition, synonyms and forms of a word, are held out together: otherwise it would be known.
+    Words with the same definition (synonyms, forms of a word) are held out together. Otherwise the map would be
+    measured on definitions that it was fitted on.
 
     Args:
-        contexts: (words, features) what the model makes of each definition.
-        embeddings: (words, d_model) what is to be found.
-        averages: (words, d_model) the average embedding of each definition's words, to compare with.
-        definitions: of each word, at least `FEWEST_WORDS` of them.
+        contexts: the context vector of each definition (words, features).
+        embeddings: the embeddings to predict (words, d_model).
+        averages: the average embedding of each definition's words (words, d_model), for comparison.
+        definitions: the definitions; at least `FEWEST_WORDS` different ones.
     """
     groups = np.unique(np.asarray(definitions), return_inverse=True)[1]
     cut = GroupShuffleSplit(1, test_size=_HELD_OUT, random_state=_SEED).split(contexts, groups=groups)
@@ -89,12 +91,12 @@ def fit_map(contexts: Vectors, embeddings: Vectors, averages: Vectors, definitio
 
 
 def cosines(ours: Vectors, theirs: Vectors) -> Vectors:
-    """The cosine of each pair of rows; one row is compared with all; 0 where a vector is zero."""
+    """Return the cosine of each pair of rows. A single vector is compared with all rows. A zero vector gives 0."""
     found: Vectors = (unit(ours) * unit(theirs)).sum(axis=-1)
     return found
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Each row (…, d_model) brought to length 1; zeros stay zeros."""
+    """Scale each row (…, d_model) to length 1. Zeros stay zeros."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.where(lengths == 0, 1.0, lengths)

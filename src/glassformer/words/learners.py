@@ -1,4 +1,4 @@
-"""The models that can learn words, classifiers and language models: how they are read and enlarged."""
+"""Load and enlarge the models that can learn words: classifiers and language models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from glassformer.prediction.model_folder import (
 Learner = TypeVar("Learner", bound=TrainedModel | TrainedLanguageModel)
 
 EMBEDDINGS = "trunk.embedding.weight"
-"""The table of embeddings among the weights."""
+"""The name of the embedding table in the weights."""
 _CARD = "README.md"
 
 
@@ -35,28 +35,28 @@ def load_learner(folder: Path) -> TrainedModel | TrainedLanguageModel:
     """Read the model folder of a classifier or a language model.
 
     Raises:
-        UsageError: there is no such folder, or it is of a model that learns no words.
-        GlassformerError: it is damaged.
+        UsageError: there is no such folder, or its kind of model cannot learn words.
+        GlassformerError: the folder is damaged.
     """
     found = KINDS.get(format_of(folder) or "")
     if found is LANGUAGE_MODEL:
         return load_model(folder, LANGUAGE_MODEL)
     if found not in (None, CLASSIFIER):
-        raise UsageError(f"{folder} holds a {found.noun}; words are learned by classifiers and language models alone")
+        raise UsageError(f"{folder} holds a {found.noun}; only classifiers and language models can learn words")
     return load_model(folder, CLASSIFIER)
 
 
 def read_card(folder: Path) -> str:
-    """The model card of a folder, whoever wrote it; a heading where there is none."""
+    """Read the model card of a folder. If there is no card, return a heading."""
     file = folder / _CARD
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else "# A glassformer model\n"
 
 
 def trunk_of(trained: TrainedModel | TrainedLanguageModel) -> Trunk:
-    """The trunk of a model, which has a table of learned embeddings of words or pieces of words.
+    """Return the trunk of a model that has learned embeddings of words or pieces of words.
 
     Raises:
-        UsageError: it has none.
+        UsageError: the model has no such embeddings, or its design is not our own.
     """
     config, model = trained.config, trained.model
     if not isinstance(model, (Classifier, LanguageModel)):
@@ -65,18 +65,21 @@ def trunk_of(trained: TrainedModel | TrainedLanguageModel) -> Trunk:
             "learn words"
         )
     if EMBEDDINGS not in model.state_dict():
-        raise UsageError("model.embedding = 'one-hot' has nothing to learn: a word's embedding says nothing about it")
+        raise UsageError("model.embedding = 'one-hot': a model with one-hot words has no embeddings to learn")
     if config.tokenizer.kind in ("character", "byte"):
-        raise UsageError(f"tokenizer.kind = {config.tokenizer.kind!r} has no words to add to: it can spell every word")
+        raise UsageError(
+            f"tokenizer.kind = {config.tokenizer.kind!r} has no words: the model can read every word already"
+        )
     return model.trunk
 
 
 def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, added: Sequence[NewWord]) -> Learner:
-    """The same weights with more embeddings.
+    """Return the model with the same weights and more embeddings.
 
     Args:
-        tokenizer: with the words.
-        embeddings: (vocab, d_model) the old ones and those of the words.
+        tokenizer: the tokenizer with the new words.
+        embeddings: the old embeddings and those of the new words (vocab, d_model).
+        added: the new words.
     """
     words = (*trained.config.new_words, *added)
     config = trained.config.model_copy(update={"vocab_size": tokenizer.vocab_size, "new_words": words})

@@ -1,4 +1,4 @@
-"""A trained model learns words from their definitions: a new model beside the old one."""
+"""Teach a trained model words from their definitions, as a new model. The old model does not change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedModel, save_model
 from glassformer.words.context import Vectors, context_vectors
 from glassformer.words.dictionary import Dictionary
-from glassformer.words.embed import WordSpace, embed_words, map_of, nearest
+from glassformer.words.embed import WordSpace, embed_words, map_of, nearest_words
 from glassformer.words.embedding_map import MapReport
 from glassformer.words.learners import Learner, enlarged, trunk_of
 
@@ -26,14 +26,14 @@ DEPTH = 2
 _NEAREST = 5
 _TITLE = "## Words learned after training"
 _ADDED = (
-    "The model was trained without these words; their embeddings were made from definitions. What is said above, the "
-    "size of the vocabulary included, is of the model before it learned them."
+    "The model was trained without these words. Their embeddings were made from definitions. Everything above, the "
+    "size of the vocabulary included, describes the model before it learned them."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A word to learn, as the user writes it; its definition is looked up where none is given."""
+    """A word to learn, as the user writes it. If it has no definition, the dictionary is asked for one."""
 
     word: str
     definition: str | None = None
@@ -41,12 +41,13 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedWord:
-    """What became of a word.
+    """A word that was learned.
 
     Attributes:
-        nearest: the known words whose embeddings have the largest cosine to its own, and that cosine.
+        nearest: the known words whose embeddings have the largest cosine to its own, with the cosines.
         unknown: words of the definition that were read as unknown.
-        in_pieces: words of the definition that the vocabulary cuts into pieces, which say little of what they mean.
+        in_pieces: words of the definition that the vocabulary cuts into pieces. Pieces carry little of a word's
+            meaning.
     """
 
     new: NewWord
@@ -57,11 +58,12 @@ class LearnedWord:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson(Generic[Learner]):
-    """The model with its new words.
+    """The result of learning words.
 
     Attributes:
+        trained: the model with its new words.
         left_out: word → why it was not learned.
-        map: how well the map does; none where averages were taken instead.
+        map: how well the map predicts embeddings; None if averages were used instead of a map.
     """
 
     trained: Learner
@@ -73,16 +75,16 @@ class Lesson(Generic[Learner]):
 def learn_words(
     trained: Learner, entries: Sequence[Entry], dictionary: Dictionary | None = None, *, depth: int = DEPTH
 ) -> Lesson[Learner]:
-    """Give words embeddings made from their definitions; `trained` itself stays as it is.
+    """Make embeddings for words from their definitions. `trained` itself does not change.
 
-    The map is fitted on the known words that `dictionary` defines; without it, or where they are too few, a new word
-    gets the average of the embeddings of its definition's words.
+    A map is fitted on the known words that `dictionary` defines. Without a dictionary, or if it defines too few of
+    them, a new word gets the average of the embeddings of its definition's words.
 
     Args:
-        depth: how often unknown words in definitions are looked up (see `resolve`).
+        depth: how many times unknown words in definitions are looked up (see `in_layers`).
 
     Raises:
-        UsageError: the model is not of our own design or reads no words, or none of the words can be learned.
+        UsageError: the model cannot learn words (see `trunk_of`), or none of the words can be learned.
     """
     space = word_space(trained)
     wanted, left_out = _wanted(space, entries, dictionary)
@@ -90,7 +92,7 @@ def learn_words(
     definitions = {word: new.definition for word, new in wanted.items()}
     found = embed_words(space, definitions, dictionary, fitted, depth=depth)
     nothing = "no word of its definition is known" + (
-        "" if dictionary is not None else "; --dictionary looks unknown ones up, too"
+        "" if dictionary is not None else "; name a dictionary with --dictionary to look them up"
     )
     left_out |= {word: nothing for word in wanted if word not in found}
     if not found:
@@ -98,9 +100,9 @@ def learn_words(
         raise UsageError(f"there is no word to learn ({reasons})")
     method = "average" if fitted is None else "map"
     added = [wanted[word].model_copy(update={"method": method}) for word in found]
-    vectors = {word: one.vector for word, one in found.items()}
+    vectors = {word: embedded.vector for word, embedded in found.items()}
     larger = space.with_words(vectors)
-    near = nearest(space, list(vectors.values()), count=_NEAREST)
+    near = nearest_words(space, list(vectors.values()), count=_NEAREST)
     return Lesson(
         trained=enlarged(trained, larger.tokenizer, larger.embeddings, added),
         words=[
@@ -118,10 +120,10 @@ def learn_words(
 
 
 def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
-    """The words of a classifier or language model.
+    """Return the word space of a classifier or language model.
 
     Raises:
-        UsageError: it has no table of learned embeddings of words or pieces of words.
+        UsageError: the model cannot learn words (see `trunk_of`).
     """
     trunk = trunk_of(trained)
 
@@ -138,22 +140,27 @@ def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
 
 
 def check_new(out: Path) -> None:
-    """Raises `UsageError` where something is at `out` already."""
+    """Check that `out` is free.
+
+    Raises:
+        UsageError: `out` is a file or a folder that is not empty.
+    """
     if out.exists() and (not out.is_dir() or any(path.name != LOCK_FILE for path in out.iterdir())):
-        raise UsageError(f"{out} is there already, and nothing is ever overwritten; choose another --out")
+        raise UsageError(f"{out} exists already, and learn-word never overwrites; choose another --out")
 
 
 def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
     """Write the new model folder.
 
     Args:
-        card: of the model as it was; the new one goes on with the words that were added.
+        card: the model card of the old model. The new card adds the words that were learned.
 
     Raises:
-        UsageError: there is something at `out` already.
+        UsageError: `out` is a file or a folder that is not empty.
     """
     check_new(out)
-    lines = [f"- {one.new.word} ({one.new.source}, {one.new.method}): {one.new.definition}\n" for one in lesson.words]
+    learned = [word.new for word in lesson.words]
+    lines = [f"- {new.word} ({new.source}, {new.method}): {new.definition}\n" for new in learned]
     title = "" if _TITLE in card else f"\n{_TITLE}\n\n{_ADDED}\n\n"
     with only_writer(out):
         check_new(out)
@@ -163,7 +170,7 @@ def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
 def _wanted(
     space: WordSpace, entries: Sequence[Entry], dictionary: Dictionary | None
 ) -> tuple[dict[str, NewWord], dict[str, str]]:
-    """What can be tried, by the spelling of the vocabulary, and why the others cannot."""
+    """Return the words that can be learned, by their spelling in the vocabulary, and why the others cannot."""
     left_out = space.tokenizer.refusals([entry.word for entry in entries])
     wanted: dict[str, NewWord] = {}
     for entry in entries:
@@ -176,7 +183,7 @@ def _wanted(
         if not definition:
             left_out[entry.word] = "it has no definition" + ("" if dictionary is None else f" in {dictionary.name}")
         elif spelled in wanted:
-            left_out[entry.word] = "it is asked for twice; its first definition is taken"
+            left_out[entry.word] = "it is named twice; the first definition is used"
         else:
             wanted[spelled] = NewWord(word=spelled, definition=definition, source=source, method="average")
     return wanted, left_out

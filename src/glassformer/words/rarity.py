@@ -1,4 +1,4 @@
-"""As rare as a rare word: what an embedding must be besides right where a model also predicts words with it."""
+"""Place new embeddings where those of rare words are, for models that also predict words with their embeddings."""
 
 from __future__ import annotations
 
@@ -14,34 +14,38 @@ _QUARTER, _HALF = 4, 2
 
 @dataclass(frozen=True, kw_only=True)
 class RarePlace:
-    """Where rare words stand along the line that leads from frequent words to rare ones.
+    """The place of rare words along the direction from frequent words to rare ones.
 
-    With a tied head a word's logit is the product of the hidden state and its embedding, so how often a word is said
-    must be written in its embedding. Training pushes rare words together to where no hidden state points (Gao et al.
-    2019, "Representation Degeneration Problem in Training Natural Language Generation Models").
+    With a tied head, a word's logit is the product of the hidden state and the word's embedding. The embedding
+    therefore also decides how often the model writes the word. Training pushes rare words together, to where no hidden
+    state points (Gao et al. 2019, "Representation Degeneration Problem in Training Natural Language Generation
+    Models").
 
     Attributes:
-        direction: (d_model,) of length 1.
-        place: of rare words along it.
+        direction: the direction (d_model,), of length 1.
+        place: the coordinate of rare words along it.
     """
 
     direction: Vectors
     place: float
 
     def __call__(self, vectors: Vectors) -> Vectors:
-        """Each vector (words, d_model) moved along the line to that place; across it, it stays as it is."""
+        """Move each vector (words, d_model) along the direction to that place. Its orthogonal part does not change."""
         moved: Vectors = vectors + (self.place - vectors @ self.direction)[:, None] * self.direction
         return moved
 
 
 def rare_place(embeddings: Vectors) -> RarePlace | None:
-    """From the mean of the most frequent quarter to that of the rarest; the place is the rarer half's median.
+    """Find the place of rare words.
+
+    The direction leads from the mean of the most frequent quarter of the words to the mean of the rarest quarter. The
+    place is the median coordinate of the rarer half.
 
     Args:
-        embeddings: (words, d_model) of known words, the most frequent first.
+        embeddings: the embeddings of known words (words, d_model), the most frequent first.
 
     Returns:
-        None where they are fewer than `FEWEST_WORDS`, or both means are the same.
+        The place, or None if there are fewer than `FEWEST_WORDS` words or both means are the same.
     """
     if len(embeddings) < FEWEST_WORDS:
         return None
