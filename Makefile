@@ -38,6 +38,7 @@ test: lint
 
 pictures: .venv/ready
 	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python docs/pictures/imports.py
 
 clean:
 	rm -rf .venv runs
