@@ -75,7 +75,7 @@ def test_a_batch_by_hand() -> None:
     assert examples.inputs.attention_mask.tolist() == [
         [[True] * 3, [True, True, False]], [[True, False, False], [True] * 3]
     ]  # fmt: skip
-    assert len(examples.answers) == 2
+    assert len(examples.labels) == 2
     assert read([5, 6], [7]).length == read([7], [5, 6]).length == 3
 
 

@@ -24,7 +24,8 @@ from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.language_modelling import IGNORED
-from glassformer.training.loop import Cost, Examples, InterruptedTraining, NotANumberError
+from glassformer.training.loop import InterruptedTraining, NotANumberError
+from glassformer.training.task import Cost, Examples
 from tests.alignment.samples import WINDOW, figures, interrupted_after, pairs, run, settings, start
 from tests.prediction.language import SMALL, random_model
 from tests.training.samples import Memory
@@ -99,11 +100,11 @@ def test_in_each_pass_every_token_of_a_completion_counts_once_and_no_other(
         assert examples.inputs.token_ids.shape[1] == examples.inputs.attention_mask.sum(dim=1).max()
         assert not examples.inputs.token_ids[~examples.inputs.attention_mask].any()
         assert PAD_ID == 0
-        counts = examples.answers != IGNORED
+        counts = examples.labels != IGNORED
         assert not (counts & ~examples.inputs.attention_mask).any()
-        found.update(examples.answers[counts].tolist())
-        for row, answers in zip(examples.inputs.token_ids.tolist(), examples.answers.tolist(), strict=True):
-            for token, answer in zip([*row[1:], START_ID], answers, strict=True):
+        found.update(examples.labels[counts].tolist())
+        for row, labels in zip(examples.inputs.token_ids.tolist(), examples.labels.tolist(), strict=True):
+            for token, answer in zip([*row[1:], START_ID], labels, strict=True):
                 assert answer in (token, IGNORED) or (answer, token) == (START_ID, PAD_ID)
     passes, rest = divmod(found[START_ID], len(sizes))
     assert found == Counter((completions + [START_ID] * len(sizes)) * passes)
@@ -119,8 +120,8 @@ def test_a_window_by_hand() -> None:
     packed = pack(read, 7)
     assert packed.token_ids.tolist() == [START_ID, 5, 6, 7, START_ID, PAD_ID, PAD_ID]
     assert packed.attention_mask.tolist() == [True] * 5 + [False] * 2
-    assert packed.answers.tolist() == [IGNORED, 6, 7, START_ID, START_ID, IGNORED, IGNORED]
-    assert stack([packed, pack(read[1:], 7)]).answers.tolist() == [
+    assert packed.labels.tolist() == [IGNORED, 6, 7, START_ID, START_ID, IGNORED, IGNORED]
+    assert stack([packed, pack(read[1:], 7)]).labels.tolist() == [
         [IGNORED, 6, 7, START_ID, START_ID], [START_ID, *[IGNORED] * 4]
     ]  # fmt: skip
 

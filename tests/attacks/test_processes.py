@@ -21,6 +21,7 @@ from glassformer.prediction.model_folder import save_model
 from glassformer.training import loop, run
 from glassformer.training.checkpoint import save_checkpoint
 from glassformer.training.loop import Trainer
+from glassformer.training.task import Examples
 from tests.attacks.answer import answered, nothing_lost
 from tests.cli.conftest import review_rows, write_csv
 from tests.cli.terminal import Outcome, glassformer
@@ -31,12 +32,14 @@ MODEL = {"README.md", "config.json", "metrics.json", "model.safetensors", "token
 SLOW = """
 import time
 from glassformer.training.loop import Trainer
+from glassformer.training.task import Examples
 step = Trainer._step
 Trainer._step = lambda self, batches: (time.sleep(0.1), step(self, batches))[1]
 """
 STUCK = """
 import time
 from glassformer.training.loop import Trainer
+from glassformer.training.task import Examples
 def stuck(self, batches):
     print("stuck", file=sys.stderr, flush=True)
     for _ in range(600):
@@ -285,7 +288,7 @@ def test_a_folder_that_is_deleted_meanwhile_is_made_again(
 ) -> None:
     out, step = tmp_path / "out", Trainer._step
 
-    def deleted(self: Trainer[Any], batches: list[loop.Examples]) -> None:
+    def deleted(self: Trainer[Any], batches: list[Examples]) -> None:
         shutil.rmtree(out, ignore_errors=True)
         step(self, batches)
 

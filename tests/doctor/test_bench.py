@@ -8,7 +8,8 @@ from torch import nn
 
 from glassformer.doctor.bench import without_dropout
 from glassformer.training.classification import Classification
-from glassformer.training.loop import Examples, Trainer
+from glassformer.training.loop import Trainer
+from glassformer.training.task import Examples
 from tests.doctor.samples import MODEL, N_CLASSES, bench, easy_data
 
 

@@ -25,11 +25,12 @@ from glassformer.training import language_modelling
 from glassformer.training.language_modelling import (
     IGNORED,
     LanguageModelling,
-    answer_cost,
     documents_and_places,
+    token_cost,
 )
-from glassformer.training.loop import Examples, Trainer
+from glassformer.training.loop import Trainer
 from glassformer.training.pretrain import begins_word
+from glassformer.training.task import Examples
 from glassformer.training.training_config import PretrainingConfig
 from tests.prediction.language import random_model
 from tests.support import double_precision, randomise, right_padded
@@ -122,7 +123,7 @@ def test_the_loss_is_that_of_each_document_read_alone(positions: str) -> None:
     """Loss and gradients: within a window no document sees another, and each begins at position 0."""
     task, model = task_of(), model_of(positions=positions)
     for batch in batches_of(task):
-        windows = torch.cat([batch.inputs.token_ids, batch.answers[:, -1:]], dim=1).tolist()
+        windows = torch.cat([batch.inputs.token_ids, batch.labels[:, -1:]], dim=1).tolist()
         parts = [part for window in windows for part in parts_of(window)]
         assert len(parts) > len(windows)
         assert task.weight(batch) == sum(len(part) - 1 for part in parts) == batch.inputs.token_ids.numel()
@@ -138,12 +139,12 @@ def test_the_loss_is_that_of_each_document_read_alone(positions: str) -> None:
 def test_padding_is_not_read(attention: str) -> None:
     model = model_of(attention=attention, positions="learned")
     token_ids = torch.tensor([[START_ID, 5, 6, PAD_ID, PAD_ID], [7, 8, START_ID, 9, 4]])
-    answers = torch.tensor([[IGNORED, 6, 7, IGNORED, IGNORED], [8, START_ID, 9, 4, 11]])
-    padded = answer_cost(model, Examples(ModelInputs(token_ids, right_padded([3, 5])), answers))
+    labels = torch.tensor([[IGNORED, 6, 7, IGNORED, IGNORED], [8, START_ID, 9, 4, 11]])
+    padded = token_cost(model, Examples(ModelInputs(token_ids, right_padded([3, 5])), labels))
     alone = [
-        answer_cost(
+        token_cost(
             model,
-            Examples(ModelInputs(token_ids[row, None, :length], right_padded([length])), answers[row, None, :length]),
+            Examples(ModelInputs(token_ids[row, None, :length], right_padded([length])), labels[row, None, :length]),
         )
         for row, length in enumerate((3, 5))
     ]
@@ -159,8 +160,8 @@ def test_the_design_of_the_notes_reads_across_documents() -> None:
     task = task_of()
     for batch in batches_of(task):
         expected = sum(
-            alone(model, [*row, int(answers[-1])]).item()
-            for row, answers in zip(batch.inputs.token_ids.tolist(), batch.answers, strict=True)
+            alone(model, [*row, int(labels[-1])]).item()
+            for row, labels in zip(batch.inputs.token_ids.tolist(), batch.labels, strict=True)
         )
         assert task.cost(model, batch).loss.item() == pytest.approx(expected, rel=1e-6)
 
@@ -192,12 +193,12 @@ def numbered_texts() -> list[list[int]]:
 
 
 def windows_of(batches: Sequence[Examples]) -> list[tuple[int, ...]]:
-    rows = [both for batch in batches for both in zip(batch.inputs.token_ids, batch.answers, strict=True)]
-    return [(*read.tolist(), int(answers[-1])) for read, answers in rows]
+    rows = [both for batch in batches for both in zip(batch.inputs.token_ids, batch.labels, strict=True)]
+    return [(*read.tolist(), int(labels[-1])) for read, labels in rows]
 
 
 def as_lists(batch: Examples) -> list[Any]:
-    return [tensor.tolist() for tensor in (*batch.inputs, batch.answers)]
+    return [tensor.tolist() for tensor in (*batch.inputs, batch.labels)]
 
 
 def test_a_pass_has_every_window_of_its_stream_once() -> None:
@@ -369,11 +370,11 @@ def test_what_is_hidden_is_what_is_asked(seed: int, share: float) -> None:
     tokens = rng.integers(PAD_ID, VOCAB_SIZE, (4, 9))
     tokens[:, 2] = [5, 6, 7, 8]
     found = hidden_of(task_of(causal=False, hidden_share=share), tokens.tolist(), seed)
-    hidden = found.answers != IGNORED
+    hidden = found.labels != IGNORED
     original = torch.from_numpy(tokens)
     assert hidden.any(dim=1).all(), "something in each window"
     assert (original[hidden] > START_ID).all(), "padding, unknown words and start tokens stay as they are"
-    assert torch.equal(found.answers[hidden], original[hidden])
+    assert torch.equal(found.labels[hidden], original[hidden])
     assert (found.inputs.token_ids[hidden] == UNKNOWN_ID).all()
     assert torch.equal(found.inputs.token_ids[~hidden], original[~hidden])
     assert found.inputs.attention_mask.all()
@@ -383,9 +384,9 @@ def test_what_is_hidden_is_what_is_asked(seed: int, share: float) -> None:
 def test_about_the_share_is_hidden(share: float) -> None:
     rng = np.random.default_rng(6)
     task = task_of([rng.integers(3, VOCAB_SIZE, 10_000).tolist()], window=100, causal=False, hidden_share=share)
-    answers = torch.cat([batch.answers for batch in batches_of(task)])
-    ordinary = answers.numel() - 1  # but for the start token
-    deviations = ((answers != IGNORED).sum().item() - share * ordinary) / math.sqrt(share * (1 - share) * ordinary)
+    labels = torch.cat([batch.labels for batch in batches_of(task)])
+    ordinary = labels.numel() - 1  # but for the start token
+    deviations = ((labels != IGNORED).sum().item() - share * ordinary) / math.sqrt(share * (1 - share) * ordinary)
     assert abs(deviations) < 4
 
 
@@ -406,7 +407,7 @@ def test_what_is_hidden_in_a_window_does_not_depend_on_those_beside_it(
         task = task_of(causal=False, begins=begins, whole_words=whole_words, hidden_share=share, **sizes)
         return [
             torch.cat(tensors).tolist()
-            for tensors in zip(*((*b.inputs, b.answers) for b in batches_of(task)), strict=True)
+            for tensors in zip(*((*b.inputs, b.labels) for b in batches_of(task)), strict=True)
         ]
 
     assert epoch(batch_size=batch_size, accumulation=accumulation) == epoch(batch_size=4)
@@ -453,7 +454,7 @@ def filled_in(lengths: Sequence[int], window: int, tokens_in_a_batch: int = 8192
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language_modelling, "_VALIDATION_TOKENS", tokens_in_a_batch)
         rows = [row for batch in task._held_out(store(texts)) for row in zip(*as_lists(batch), strict=True)]
-    counted = [place_of[answer] for _, _, answers in rows for answer in answers if answer != IGNORED]
+    counted = [place_of[answer] for _, _, labels in rows for answer in labels if answer != IGNORED]
     assert len(counted) == len(set(counted))
     pieces = sorted(excerpts(store(texts), window), key=lambda one: len(one.tokens))
     for (read, _, _), piece in zip(rows, pieces, strict=True):
@@ -497,8 +498,8 @@ def test_the_held_out_loss_does_not_depend_on_the_batches(lengths: list[int], to
 def test_every_token_of_a_held_out_text_is_filled_in_once_where_all_are_hidden() -> None:
     (text,) = texts = some_texts((24,))
     task = task_of(validation=texts, causal=False, hidden_share=0.999999)
-    answers = torch.cat([batch.answers.flatten() for batch in task._held_out(store(texts))])
-    assert sorted(answers[answers != IGNORED].tolist()) == sorted(text), "each token once, though read twice"
+    labels = torch.cat([batch.labels.flatten() for batch in task._held_out(store(texts))])
+    assert sorted(labels[labels != IGNORED].tolist()) == sorted(text), "each token once, though read twice"
 
 
 def test_about_the_share_of_held_out_texts_is_filled_in() -> None:
@@ -516,12 +517,12 @@ def test_a_held_out_text_is_filled_in_as_if_it_were_alone() -> None:
     model = model_of(attention="full", positions="learned")
     (batch,) = task._held_out(store(texts))
     loss = 0.0
-    for read, kept, answers in zip(*batch.inputs, batch.answers, strict=True):
+    for read, kept, labels in zip(*batch.inputs, batch.labels, strict=True):
         length = int(kept.sum())
         logits = model.logits(model.read(read[None, :length], torch.ones(1, length, dtype=torch.bool)))
-        loss += F.cross_entropy(logits[0], answers[:length], reduction="sum", ignore_index=IGNORED).item()
-        assert (answers[length:] == IGNORED).all()
-    assert ((batch.answers != IGNORED).any(dim=1)).sum() > 1
+        loss += F.cross_entropy(logits[0], labels[:length], reduction="sum", ignore_index=IGNORED).item()
+        assert (labels[length:] == IGNORED).all()
+    assert ((batch.labels != IGNORED).any(dim=1)).sum() > 1
     assert task.cost(model, batch).loss.item() == pytest.approx(loss, rel=1e-6)
 
 
@@ -548,7 +549,7 @@ def test_the_pieces_of_a_word_are_hidden_together(kind: str, sizes: dict[str, in
     task = task_of(causal=False, whole_words=True, hidden_share=0.3, begins=begins)
     all_hidden = set()
     for seed in range(60):  # with some in which chance hides no word, and one is hidden all the same
-        hidden = (hidden_of(task, [row], seed).answers[0] != IGNORED).tolist()
+        hidden = (hidden_of(task, [row], seed).labels[0] != IGNORED).tolist()
         assert not hidden[0]
         by_word = [set(hidden[one:other]) for one, other in zip(starts, [*starts[1:], len(row)], strict=True)]
         assert all(len(word) == 1 for word in by_word)
@@ -560,14 +561,14 @@ def test_the_pieces_of_a_word_are_hidden_together(kind: str, sizes: dict[str, in
 def test_without_whole_words_pieces_are_hidden_one_by_one() -> None:
     begins = np.zeros(VOCAB_SIZE, dtype=bool)
     found = hidden_of(task_of(causal=False, begins=begins, hidden_share=0.5), [[5] * 60])
-    assert 10 < (found.answers != IGNORED).sum() < 50
+    assert 10 < (found.labels != IGNORED).sum() < 50
 
 
 def test_no_word_goes_on_in_the_next_document() -> None:
     begins = np.zeros(VOCAB_SIZE, dtype=bool)
     task = task_of(causal=False, whole_words=True, begins=begins, hidden_share=0.5)
     found = {
-        tuple((hidden_of(task, [[5, 5, START_ID, 6, 6]], seed).answers[0] != IGNORED).tolist()) for seed in range(30)
+        tuple((hidden_of(task, [[5, 5, START_ID, 6, 6]], seed).labels[0] != IGNORED).tolist()) for seed in range(30)
     }
     two, none = (True, True), (False, False)
     assert found == {(*one, False, *other) for one, other in ((two, none), (none, two), (two, two))}

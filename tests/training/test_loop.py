@@ -15,8 +15,9 @@ from glassformer.data.batches import ModelInputs, assemble, random_windows
 from glassformer.errors import GlassformerError
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
-from glassformer.training.loop import Examples, InterruptedTraining, NotANumberError, Trainer
+from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.schedules import learning_rate
+from glassformer.training.task import Examples
 from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import N_CLASSES, SMALL, STILL, Memory, config, toy_data, trainer
 
@@ -119,7 +120,7 @@ def test_parts_of_a_batch_give_its_gradient(parts: int) -> None:
     run = trainer(whole_batch(), data=data, model=STILL, randomised=True)
     (whole,) = (step() for step in run.task.steps(0))
     halves = [
-        Examples(ModelInputs(*(tensor[half] for tensor in whole[0].inputs)), whole[0].answers[half])
+        Examples(ModelInputs(*(tensor[half] for tensor in whole[0].inputs)), whole[0].labels[half])
         for half in (slice(0, 4), slice(4, 11))
     ]
     found = []

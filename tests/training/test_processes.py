@@ -13,9 +13,10 @@ from torch import nn
 
 from glassformer.training import loop
 from glassformer.training.classification import Classification
-from glassformer.training.loop import Examples, InterruptedTraining, Trainer
+from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.processes import OneProcess
 from glassformer.training.stopping import StopRequest
+from glassformer.training.task import Examples
 from tests.training.samples import STILL, Memory, config, toy_data, trainer
 
 
@@ -45,7 +46,7 @@ class Member:
     def share(self, batches: list[Examples]) -> list[Examples]:
         self.called.append("share")
         mine = [part for batch in batches for part in batch.split(2)[self.rank : self.rank + 1]]
-        self.shared.append(sum(len(part.answers) for part in mine))
+        self.shared.append(sum(len(part.labels) for part in mine))
         return mine
 
     def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:

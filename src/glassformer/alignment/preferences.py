@@ -28,8 +28,8 @@ from glassformer.evaluation.reliability import reliability
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.folder_config import RewardFolderConfig
 from glassformer.prediction.model_folder import TrainedRewardModel, save_model
-from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import even_parts, several_passes
+from glassformer.training.task import Cost, Examples
 
 _BATCH = 256  # pairs per batch when they are only measured
 
@@ -117,10 +117,10 @@ class Preferences:
         return [as_examples([self.train[i] for i in part]) for part in even_parts(rows, self.config.batch_size)]
 
     def weight(self, examples: Examples) -> float:
-        return float(len(examples.answers))
+        return float(len(examples.labels))
 
     def count(self, examples: Examples) -> int:
-        return len(examples.answers)
+        return len(examples.labels)
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         chosen, rejected = rewards_of(model, examples)

@@ -25,9 +25,9 @@ from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
-from glassformer.training.language_modelling import IGNORED, answer_cost, count_answers, measure_answers
-from glassformer.training.loop import Cost, Examples
+from glassformer.training.language_modelling import IGNORED, count_tokens, measure_tokens, token_cost
 from glassformer.training.order import even_parts, several_passes
+from glassformer.training.task import Cost, Examples
 
 
 def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
@@ -98,21 +98,21 @@ class Completions:
         return [stack([pack([pairs[i] for i in packed[row]], self.window) for row in part]) for part in parts]
 
     def weight(self, examples: Examples) -> float:
-        return count_answers(examples)
+        return count_tokens(examples)
 
     def count(self, examples: Examples) -> int:
         return int(examples.inputs.attention_mask.sum())
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
-        return Cost(answer_cost(model, examples))
+        return Cost(token_cost(model, examples))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         if not self.held_out:
             return {}
         size = self.config.batch_size
         batches = (stack(self.held_out[first : first + size]) for first in range(0, len(self.held_out), size))
-        loss, answers = measure_answers(model, batches)
-        return {"validation_loss": loss / answers}
+        loss, count = measure_tokens(model, batches)
+        return {"validation_loss": loss / count}
 
 
 class Packed(NamedTuple):
@@ -120,12 +120,12 @@ class Packed(NamedTuple):
 
     Attributes:
         attention_mask: True at tokens, False at padding.
-        answers: the token that follows at each place, or `IGNORED` where it has no loss.
+        labels: the token that follows at each place, or `IGNORED` where it has no loss.
     """
 
     token_ids: IntArray
     attention_mask: NDArray[np.bool_]
-    answers: IntArray
+    labels: IntArray
 
 
 def windows(pairs: Sequence[ReadPair], window: int) -> list[list[int]]:
@@ -144,14 +144,14 @@ def windows(pairs: Sequence[ReadPair], window: int) -> list[list[int]]:
 def pack(pairs: Sequence[ReadPair], window: int) -> Packed:
     """Pack pairs one after another into a window. Only the tokens and the end token of completions have a loss."""
     token_ids = np.full(window, PAD_ID, dtype=np.int64)
-    answers = np.full(window, IGNORED, dtype=np.int64)
+    labels = np.full(window, IGNORED, dtype=np.int64)
     place = 0
     for pair in pairs:
         end = place + len(pair.token_ids)
         token_ids[place:end] = pair.token_ids
-        answers[place + pair.begins - 1 : end] = [*pair.token_ids[pair.begins :], START_ID]
+        labels[place + pair.begins - 1 : end] = [*pair.token_ids[pair.begins :], START_ID]
         place = end
-    return Packed(token_ids, np.arange(window) < place, answers)
+    return Packed(token_ids, np.arange(window) < place, labels)
 
 
 def stack(rows: Sequence[Packed]) -> Examples:

@@ -19,8 +19,9 @@ from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel
 from glassformer.training.initial_weights import weights_fingerprint
-from glassformer.training.loop import Model, Observer, Silent, Task, Trainer
+from glassformer.training.loop import Model, Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
+from glassformer.training.task import Task
 from glassformer.training.unfinished import run_to_end, versions, work_in
 
 Made = TypeVar("Made")

@@ -15,9 +15,9 @@ from glassformer.data.batches import Windows, assemble
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.prediction.scoring import FloatArray, logits_of, score
-from glassformer.training.loop import Cost, Examples
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
+from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import TrainingConfig
 
 
@@ -56,9 +56,9 @@ class Classification:
 
     def _assemble(self, windows: Windows, group: list[IntArray]) -> list[Examples]:
         batches = [assemble(self.data.train, windows, chosen) for chosen in group]
-        return [Examples(batch.inputs, self._answers(batch.rows)) for batch in batches]
+        return [Examples(batch.inputs, self._labels(batch.rows)) for batch in batches]
 
-    def _answers(self, rows: IntArray) -> Tensor:
+    def _labels(self, rows: IntArray) -> Tensor:
         """The labels of rows; where rows count differently, what they count for stands in a last column beside them."""
         labels = torch.from_numpy(self.data.train_labels[rows])
         if self.data.train_weights is None:
@@ -66,22 +66,22 @@ class Classification:
         weights = torch.from_numpy(self.data.train_weights[rows])
         return torch.column_stack([labels.to(weights.dtype), weights])
 
-    def _labels_and_weights(self, answers: Tensor) -> tuple[Tensor, Tensor | None]:
+    def _labels_and_weights(self, together: Tensor) -> tuple[Tensor, Tensor | None]:
         if self.data.train_weights is None:
-            return answers, None
-        labels = answers[:, :-1] if self.data.multilabel else answers[:, 0].long()
-        return labels, answers[:, -1]
+            return together, None
+        labels = together[:, :-1] if self.data.multilabel else together[:, 0].long()
+        return labels, together[:, -1]
 
     def weight(self, examples: Examples) -> float:
-        return float(self._weights(*self._labels_and_weights(examples.answers)).sum())
+        return float(self._weights(*self._labels_and_weights(examples.labels)).sum())
 
     def count(self, examples: Examples) -> int:
-        return len(examples.answers)
+        return len(examples.labels)
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         inputs = examples.inputs._replace(token_ids=self._drop_tokens(examples.inputs.token_ids))
         logits = model(*inputs).float()
-        labels, weights = self._labels_and_weights(examples.answers)
+        labels, weights = self._labels_and_weights(examples.labels)
         losses = self._losses(logits, labels, weights, self.config.label_smoothing)
         return Cost(losses.sum(), float(_right_answers(logits.detach(), labels).sum()))
 

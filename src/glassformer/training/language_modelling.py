@@ -21,8 +21,8 @@ from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import documents_to_mask
 from glassformer.models.language_model import TokenPredictor
-from glassformer.training.loop import Cost, Examples
 from glassformer.training.order import several_passes
+from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import PretrainingConfig
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
@@ -62,7 +62,7 @@ class LanguageModelling:
         self.train, self.config, self.window, self.causal = train, config, window, causal
         self.validation, self.validation_bytes = validation, validation_bytes
         self.begins_word = begins_word if config.whole_words else None
-        self._cost = _compiled_cost() if config.compile else answer_cost
+        self._cost = _compiled_cost() if config.compile else token_cost
         tokens = int(train.lengths.sum()) + len(train)
         if not len(self._stream(0)):
             raise UsageError(
@@ -99,12 +99,12 @@ class LanguageModelling:
     def _batch(self, stream: PackedStream, number: int, chosen: list[int]) -> Examples:
         """Whole windows; what is hidden in each is a function of seed, pass and window, however they are grouped."""
         tokens = np.stack([stream.window(one) for one in chosen])  # (batch, window + 1)
-        read, answers = tokens[:, :-1], tokens[:, 1:]
+        read, labels = tokens[:, :-1], tokens[:, 1:]
         if not self.causal:
             hidden = np.stack([self._hide(row, number, 2, one) for row, one in zip(read, chosen, strict=True)])
-            read, answers = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
+            read, labels = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
         return Examples(
-            ModelInputs(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool)), torch.from_numpy(answers)
+            ModelInputs(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool)), torch.from_numpy(labels)
         )
 
     def _hide(self, tokens: IntArray, *numbers: int) -> BoolArray:
@@ -123,7 +123,7 @@ class LanguageModelling:
         return ordinary & ((draws < self.config.hidden_share) | (draws == lowest))
 
     def weight(self, examples: Examples) -> float:
-        return max(_LEAST_WEIGHT, count_answers(examples))  # among unknown words alone nothing is hidden
+        return max(_LEAST_WEIGHT, count_tokens(examples))  # among unknown words alone nothing is hidden
 
     def count(self, examples: Examples) -> int:
         return examples.inputs.token_ids.numel()
@@ -134,8 +134,8 @@ class LanguageModelling:
     def validate(self, model: nn.Module) -> dict[str, float]:
         if self.validation is None:
             return {}
-        loss, answers = measure_answers(model, self._held_out(self.validation))
-        found = {"validation_loss": loss / answers}
+        loss, count = measure_tokens(model, self._held_out(self.validation))
+        found = {"validation_loss": loss / count}
         if self.causal and self.validation_bytes:
             found["validation_bits_per_byte"] = loss / math.log(2) / self.validation_bytes
         return found
@@ -158,18 +158,18 @@ class LanguageModelling:
     def _padded(self, pieces: list[tuple[Excerpt, Excerpt]]) -> Examples:
         """Pieces as they are, each with itself as it is shown."""
         shape = len(pieces), max(len(one.tokens) for one, _ in pieces) - 1
-        read, answers = np.full(shape, PAD_ID, dtype=np.int64), np.full(shape, IGNORED, dtype=np.int64)
+        read, labels = np.full(shape, PAD_ID, dtype=np.int64), np.full(shape, IGNORED, dtype=np.int64)
         mask = np.zeros(shape, dtype=np.bool_)
         for row, (one, shown) in enumerate(pieces):
             length = len(one.tokens) - 1
             read[row, :length], mask[row, :length] = shown.tokens[:-1], True
             asked = one.tokens[1:] if self.causal else np.where(one.tokens == shown.tokens, IGNORED, one.tokens)[:-1]
-            answers[row, one.fresh : length] = asked[one.fresh :]
-        return Examples(ModelInputs(torch.from_numpy(read), torch.from_numpy(mask)), torch.from_numpy(answers))
+            labels[row, one.fresh : length] = asked[one.fresh :]
+        return Examples(ModelInputs(torch.from_numpy(read), torch.from_numpy(mask)), torch.from_numpy(labels))
 
 
 def _compiled_cost() -> Callable[[nn.Module, Examples], Tensor]:
-    compiled = torch.compile(answer_cost)
+    compiled = torch.compile(token_cost)
     from torch._dynamo.exc import BackendCompilerFailed  # slow to import, as the line above is
 
     def cost(model: nn.Module, examples: Examples) -> Tensor:
@@ -193,31 +193,31 @@ def documents_and_places(
     return begins.cumsum(dim=1), everywhere - (everywhere * begins).cummax(dim=1).values
 
 
-def answer_cost(model: nn.Module, examples: Examples) -> Tensor:
-    """The summed cross entropy of all answers that count, in nats."""
+def token_cost(model: nn.Module, examples: Examples) -> Tensor:
+    """The summed cross entropy of all labels that count, in nats."""
     token_ids, attention_mask = examples.inputs
     documents, places = documents_and_places(token_ids)
     documents = documents.masked_fill(~attention_mask, -1)  # padding sees padding: it must see something
     predicts = cast(TokenPredictor, model)
     hidden = predicts.read(token_ids, documents_to_mask(documents), positions=places)
-    counts = examples.answers != IGNORED
-    return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.answers[counts], reduction="sum")
+    counts = examples.labels != IGNORED
+    return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.labels[counts], reduction="sum")
 
 
-def count_answers(examples: Examples) -> float:
+def count_tokens(examples: Examples) -> float:
     """How many of them count."""
-    return float((examples.answers != IGNORED).sum())
+    return float((examples.labels != IGNORED).sum())
 
 
 @torch.inference_mode()
-def measure_answers(model: nn.Module, batches: Iterable[Examples]) -> tuple[float, float]:
-    """The summed cross entropy of the answers of all batches that count, in nats, without dropout; and their number."""
+def measure_tokens(model: nn.Module, batches: Iterable[Examples]) -> tuple[float, float]:
+    """Return the summed cross entropy of all labels that count, in nats, without dropout, and their number."""
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
-    loss, answers = 0.0, 0.0
+    loss, count = 0.0, 0.0
     for examples in batches:
-        loss += float(answer_cost(model, examples.to(device)))
-        answers += count_answers(examples)
+        loss += float(token_cost(model, examples.to(device)))
+        count += count_tokens(examples)
     model.train(was_training)
-    return loss, answers
+    return loss, count

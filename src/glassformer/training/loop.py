@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.batches import ModelInputs
 from glassformer.errors import GlassformerError
 from glassformer.models.memory import is_out_of_memory
 from glassformer.training.checkpoint import CheckpointError, RunState, load_checkpoint, save_checkpoint
@@ -22,6 +21,7 @@ from glassformer.training.optimizers import build_optimizers, freeze, set_learni
 from glassformer.training.processes import OneProcess, Processes
 from glassformer.training.schedules import learning_rate
 from glassformer.training.stopping import StopRequest, stop_requests
+from glassformer.training.task import Cost, Examples, Task
 from glassformer.training.training_config import LoopConfig
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -82,49 +82,6 @@ class Silent:
     def on_epoch(self, row: dict[str, float]) -> None: ...
 
     def on_message(self, text: str) -> None: ...
-
-
-class Examples(NamedTuple):
-    """What a step learns from, or a part of it: tensors whose first axis counts the examples."""
-
-    inputs: ModelInputs
-    answers: Tensor
-    """What the task compares with: labels, the next tokens, …"""
-
-    def split(self, parts: int) -> list[Examples]:
-        """The same in so many parts, or as many as there are examples."""
-        pieces = [tensor.tensor_split(min(parts, len(self.answers))) for tensor in (*self.inputs, self.answers)]
-        return [Examples(ModelInputs(*inputs), answers) for *inputs, answers in zip(*pieces, strict=True)]
-
-    def to(self, device: torch.device) -> Examples:
-        return Examples(self.inputs.to(device), self.answers.to(device))
-
-
-class Cost(NamedTuple):
-    """What examples cost, and how many of them were answered rightly, where the task counts that."""
-
-    loss: Tensor
-    """Summed over the examples, with a gradient."""
-    correct: float | None = None
-
-
-class Task(Protocol):
-    """What is learned. A step's loss is the summed cost of its examples divided by their summed weight."""
-
-    unit: str
-    """What `count` counts, for people."""
-
-    def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
-        """The steps of an epoch, a function of its number; each is called when its examples are needed."""
-
-    def weight(self, examples: Examples) -> float: ...
-
-    def count(self, examples: Examples) -> int: ...
-
-    def cost(self, model: nn.Module, examples: Examples) -> Cost: ...
-
-    def validate(self, model: nn.Module) -> dict[str, float]:
-        """Figures on held-out data, `validation_loss` among them; none where nothing is held out."""
 
 
 class Trainer(Generic[Model]):
@@ -244,7 +201,7 @@ class Trainer(Generic[Model]):
             except (RuntimeError, MemoryError, OSError) as error:
                 if not is_out_of_memory(error):
                     raise
-                if self.state.micro_batches >= max(len(batch.answers) for batch in batches):
+                if self.state.micro_batches >= max(len(batch.labels) for batch in batches):
                     raise GlassformerError(
                         f"out of memory, even for a single text of {batches[0].inputs.token_ids.shape[-1]} tokens; "
                         "choose a smaller model (`preset='tiny'`) or window (`model.max_seq_len=128`)"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from torch import nn
 
-if TYPE_CHECKING:
-    from glassformer.training.loop import Examples
+from glassformer.training.task import Examples
 
 
 class Processes(Protocol):
