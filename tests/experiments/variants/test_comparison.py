@@ -154,13 +154,14 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
     rows = opinions(60)
     lopsided = table(rows.frame["text"].to_list(), ["good"] * 40 + rows.frame["label"].to_list()[40:])
     settings = {key: value for key, value in SMALL.items() if key != "training.learning_rate"}
-    variants = plan_variants(["training.learning_rate=0.01,1e30"], overrides=settings, seeds=2, steps=4)
+    settings["training.weight_decay"] = 1  # multiplies the weights by −999 in each step at the higher rate
+    variants = plan_variants(["training.learning_rate=0.01,1000"], overrides=settings, seeds=2, steps=20)
     found = compare_variants(variants, Sources(train=lopsided), tmp_path)
     diverged = [run for run in found.runs if run.diverged]
-    assert {run.variant for run in diverged} == {"training.learning_rate=1e+30"}
+    assert {run.variant for run in diverged} == {"training.learning_rate=1000"}
     assert len(diverged) == 2
     assert all(run.accuracy == 10 / 12 for run in diverged)
-    assert next(one.diverged for one in found.variants if one.name == "training.learning_rate=1e+30") == 2
+    assert next(one.diverged for one in found.variants if one.name == "training.learning_rate=1000") == 2
     assert any(note.startswith("2 of 4 runs diverged; each counts as") for note in found.notes)
     assert any(note.startswith("1 of 3 runs diverged; it counts as") for note in notes_on(
         variants, [run for run in found.runs if run is not diverged[0]], lopsided, same_rows=False
