@@ -21,37 +21,37 @@ def test_overrides_take_the_place_of_defaults() -> None:
         (
             FineTuningConfig,
             "training.group_size",
-            r"there is no such setting here \(it is one of align rl --algorithm grpo\); there are training\.seed",
+            r"does not exist here \(it is a setting of align rl with `algorithm='grpo'`\); there are training\.seed",
         ),
         (PPOConfig, "training.max_token", r"did you mean training\.max_tokens\?"),
         (PPOConfig, "training.targetkl", r"did you mean training\.target_kl\?"),
         (PPOConfig, "beta", r"did you mean training\.beta\?"),
         (PPOConfig, "ppo.lam", r"did you mean training\.lam\?"),
-        (FineTuningConfig, "training.beta", r"\(it is one of align rl\)"),
-        (PPOConfig, "training.group_size", r"\(it is one of align rl --algorithm grpo\)"),
-        (GRPOConfig, "training.lam", r"\(it is one of align rl --algorithm ppo\)"),
-        (PPOConfig, "model.d_model", "there is no such setting here"),
-        (PPOConfig, "", "there is no such setting here"),
+        (FineTuningConfig, "training.beta", r"\(it is a setting of align rl\)"),
+        (PPOConfig, "training.group_size", r"\(it is a setting of align rl with `algorithm='grpo'`\)"),
+        (GRPOConfig, "training.lam", r"\(it is a setting of align rl with `algorithm='ppo'`\)"),
+        (PPOConfig, "model.d_model", "does not exist here"),
+        (PPOConfig, "", "does not exist here"),
         (GRPOConfig, "training.gropu_size", r"did you mean training\.group_size\?"),
     ],
 )
 def test_an_unknown_name_is_told_the_nearest(kind: type[BaseModel], name: str, words: str) -> None:
-    with pytest.raises(UsageError, match=rf"--set {name}: .*{words}"):
+    with pytest.raises(UsageError, match=rf"the setting {name} .*{words}"):
         configured(kind, {name: 1})
 
 
 @pytest.mark.parametrize(
     ("kind", "values", "words"),
     [
-        (FineTuningConfig, {"epochs": 0}, r"--set training\.epochs=0: .*greater than or equal to 1"),
-        (FineTuningConfig, {"held_out": 0.6}, r"--set training\.held_out=0\.6: .*less than or equal to 0\.5"),
-        (FineTuningConfig, {"max_steps": 3, "max_seconds": 4.0}, r"--set training: max_steps = 3 and max_seconds = 4"),
-        (PPOConfig, {"beta": "much"}, r"--set training\.beta='much': .*number"),
-        (PPOConfig, {"beta": float("nan")}, r"--set training\.beta=nan"),
-        (PPOConfig, {"clip": 1}, r"--set training\.clip=1: .*less than 1"),
-        (PPOConfig, {"batch_size": 1.5}, r"--set training\.batch_size=1\.5: .*integer"),
-        (PPOConfig, {"target_kl": 2, "beta": 0}, r"--set training: beta = 0 cannot be adapted to target_kl = 2"),
-        (GRPOConfig, {"batch_size": 10}, r"--set training: batch_size must be a multiple .* = 10, group_size = 8"),
+        (FineTuningConfig, {"epochs": 0}, r"`training\.epochs=0`: .*greater than or equal to 1"),
+        (FineTuningConfig, {"held_out": 0.6}, r"`training\.held_out=0\.6`: .*less than or equal to 0\.5"),
+        (FineTuningConfig, {"max_steps": 3, "max_seconds": 4.0}, r"training: max_steps = 3 and max_seconds = 4"),
+        (PPOConfig, {"beta": "much"}, r"`training\.beta='much'`: .*number"),
+        (PPOConfig, {"beta": float("nan")}, r"`training\.beta=nan`"),
+        (PPOConfig, {"clip": 1}, r"`training\.clip=1`: .*less than 1"),
+        (PPOConfig, {"batch_size": 1.5}, r"`training\.batch_size=1\.5`: .*integer"),
+        (PPOConfig, {"target_kl": 2, "beta": 0}, r"training: beta = 0 cannot be adapted to target_kl = 2"),
+        (GRPOConfig, {"batch_size": 10}, r"training: batch_size must be a multiple .* = 10, group_size = 8"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(kind: type[BaseModel], values: dict[str, Any], words: str) -> None:

@@ -148,7 +148,7 @@ def test_a_labels_reward_is_its_probability(tmp_path: Path) -> None:
 
 def test_an_unknown_label_lists_the_labels(tmp_path: Path) -> None:
     save_model(tmp_path / "m", small_trained_model(labels=(1, 2, 3)), card="x")
-    with pytest.raises(UsageError, match=r"--reward .*m:4: no such label; the classifier has 1, 2, 3"):
+    with pytest.raises(UsageError, match=r"`reward='.*m:4'`: no such label; the classifier has 1, 2, 3"):
         open_reward(f"{tmp_path / 'm'}:4", TOKENIZER, device="cpu")
     for name in (tmp_path / "m", f"{tmp_path / 'm'}:"):
         with pytest.raises(UsageError, match="a classifier's as FOLDER:LABEL"):
@@ -251,7 +251,7 @@ def test_a_file_of_another_kind(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--reward .*none\.py:score: there is no file .*none\.py"):
+    with pytest.raises(UsageError, match=r"`reward='.*none\.py:score'`: there is no file .*none\.py"):
         open_reward(f"{tmp_path / 'none.py'}:score", TOKENIZER, device="cpu")
     with pytest.raises(UsageError, match=r"FILE\.py:FUNCTION"):
         open_reward(str(tmp_path / "none.py"), TOKENIZER, device="cpu")

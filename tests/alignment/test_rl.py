@@ -134,7 +134,7 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
 
     with pytest.raises(
         RewardError,
-        match=r"failed in test_rl\.py, line \d+: TimeoutError: no answer\. The run is saved in .*out; .* with --resume",
+        match=r"failed in test_rl\.py, line \d+: TimeoutError: no answer\. The run is saved in .* with `resume=True`",
     ):
         steered(out, reward)
     for changed, values in (
@@ -144,7 +144,7 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
         (r"training\.beta", {"flags": {"resume": True}, "beta": 0.3}),
         ("algorithm, training", {"flags": {"resume": True}, "grpo": True}),
     ):
-        with pytest.raises(UsageError, match=f"--resume: {changed}.* changed since this run began"):
+        with pytest.raises(UsageError, match=f"`resume=True`: {changed}.* changed since this run began"):
             steered(out, reward, **values)
     made = steered(out, reward, flags={"resume": True})
     assert made.metrics["history"] == whole.metrics["history"]

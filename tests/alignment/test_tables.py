@@ -77,9 +77,9 @@ def test_texts_too_short_and_texts_of_both_sides() -> None:
 
 def test_labels_that_there_are_not() -> None:
     for chosen, rejected, words in (
-        ("best", None, "--chosen best: reviews.csv has no such label; it has bad, fine, good"),
-        ("good", "worst", "--rejected worst: reviews.csv has no such label; it has bad, fine, good"),
-        ("good", "good", "--chosen and --rejected are both good"),
+        ("best", None, "`chosen='best'`: reviews.csv has no such label; it has bad, fine, good"),
+        ("good", "worst", "`rejected='worst'`: reviews.csv has no such label; it has bad, fine, good"),
+        ("good", "good", "`chosen=` and `rejected=` are both good"),
     ):
         with pytest.raises(UsageError, match=words):
             from_table(opinions(), TWO_WORDS, chosen=chosen, rejected=rejected, seed=0)

@@ -73,7 +73,7 @@ def test_a_folder_without_wordnet(tmp_path: Path, folder: Path, monkeypatch: pyt
     with pytest.raises(UsageError, match=r"data\.adv is missing"):
         open_dictionary("wordnet", folder)
     monkeypatch.setattr("glassformer.words.dictionary.WORDNET_FOLDERS", (tmp_path / "nowhere",))
-    with pytest.raises(UsageError, match=r"wordnet-base.*--dictionary-dir"):
+    with pytest.raises(UsageError, match=r"wordnet-base.*`dictionary_dir=`"):
         open_dictionary("wordnet")
 
 
@@ -99,7 +99,7 @@ def test_a_table_is_a_dictionary(tmp_path: Path) -> None:
     assert dictionary.name == str(table)
     assert dictionary.define("furchtbar") == dictionary.define("FURCHTBAR") == "sehr schlecht"
     assert dictionary.define("fein") is None
-    with pytest.raises(UsageError, match="--dictionary-dir"):
+    with pytest.raises(UsageError, match="`dictionary_dir=`"):
         open_dictionary(str(table), tmp_path)
 
 

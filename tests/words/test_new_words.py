@@ -128,7 +128,7 @@ def test_what_cannot_be_learned_is_left_out_by_name() -> None:
     with pytest.raises(UsageError, match=r"no word to learn \('aao': in the vocabulary already\)"):
         learn_words(trained_on_known(), [Entry(word="aao", definition="bbo")])
     with pytest.raises(
-        UsageError, match=r"'gran': no word of its definition is known; name a dictionary with --dictionary"
+        UsageError, match=r"'gran': no word of its definition is known; name a dictionary with `dictionary=`"
     ):
         learn_words(trained_on_known(), [Entry(word="gran", definition="zz zzz")])
 
@@ -158,7 +158,7 @@ def test_a_saved_lesson_is_a_model_folder_of_its_own(kind: str, tmp_path: Path) 
     assert card.startswith("the old one\n\n## Words learned after training\n")
     assert card.endswith(f"- hahi (given, {method}): cao ddo aao\n")
     assert {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()} == before
-    with pytest.raises(UsageError, match="never overwrites"):
+    with pytest.raises(UsageError, match="never overwritten"):
         save_lesson(found, tmp_path / "old", card="")
 
 

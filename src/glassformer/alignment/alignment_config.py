@@ -115,15 +115,15 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
             hint = f" (did you mean training.{near}?)" if near else ""
             others: dict[str, type[BaseModel]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
             if section == "training" and (of := [name for name, other in others.items() if key in other.model_fields]):
-                hint = f" (it is one of align rl{f' --algorithm {of[0]}' if len(of) == 1 else ''})"
+                hint = f" (it is a setting of align rl{f' with `algorithm={of[0]!r}`' if len(of) == 1 else ''})"
             known = ", ".join(f"training.{name}" for name in kind.model_fields)
-            raise UsageError(f"--set {brief(dotted)}: there is no such setting here{hint}; there are {known}")
+            raise UsageError(f"the setting {brief(dotted)} does not exist here{hint}; there are {known}")
         values[key] = value
     try:
         return kind(**values)
     except ValidationError as error:
         found = error.errors()[0]
-        where = ".".join(["training", *map(str, found["loc"])])
-        # Where several fields do not agree, they are in the message.
-        value = f"={brief_value(found['input'])}" if found["loc"] else ""
-        raise UsageError(f"--set {where}{value}: {found['msg'].removeprefix('Value error, ')}") from error
+        name = ".".join(["training", *map(str, found["loc"])])
+        # If several fields contradict each other, the message names them.
+        where = f"`{name}={brief_value(found['input'])}`" if found["loc"] else name
+        raise UsageError(f"{where}: {found['msg'].removeprefix('Value error, ')}") from error

@@ -57,7 +57,7 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
     if not what:
         missing = "" if Path(place).exists() else f"there is no {place}; "
         raise UsageError(
-            f"--reward {name}: {missing}name the folder of a reward model, a classifier's as FOLDER:LABEL, or a "
+            f"`reward={name!r}`: {missing}name the folder of a reward model, a classifier's as FOLDER:LABEL, or a "
             "function as FILE.py:FUNCTION"
         )
     judge = _function(Path(place), what) if place.endswith(".py") else _probability_of(Path(place), what, device)
@@ -160,8 +160,8 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callab
     trained = load_model(folder, REWARD_MODEL)
     if trained.tokenizer.vocabulary() != tokenizer.vocabulary():
         raise UsageError(
-            f"--reward {folder}: this reward model has another vocabulary than the policy; train it from the same "
-            "language model (glassformer align reward)"
+            f"`reward={str(folder)!r}`: this reward model has another vocabulary than the policy; train it from the "
+            "same language model (glassformer align reward)"
         )
     model = trained.model.to(device)
     window = trained.config.model.max_seq_len
@@ -182,12 +182,13 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callab
 
 
 def _probability_of(folder: Path, label: str, device: str) -> Judge:
+    name = f"{folder}:{label}"
     if folder.is_file():
-        raise UsageError(f"--reward {folder}:{label}: {folder} is a file; a file with a function must be named *.py")
+        raise UsageError(f"`reward={name!r}`: {folder} is a file; a file with a function must be named *.py")
     predictor = Predictor.load(folder, device=device)
     labels = [str(known) for known in predictor.trained.config.labels]
     if label not in labels:
-        raise UsageError(f"--reward {folder}:{label}: no such label; the classifier has {', '.join(labels)}")
+        raise UsageError(f"`reward={name!r}`: no such label; the classifier has {', '.join(labels)}")
     column = labels.index(label)
 
     def judge(texts: list[str]) -> list[float]:
@@ -199,7 +200,7 @@ def _probability_of(folder: Path, label: str, device: str) -> Judge:
 
 def _function(file: Path, name: str) -> Judge:
     if not file.is_file():
-        raise UsageError(f"--reward {file}:{name}: there is no file {file}")
+        raise UsageError(f"`reward={f'{file}:{name}'!r}`: there is no file {file}")
     folder = file.resolve().parent
     spec = importlib.util.spec_from_file_location("__reward__", file)
     assert spec is not None
@@ -213,9 +214,9 @@ def _function(file: Path, name: str) -> Judge:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the user's file may raise anything, SystemExit too
-        raise UsageError(f"--reward {file}: the file cannot be run: {_raised(error)}") from error
+        raise UsageError(f"`reward={f'{file}:{name}'!r}`: the file cannot be run: {_raised(error)}") from error
     if not callable(found):
-        raise UsageError(f"--reward {file}:{name}: the file has no function {name!r}")
+        raise UsageError(f"`reward={f'{file}:{name}'!r}`: the file has no function {name!r}")
 
     def judge(texts: list[str]) -> Sequence[float]:
         with _importable(folder):

@@ -73,9 +73,8 @@ def steer(
             if not isinstance(error, RewardError):
                 raise
             begun = (work / STATE_FILE).is_file()
-            way_out = (
-                f"The run is saved in {out}; correct the reward, and continue with --resume" if begun else _NOTHING_YET
-            )
+            saved = f"The run is saved in {out}; correct the reward, and continue with `resume=True`"
+            way_out = saved if begun else _NOTHING_YET
             raise RewardError(f"{error}. {way_out}") from error
         train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
         records = Records(

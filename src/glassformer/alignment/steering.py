@@ -338,5 +338,5 @@ def check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int
             raise UsageError(
                 f"the prompt {prompt[:40]!r} has {len(ids)} tokens and leaves no room for max_tokens = {max_tokens} in "
                 f"the window of {max_seq_len}; shorten the prompt, lower training.max_tokens, or name other prompts "
-                "with --prompts"
+                "with `prompts=`"
             )

@@ -50,13 +50,13 @@ def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None,
         UsageError: the table does not have a label, every text has the label `chosen`, or both labels are the same.
     """
     labels = table.frame["label"].cast(str).to_list()
-    for name, option in ((chosen, "--chosen"), (rejected, "--rejected")):
+    for name, setting in ((chosen, "chosen"), (rejected, "rejected")):
         if name is not None and name not in labels:
             raise UsageError(
-                f"{option} {name}: {table.source} has no such label; it has {', '.join(sorted(set(labels)))}"
+                f"`{setting}={name!r}`: {table.source} has no such label; it has {', '.join(sorted(set(labels)))}"
             )
     if chosen == rejected:
-        raise UsageError(f"--chosen and --rejected are both {chosen}; name two different labels")
+        raise UsageError(f"`chosen=` and `rejected=` are both {chosen}; name two different labels")
     if set(labels) == {chosen}:
         raise UsageError(
             f"{table.source}: every text has the label {chosen}; preferences need texts of another label too"

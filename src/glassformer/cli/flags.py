@@ -10,8 +10,12 @@ import ast
 import re
 
 FLAGS = {
-    name: f"--{name.replace('_', '-')}" for name in ("device", "init", "out", "overwrite", "preset", "recipe", "resume")
-}
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        "algorithm", "chosen", "device", "dictionary", "dictionary_dir", "init", "out", "overwrite", "preset",
+        "prompts", "recipe", "rejected", "resume", "reward",
+    )
+}  # fmt: skip
 """Settings of the library that a command takes under the same name."""
 
 _SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)?)=([^`]*)`")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Json
 from glassformer.cli.output import doing, human_count, print_json, print_table, say, show
 from glassformer.errors import UsageError
@@ -72,7 +73,8 @@ def learn_word(
             for learned in lesson.words
         ]
         report = None if lesson.map is None else asdict(lesson.map)
-        print_json({"model": str(target), "words": words, "left_out": lesson.left_out, "map": report})
+        left_out = {word: as_flags(reason) for word, reason in lesson.left_out.items()}
+        print_json({"model": str(target), "words": words, "left_out": left_out, "map": report})
         return
     _show(lesson)
     show(f"\n{target}: {model} and {_words(len(lesson.words))} more")
@@ -129,7 +131,7 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
             say(f"read in pieces in the definition of {learned.new.word!r}: {pieces}; pieces carry little meaning")
     for count, (word, reason) in enumerate(lesson.left_out.items()):
         if count < _SHOWN:
-            say(f"left out: {word!r}, {reason}")
+            say(f"left out: {word!r}, {as_flags(reason)}")
     if len(lesson.left_out) > _SHOWN:
         say(f"left out: {_words(len(lesson.left_out) - _SHOWN)} more (--json lists them)")
 

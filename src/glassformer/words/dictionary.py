@@ -54,18 +54,18 @@ def open_dictionary(name: str, folder: Path | None = None) -> Dictionary:
     if name != WORDNET:
         if folder is not None:
             raise UsageError(
-                f"--dictionary-dir names the folder of {WORDNET}, but the dictionary {name} is a table; leave it out"
+                f"`dictionary_dir=` names the folder of {WORDNET}, but the dictionary {name} is a table; leave it out"
             )
         if not Path(name).is_file():
-            raise UsageError(f"--dictionary {name}: this is neither {WORDNET!r} nor a table that exists")
+            raise UsageError(f"`dictionary={name!r}`: this is neither {WORDNET!r} nor a table that exists")
         return TableDictionary(Path(name))
     if folder is None:
         folder = next((place for place in WORDNET_FOLDERS if (place / "index.noun").is_file()), None)
         if folder is None:
             places = ", ".join(map(str, WORDNET_FOLDERS))
             raise UsageError(
-                f"--dictionary {WORDNET}: WordNet is not in {places}. On Debian: apt-get install wordnet-base; "
-                "elsewhere name the folder that holds index.noun with --dictionary-dir"
+                f"`dictionary={WORDNET!r}`: WordNet is not in {places}. On Debian: apt-get install wordnet-base; "
+                "elsewhere name the folder that holds index.noun with `dictionary_dir=`"
             )
     return WordNet(folder)
 
@@ -130,7 +130,7 @@ class WordNet:
                 if not (folder / name).is_file():
                     raise UsageError(
                         f"{folder} does not hold WordNet: {name} is missing. On Debian: apt-get install wordnet-base; "
-                        "elsewhere name another folder with --dictionary-dir"
+                        "elsewhere name another folder with `dictionary_dir=`"
                     )
             self._data[part] = (folder / f"data.{part}").read_bytes()
             self._senses[part] = dict(self._index(part))

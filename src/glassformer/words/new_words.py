@@ -92,7 +92,7 @@ def learn_words(
     definitions = {word: new.definition for word, new in wanted.items()}
     found = embed_words(space, definitions, dictionary, fitted, depth=depth)
     nothing = "no word of its definition is known" + (
-        "" if dictionary is not None else "; name a dictionary with --dictionary to look them up"
+        "" if dictionary is not None else "; name a dictionary with `dictionary=` to look them up"
     )
     left_out |= {word: nothing for word in wanted if word not in found}
     if not found:
@@ -146,7 +146,7 @@ def check_new(out: Path) -> None:
         UsageError: `out` is a file or a folder that is not empty.
     """
     if out.exists() and (not out.is_dir() or any(path.name != LOCK_FILE for path in out.iterdir())):
-        raise UsageError(f"{out} exists already, and learn-word never overwrites; choose another --out")
+        raise UsageError(f"{out} exists already and is never overwritten; choose another `out=`")
 
 
 def save_lesson(lesson: Lesson[Learner], out: Path, *, card: str) -> None:
