@@ -33,22 +33,22 @@ from glassformer.models.parts import Parts
 class Classifier(nn.Module):
     """Turns token ids into class logits.
 
-                 token ids                  (batch, seq)
-                     │
-        ┌─ trunk ────┴────────────────┐
-        │        embedding            │     (batch, seq, d_model)    a vector for each token
-        │            │                │
-        │        positions            │                              where each token stands
-        │            │                │
-        │  ┌─ block ─┴──────────────┐ │
-        │  │ x + attention(norm(x)) │ │                              tokens look at each other
-        │  │ x + feed-forward(norm) │ │  × n_layers                  each token by itself
-        │  └─────────┬──────────────┘ │
-        │          norm               │
-        └────────────┬────────────────┘
-                  pooling                   (batch, d_model)         one vector for the text
-                     │
-                   head                     (batch, n_classes)       one logit for each class
+                     token ids                       (batch, seq)
+                         │
+        ┌─ trunk ────────┴─────────────────────┐
+        │            embedding                 │     (batch, seq, d_model)   a vector for each token
+        │                │                     │
+        │            positions                 │                             where each token stands
+        │                │                     │
+        │  ┌─ block ─────┴──────────────────┐  │     × n_layers
+        │  │ x ← x + attention(norm(x))     │  │                             tokens look at each other
+        │  │ x ← x + feed-forward(norm(x))  │  │                             each token by itself
+        │  └─────────────┬──────────────────┘  │
+        │              norm                    │
+        └────────────────┬─────────────────────┘
+                      pooling                        (batch, d_model)        one vector for the text
+                         │
+                       head                          (batch, n_classes)      one logit for each class
 
     Dropout is applied before the blocks, at the end of each branch of a block, and before the head. The head starts at
     zero: before training all classes are equally likely, and the loss is ln(n_classes). A tap returns its
