@@ -130,7 +130,7 @@ class TextTokenizer:
         Where the tokenizer came with weights, the end token that they were trained with follows every text.
         """
         encoded = self._inner.encode_batch_fast(list(texts), add_special_tokens=True)
-        return [np.array(one.ids, dtype=np.int64) for one in encoded]
+        return [np.array(encoding.ids, dtype=np.int64) for encoding in encoded]
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Token ids and, for each, the characters of `text` (start, end) that it stands for; an end token for none."""
@@ -158,7 +158,7 @@ class TextTokenizer:
         whole.no_truncation()
         start = whole.encode("x", add_special_tokens=False).ids
         found = whole.encode_batch_fast([f"x {word}" for word in words], add_special_tokens=False)
-        ids = [one.ids[len(start) :] for one in found]
+        ids = [encoding.ids[len(start) :] for encoding in found]
         return [row[0] if len(row) == 1 and row[0] != UNKNOWN_ID else None for row in ids]
 
     def words(self) -> dict[str, int]:

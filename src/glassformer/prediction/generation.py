@@ -104,13 +104,13 @@ class TextGenerator:
         """A token more for each of the texts, at each step."""
         self.model.eval()
         for tokens in write_tokens(self.model, [text.view for text in texts], config):
-            for (view, spell, one), token in zip(texts, tokens, strict=True):
+            for (view, spell, written), token in zip(texts, tokens, strict=True):
                 if token is None:
                     continue
-                one.token_ids.append(token)
-                _end(one, spell(one.token_ids), config)
-                view.ended = one.ended is not None
-                one.slid = one.slid or (view.slid and not view.ended)  # after the last token nothing is read
+                written.token_ids.append(token)
+                _end(written, spell(written.token_ids), config)
+                view.ended = written.ended is not None
+                written.slid = written.slid or (view.slid and not view.ended)  # after the last token nothing is read
             yield
 
 
@@ -239,21 +239,21 @@ def _read_last(model: TokenPredictor, views: Sequence[View], active: list[bool],
     return model.read(token_ids, torch.tensor(active, device=device)[:, None], caches=caches)[:, 0]
 
 
-def _end(one: Continuation, text: str, config: SamplingConfig) -> None:
+def _end(written: Continuation, text: str, config: SamplingConfig) -> None:
     """Take in what the tokens spell, and see whether the last one ends it."""
-    if one.token_ids[-1] == START_ID:
-        one.ended = "end"
-    elif len(one.token_ids) == config.max_tokens:
-        one.ended = "length"
-    if one.ended != "end":
+    if written.token_ids[-1] == START_ID:
+        written.ended = "end"
+    elif len(written.token_ids) == config.max_tokens:
+        written.ended = "length"
+    if written.ended != "end":
         text = text.rstrip(_HALF_A_CHARACTER)
     found = [place for stop in config.stop if (place := text.find(stop)) >= 0]
     if found:
-        one.ended = "stop"
+        written.ended = "stop"
         text = text[: min(found)]
-    elif one.ended is None:
+    elif written.ended is None:
         text = text[: len(text) - _might_stop(text, config.stop)]
-    one.text = text
+    written.text = text
 
 
 def _might_stop(text: str, stops: tuple[str, ...]) -> int:
