@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.bounds import MOST_BLOCKS
 from glassformer.models.families import FAMILIES, Family, Sources
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 
@@ -27,8 +28,6 @@ _ONLY = {
     "position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "rope_scaling": None,
     "quantization_config": None,
 }  # fmt: skip
-# What the tensors do not bound: blocks that are counted before any is looked for, tables of angles.
-_MOST = {"n_layers": 10_000, "max_seq_len": 2**20}
 _DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
@@ -77,10 +76,9 @@ def _fields(family: Family, raw: Mapping[str, Any], where: str) -> dict[str, Any
         fields[ours] = value
     if family.padding_before_positions:
         fields["max_seq_len"] -= _first_position(family, raw)
-    for ours, most in _MOST.items():
-        if not isinstance(fields[ours], int) or fields[ours] > most:
-            theirs = family.settings[ours][0]
-            raise UsageError(f"{where}: config.json: {theirs} is {str(fields[ours])[:20]}; it can be {most} at most")
+    if not isinstance(fields["n_layers"], int) or fields["n_layers"] > MOST_BLOCKS:  # they are counted below
+        theirs, found = family.settings["n_layers"][0], str(fields["n_layers"])[:20]
+        raise UsageError(f"{where}: config.json: {theirs} is {found}; {MOST_BLOCKS:,} blocks are the most")
     if fields.get("positions") == "rotary":
         fields |= _rotary_fields(raw, fields["n_layers"], where)
     return fields
