@@ -21,7 +21,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model
 from glassformer.models.published.notes_decoder import NotesLanguageModel
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, is_model_folder, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training import pretrain as pretrain_module
 from glassformer.training.loop import InterruptedTraining, NotANumberError
@@ -444,6 +444,7 @@ def test_a_sample_that_fails_is_no_end_of_training(tmp_path: Path, monkeypatch: 
     with pytest.raises(NotANumberError, match=r"training\.learning_rate"):
         pretrain(counting(), whole, out=tmp_path / "out", observer=observer)
     assert any("it cannot write: the model answers with not-a-number" in message for message in observer.messages)
+    assert not is_model_folder(tmp_path / "out")  # the weights of that epoch are no model
 
 
 def pretrained_steps(chosen: PretrainingRecipe, out: Path) -> range:

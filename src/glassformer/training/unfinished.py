@@ -165,8 +165,8 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
     try:
         trainer.run()
     except NotANumberError as error:
-        if not trainer.best or out is None:
-            raise
+        if out is None or not trainer.best or not all(weights.isfinite().all() for weights in trainer.best.values()):
+            raise  # there is no model to keep
         trainer.model.load_state_dict(trainer.best)
         finish(out, save, saved_step=trainer.saved_step)
         kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
