@@ -103,7 +103,7 @@ def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -
 
 def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path) -> None:
     document = glassformer("evaluate", reviews.folder, reviews.table, "--json", "--out", tmp_path).document
-    assert any(note.startswith("207 of the measured texts were also trained on") for note in document["notes"])
+    assert any(note.startswith("207 of the measured texts were also in training") for note in document["notes"])
 
 
 def test_rows_left_out_and_conflicts_are_said(reviews: Trained, tmp_path: Path) -> None:
