@@ -299,7 +299,7 @@ def test_class_weight_is_the_recipe_s() -> None:
         for given in ("balanced", {1: 3.0}, None)
     ]
     assert [one["class_weights"] for one in weights] == ["balanced", {"0": 1.0, "1": 3.0}, "none"]
-    for wrong, message in (({7: 1.0}, "'7', which is no label"), ("equal", "class_weight is 'equal'")):
+    for wrong, message in (({7: 1.0}, "'7', which is not a label"), ("equal", "class_weight is 'equal'")):
         with pytest.raises(ValueError, match=message):
             small(class_weight=wrong).fit(TEXTS, BINARY)
 

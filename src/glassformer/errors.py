@@ -1,6 +1,6 @@
-"""Errors meant for people: what was wrong, where, and what to do about it.
+"""Errors for users. A message says what was wrong, where, and what to do.
 
-The command line prints the message alone, without a traceback, and exits with the class's `exit_code`.
+The command line prints the message without a traceback, and exits with the `exit_code` of the class.
 """
 
 import reprlib
@@ -26,11 +26,11 @@ def brief_value(value: object) -> str:
 
 
 class GlassformerError(Exception):
-    """The work could not be done (a run failed, a folder is damaged). The command line exits with 1.
+    """The work failed: for example, a folder is damaged. The command line exits with 1.
 
     Args:
-        message: a sentence or two: what, where, what to do.
-        listing: lines to show below it.
+        message: a sentence or two that say what was wrong, where, and what to do.
+        listing: lines to show below the message.
     """
 
     exit_code = 1
@@ -42,12 +42,12 @@ class GlassformerError(Exception):
 
 
 class UsageError(GlassformerError):
-    """The request itself cannot be met as it stands (bad flag, file, column, recipe). The command line exits with 2."""
+    """The request is wrong: for example, a setting, a file, a column or a recipe. The command line exits with 2."""
 
     exit_code = 2
 
 
 def quoted(value: object, *, most: int = 60) -> str:
-    """What a user's name or value looks like in a message: in quotes, on one line, cut where it is long."""
+    """Format a name or value of the user for a message: in quotes, on one line, and shortened if it is long."""
     text = str(value)
     return repr(text if len(text) <= most else f"{text[: most - 1]}…")

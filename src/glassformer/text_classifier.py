@@ -37,28 +37,29 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         classifier.save("model")
         TextClassifier.load("model")
 
-    Works in scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Texts come as a list, an array, a
-    series, a frame of one column, or a generator.
+    It works with scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Texts can be a list, an
+    array, a series, a frame of one column, or a generator.
 
-    A text of white space alone is left out of training. For such a text `predict` and `predict_proba` give what the
-    model says of no word at all, which means little, and warn.
+    Texts of white space only are left out of training. For such a text, `predict` and `predict_proba` warn, and return
+    the model's answer to a text without words, which means little.
 
     Args:
-        preset: size of the model, `tiny`, `small` or `base`; None takes the recipe's, else `small`.
-        recipe: a recipe by name or file; None is the default.
-        init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`); the size is theirs then.
-        epochs, learning_rate: the recipe's values of those names, where not None.
-        class_weight: `balanced`, or a weight by label (1 for a label without one), as in scikit-learn; None takes the
-            recipe's `training.class_weights`.
-        random_state: the seed, or numpy's generator to draw it from; None takes the recipe's `training.seed`.
-        verbose: 0 trains silently, 1 shows progress on standard error.
-        settings: any other values of the recipe by dotted name, `{"model.pooling": "max"}`.
+        preset: size of the model, `tiny`, `small` or `base`. None means the recipe's preset, or `small` without one.
+        recipe: the name or the file of a recipe. None means the default recipe.
+        init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`). The size of the model is
+            then that of the weights.
+        epochs, learning_rate: replace the recipe's settings of these names, unless None.
+        class_weight: `balanced`, or a dictionary of weights by label, as in scikit-learn; labels that it does not name
+            have the weight 1. None means the recipe's `training.class_weights`.
+        random_state: the seed, or a numpy generator to draw it from. None means the recipe's `training.seed`.
+        verbose: 0 shows nothing, 1 shows progress on standard error.
+        settings: any other settings of the recipe by dotted name, for example `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
-        observer: hears how training goes (see `glassformer.training.loop.Observer`).
+        observer: is called during training (see `glassformer.training.loop.Observer`).
 
     Attributes:
-        classes_: the labels, sorted; columns of `predict_proba` are in this order.
-        history_: one row of figures per epoch.
+        classes_: the sorted labels. The columns of `predict_proba` have this order.
+        history_: a row of figures for each epoch.
     """
 
     def __init__(
@@ -89,19 +90,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.observer = observer
 
     def fit(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
-        """Train on texts `X` and their labels `y`, of any one type; lists of labels make a multi-label classifier.
+        """Train on texts `X` and their labels `y`.
 
-        A tenth of the rows is held out for early stopping where there are 200 or more (recipe section `[validation]`).
+        All labels must have the same type. If they are lists of labels, the classifier is a multi-label one. From 200
+        rows on, a tenth of them is held out as validation set for early stopping (recipe section `[validation]`).
+
+        Empty texts are left out, with a warning. There is also a warning if labels differ only by case or white space.
 
         Args:
-            sample_weight: what each text counts for in the loss, of training and of validation; a text of weight 0 is
+            sample_weight: the weight of each text in the training loss and the validation loss. A text of weight 0 is
                 left out.
 
-        Warns of empty texts, which are left out, and of labels that differ by case or white space alone.
-
         Raises:
-            UsageError: the sizes differ, a text is not a string, the labels are of several types, there is one class
-                only, a setting is unknown, or the weights to start from cannot be read.
+            UsageError: the sizes differ, a text is not a string, the labels have several types, there is only one
+                class, a setting is unknown, or the weights to start from cannot be read.
         """
         table, by_name = as_table(X, y, sample_weight)
         if several := table_spellings(table):
@@ -122,7 +124,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         return self
 
     def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of the recipe that the parameters stand for."""
+        """Return the settings of the recipe that the parameters replace."""
         settings = dict(self.settings or {})
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
@@ -131,7 +133,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         if isinstance(self.class_weight, Mapping):
             weights = {label_name(label): weight for label, weight in self.class_weight.items()}
             if unknown := sorted(weights.keys() - by_name.keys()):
-                raise InputError(f"class_weight names {unknown[0]!r}, which is no label of y")
+                raise InputError(f"class_weight names {unknown[0]!r}, which is not a label of y")
             given["class_weights"] = dict.fromkeys(by_name, 1.0) | weights
         elif self.class_weight not in (None, "balanced"):
             raise InputError(f"class_weight is {self.class_weight!r}; give 'balanced', a weight by label, or None")
@@ -145,7 +147,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     def _take(self, predictor: Predictor) -> None:
         self.predictor_ = predictor
         labels = np.array(predictor.trained.config.labels)
-        self._order = np.argsort(labels, kind="stable")  # the model's own order is by size even where numbers are text
+        self._order = np.argsort(labels, kind="stable")  # the model sorts numbers by size, also if they are text
         self.classes_ = labels[self._order]
         self.history_ = predictor.trained.metrics.get("history", [])
 
@@ -153,25 +155,25 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         return hasattr(self, "predictor_")
 
     def predict_proba(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
-        """Calibrated probabilities (texts, classes) in the order of `classes_`."""
+        """Return calibrated probabilities (texts, classes) in the order of `classes_`."""
         probs: np.ndarray[Any, np.dtype[np.float64]] = self._answer(X).probs[:, self._order].astype(np.float64)
         return probs
 
     def predict_log_proba(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
-        """The logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):  # a probability that float32 holds as 0
+        """Return the logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):  # a probability may be 0 in float32
             logs: np.ndarray[Any, np.dtype[np.float64]] = np.log(self.predict_proba(X))
         return logs
 
     def predict(self, X: Iterable[str]) -> Any:  # noqa: N803
-        """The label of each text as an array; for a multi-label classifier a list of lists."""
+        """Return an array with the label of each text, or for a multi-label classifier a list of lists."""
         answers = self._answer(X)
         if answers.multilabel:
             return answers.read()
         return self.classes_[answers.probs[:, self._order].argmax(axis=1)]
 
     def score(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
-        """The share of texts whose label is right; for a multi-label classifier, of those with all labels right."""
+        """Return the share of texts with the right label. For a multi-label classifier, all labels must be right."""
         given, truth = self.predict(X), plain_labels(y)
         if len(given) != len(truth):
             raise InputError(f"{len(given)} texts but {len(truth)} labels")
@@ -183,7 +185,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         return float(np.average(right, weights=weights))
 
     def unknown_words(self, X: Iterable[str]) -> Counter[str]:  # noqa: N803
-        """Words that the vocabulary lacks, with the number of texts that they occur in."""
+        """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
         check_is_fitted(self)
         return self.predictor_.unknown_words(as_texts(X))
 
@@ -193,16 +195,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         if answers.empty.any():
             warnings.warn(
                 f"{answers.empty.sum()} of {len(answers.empty)} texts have no word (first: text "
-                f"{answers.empty.argmax()}, counted from 0); their answer is what the model says of no word",
+                f"{answers.empty.argmax()}, counted from 0); answers to such texts mean little",
                 stacklevel=3,
             )
         return answers
 
     def save(self, folder: str | Path) -> Path:
-        """Write a model folder, the same as the command line's; an existing model there is replaced.
+        """Write a model folder. The command line can read it too. An existing model there is replaced.
 
         Raises:
-            UsageError: the labels are not text, numbers or truth values.
+            UsageError: the labels are not strings, numbers or booleans.
         """
         check_is_fitted(self)
         trained = self.predictor_.trained
@@ -211,10 +213,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> TextClassifier:
-        """A classifier from a model folder, ready to answer.
+        """Read a trained classifier from a model folder.
 
         Raises:
-            UsageError, GlassformerError: what `load_model` raises.
+            UsageError, GlassformerError: see `load_model`.
         """
         classifier = cls(device=device)
         classifier._take(Predictor(load_model(Path(folder), CLASSIFIER), device=choose_device(device)))

@@ -165,7 +165,7 @@ def test_a_run_that_learned_nothing_leaves_nothing(tmp_path: Path) -> None:
         steered(out, fails)
     damaged = start()
     torch.nn.init.constant_(damaged.trained.model.get_parameter("trunk.norm.weight"), torch.nan)
-    with pytest.raises(GlassformerError, match=r"not-a-number: its weights are damaged"):
+    with pytest.raises(GlassformerError, match=r"NaN or infinite logits: its weights are damaged"):
         steered(out, begins=damaged)
     assert not out.exists()
     steered(out, updates=1)

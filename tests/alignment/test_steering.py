@@ -356,10 +356,10 @@ def test_where_the_policy_answers_with_no_number_it_stops(algorithm: str, evalua
         algorithm, policy, likes_a, learning_rate=float("inf"), minibatch_size=12, evaluate_every=evaluate_every
     )  # fmt: skip
     assert found.collapsed is not None
-    assert "stopped in round 2: the model answers with not-a-number" in found.collapsed
+    assert "stopped in round 2: the model gives NaN or infinite logits" in found.collapsed
     assert equal(weights(policy), before)
     torch.nn.init.constant_(policy.get_parameter("trunk.norm.weight"), torch.nan)
-    with pytest.raises(GlassformerError, match="not-a-number"):
+    with pytest.raises(GlassformerError, match="NaN or infinite logits"):
         run(algorithm, policy, likes_a)
 
 

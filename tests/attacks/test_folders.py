@@ -157,7 +157,7 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "int64-weights": (weights(lambda tensor: tensor.to(torch.int64)), ("I64", "F32")),
     "boolean-weights": (weights(lambda tensor: tensor > 0), ("BOOL", "F32")),
     "float8-weights": (weights(lambda tensor: tensor.to(torch.float8_e4m3fn)), ("F8", "F32")),
-    "weights-that-overflow": (weights(lambda tensor: torch.full_like(tensor, 3e38), "head"), ("not-a-number",)),
+    "weights-that-overflow": (weights(lambda tensor: torch.full_like(tensor, 3e38), "head"), ("NaN or infinite",)),
     "weights-cut-in-the-header": (cut("model.safetensors", 30), ("cut short",)),
     "weights-cut-in-a-tensor": (cut("model.safetensors", 9000), ("cut short",)),
     "weights-empty": (written("model.safetensors", b""), ("cut short",)),

@@ -65,7 +65,7 @@ def test_loads_alone_and_in_silence(browser: Browser, report: Path) -> None:
     assert open_quietly(page, report) == ([], [])
     assert page.title() == "reviews · glassformer report"
     headings = page.locator("h2").all_inner_texts()
-    assert "Beside the baselines" in headings
+    assert "Compared with baselines" in headings
     assert "How this was measured" in headings
     assert page.locator("svg > title").count() == page.locator("svg").count() >= 4
     page.close()

@@ -70,7 +70,7 @@ def test_one_class_alone(reviews: Trained, tmp_path: Path) -> None:
     said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path)
     assert f"{table}: 1 text\n" in said.out
     assert f"answering 1 text of {table}\n" in said.err
-    assert "note: 'very good' is the only class that occurs here: this accuracy is its recall" in said.err
+    assert "note: 'very good' is the only class in this table: the accuracy is the recall" in said.err
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<th scope="row">not, good</th><td>–</td><td>–</td><td>–</td><td>0</td>' in page
     others = glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path).err
@@ -103,7 +103,7 @@ def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -
 
 def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path) -> None:
     document = glassformer("evaluate", reviews.folder, reviews.table, "--json", "--out", tmp_path).document
-    assert any(note.startswith("207 of the measured texts were also trained on") for note in document["notes"])
+    assert any(note.startswith("207 of the measured texts were also in training") for note in document["notes"])
 
 
 def test_rows_left_out_and_conflicts_are_said(reviews: Trained, tmp_path: Path) -> None:

@@ -180,4 +180,4 @@ def test_damaged_weights_are_said(tmp_path: Path) -> None:
     damaged = trained_language_model()
     damaged.model.get_parameter("trunk.norm.weight").data.fill_(3e38)
     save_model(tmp_path, damaged, card="")
-    failed(glassformer("generate", tmp_path, TEXT[:9], "--json"), "not-a-number")
+    failed(glassformer("generate", tmp_path, TEXT[:9], "--json"), "NaN or infinite logits")

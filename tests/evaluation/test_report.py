@@ -51,7 +51,7 @@ def test_says_the_headline_and_the_verdict() -> None:
     assert evaluation.duel.verdict in html
     assert f"{evaluation.metrics.accuracy.value:.3f}".removeprefix("0") in html
     for heading in (
-        "Beside the baselines",
+        "Compared with baselines",
         "Learning curves",
         "Confusion matrix",
         "Worst errors",

@@ -25,6 +25,6 @@ def test_a_device_by_name() -> None:
     ],
 )
 def test_a_device_that_is_not_there(name: str, words: str) -> None:
-    with pytest.raises(UsageError, match=f"--device {name}: {words}") as caught:
+    with pytest.raises(UsageError, match=f"`device={name!r}`: {words}") as caught:
         choose_device(name)
     assert "\n" not in str(caught.value)

@@ -96,7 +96,9 @@ def test_a_model_folder_is_known_by_the_format_in_its_config(config: str, ours: 
 def test_an_unfinished_run_says_that_it_is_one(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "run.json").write_text("{}")
-    with pytest.raises(UsageError, match="holds an unfinished run; the command that began it goes on with --resume"):
+    with pytest.raises(
+        UsageError, match="holds an unfinished run; to continue it, repeat its command with `resume=True`"
+    ):
         load_model(tmp_path, CLASSIFIER)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, TextColumn
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
@@ -71,6 +72,7 @@ def evaluate(
             say=announce,
             on_progress=on_progress,
         )
+    evaluation = evaluation.model_copy(update={"notes": tuple(map(as_flags, evaluation.notes))})
     document = evaluation.model_dump_json(indent=2)
     if json:
         write_json(document + "\n")

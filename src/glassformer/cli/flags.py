@@ -12,8 +12,8 @@ import re
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        "algorithm", "chosen", "device", "dictionary", "dictionary_dir", "init", "out", "overwrite", "preset",
-        "prompts", "recipe", "rejected", "resume", "reward",
+        "algorithm", "chosen", "device", "dictionary", "dictionary_dir", "init", "objective", "out", "overwrite",
+        "preset", "prompts", "recipe", "rejected", "resume", "reward", "train",
     )
 }  # fmt: skip
 """Settings of the library that a command takes under the same name."""

@@ -1,1 +1,1 @@
-"""How good a classifier is, how sure that is, and what a simple baseline does on the same rows."""
+"""Evaluation: the metrics of a classifier, their confidence intervals, and simple baselines on the same rows."""

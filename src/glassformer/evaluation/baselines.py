@@ -1,4 +1,4 @@
-"""What a transformer has to beat: the majority class, and TF-IDF with logistic regression."""
+"""Baselines that a transformer should beat: the majority class, and TF-IDF with logistic regression."""
 
 import re
 import sys
@@ -24,7 +24,7 @@ MAX_ITERATIONS = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineOutcome:
-    """What a baseline answered on the measured rows, and what it cost."""
+    """The answers of a baseline on the measured rows, and its cost."""
 
     name: str
     description: str
@@ -36,7 +36,7 @@ class BaselineOutcome:
 
 
 class Baseline(Protocol):
-    """Anything that learns from texts and answers with probabilities."""
+    """A classifier that learns from texts and answers with probabilities."""
 
     name: str
     description: str
@@ -51,7 +51,7 @@ class Baseline(Protocol):
 def run_baseline(
     baseline: Baseline, *, train_texts: Sequence[str], train_labels: Shaped[np.ndarray, "n ..."], texts: Sequence[str]
 ) -> BaselineOutcome:
-    """Fit a baseline on the training rows, answer the measured rows, keep the time of both."""
+    """Fit a baseline on the training rows, let it answer the measured rows, and measure the time of both."""
     started = time.perf_counter()
     baseline.fit(train_texts, train_labels)
     fitted = time.perf_counter()
@@ -68,7 +68,7 @@ def run_baseline(
 
 
 class MajorityBaseline:
-    """Answers every text with how often each class occurs in training."""
+    """Answers every text with the frequencies of the classes in training."""
 
     name = "the majority class"
     description = "always the most frequent class of the training rows"
@@ -90,11 +90,11 @@ class MajorityBaseline:
 
 
 class TfidfBaseline:
-    """TF-IDF of words and word pairs into logistic regression: hard to beat on a few thousand texts.
+    """Logistic regression on TF-IDF of words and word pairs. It is hard to beat on a few thousand texts.
 
-    The settings are fixed: sublinear term frequency, C = 5, and from 1,000 training rows on only what occurs in two
-    of them or more. They were chosen by cross-validation on the training splits of imdb and disaster-tweets alone.
-    Several labels per text get one regression each.
+    The settings are fixed: sublinear term frequency, and C = 5. From 1,000 training rows on, only words and pairs that
+    occur in at least two rows are used. The settings were chosen by cross-validation on the training splits of imdb and
+    disaster-tweets only. With several labels per text, each label has its own regression.
     """
 
     name = "TF-IDF + logistic regression"
@@ -106,14 +106,14 @@ class TfidfBaseline:
         self.notes: tuple[str, ...] = ()
 
     def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> "TfidfBaseline":
-        """Labels are class numbers (n,), or multi-hot (n, n_classes) when `multilabel`."""
+        """Fit to labels given as class numbers (n,), or multi-hot (n, n_classes) with `multilabel`."""
         word = word_pattern()
         has_words = any(word.search(text) for text in texts)
         self.vectorizer = TfidfVectorizer(
             ngram_range=(1, 2),
             sublinear_tf=True,
             min_df=2 if len(texts) >= ROWS_TO_PRUNE else 1,
-            token_pattern=word.pattern if has_words else r"\S",  # texts of nothing but symbols: each is a word
+            token_pattern=word.pattern if has_words else r"\S",  # texts of symbols only: each symbol is a word
             dtype=np.float32,
         )
         try:
@@ -125,7 +125,7 @@ class TfidfBaseline:
             targets = list((labels > 0).T) if self.multilabel else [labels]
             self.models = [self._fit_one(features, target) for target in targets]
         if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
-            self.notes = (f"The logistic regression had not settled after {MAX_ITERATIONS:,} steps.",)
+            self.notes = (f"The logistic regression had not converged after {MAX_ITERATIONS:,} steps.",)
         return self
 
     def predict_proba(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]:
@@ -136,13 +136,13 @@ class TfidfBaseline:
 
     @property
     def size_bytes(self) -> int:
-        """Vocabulary as UTF-8, and the idf and the weights as float32."""
+        """Return the size in bytes: vocabulary as UTF-8, idf and weights as float32."""
         words = sum(len(word.encode()) for word in self.vectorizer.vocabulary_)
         weights = sum(model.coef_.size + model.intercept_.size for model in self.models if not isinstance(model, int))
         return int(words + 4 * (len(self.vectorizer.idf_) + weights))
 
     def _fit_one(self, features: object, target: Shaped[np.ndarray, " n"]) -> "LogisticRegression | int":
-        """A regression, or the one class where the training rows know no other."""
+        """Fit a regression. If all training rows have the same class, return this class."""
         classes = np.unique(target)
         if len(classes) == 1:
             return int(classes[0])
@@ -150,7 +150,7 @@ class TfidfBaseline:
 
 
 def _spread(model: "LogisticRegression | int", features: NDArray[np.float32], n_classes: int) -> NDArray[np.float64]:
-    """A regression's probabilities over all classes, also those that no training row has."""
+    """Return the probabilities of a regression for all classes, also for classes without training rows."""
     probs = np.zeros((features.shape[0], n_classes))
     if isinstance(model, int):
         probs[:, model] = 1
@@ -164,7 +164,7 @@ def _multi_hot(labels: Shaped[np.ndarray, "n ..."], n_classes: int) -> NDArray[n
     return hot
 
 
-# Scripts written without spaces between words, where one character is the best guess at a word:
+# Scripts without spaces between words. A single character is the best guess at a word:
 # Thai, Lao, Myanmar, Khmer, kana, bopomofo, Han with its extensions.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31f0-\u31ff"
@@ -174,10 +174,11 @@ UNSPACED = (
 
 @cache
 def word_pattern() -> re.Pattern[str]:
-    """What a word is, in any language: a run of letters, digits and marks, single characters included; one character
-    (with its marks) in scripts that put no spaces between words.
+    """Return a pattern that matches a word of any language.
 
-    `re` counts the vowel signs of Hindi, Tamil, Thai, … among the punctuation, so the marks are listed by hand.
+    A word is a run of letters, digits and marks; it may be a single character. In scripts without spaces between words,
+    a word is one character with its marks. The pattern lists all marks: `re` takes the vowel signs of Hindi, Tamil,
+    Thai, … for punctuation.
     """
     marks = "".join(re.escape(c) for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c)[0] == "M")
     run = rf"[^\W{UNSPACED}]+"

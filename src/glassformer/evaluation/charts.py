@@ -1,4 +1,4 @@
-"""The few drawings of the report, as inline SVG coloured by the page's style sheet."""
+"""The charts of the report: inline SVG, coloured by the style sheet of the page."""
 
 import math
 import re
@@ -12,13 +12,13 @@ from glassformer.evaluation.verdict import share
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 44, 40
 WIDE = 760
-MOST_MARKED_POINTS = 40  # a longer curve is drawn without a mark for each point
+MOST_MARKED_POINTS = 40  # a curve of more points is drawn without marks
 _CHARACTER = 6.2  # the average width of a letter
 _NARROWEST_NAMES, _WIDEST_NAMES = 60, 300
 
 
 def tick_text(value: float) -> str:
-    """A tick in the number format of the report: no zero before the point."""
+    """Format a tick like the numbers of the report: without a zero before the point."""
     return f"{value:g}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:g}"
 
 
@@ -42,7 +42,7 @@ class Dot:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """A scale from `low` to `high`; `show` writes its ticks."""
+    """A scale from `low` to `high`; `show` formats its ticks."""
 
     label: str
     low: float
@@ -52,7 +52,7 @@ class Axis:
 
 
 def axis(label: str, values: Sequence[float], *, whole: bool = False) -> Axis:
-    """An axis around some values, with about five round ticks; `whole` keeps to integers."""
+    """Return an axis that covers the values, with about five round ticks. With `whole`, ticks are integers."""
     low, high = min(values), max(values)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
@@ -69,7 +69,7 @@ def axis(label: str, values: Sequence[float], *, whole: bool = False) -> Axis:
 def line_chart(
     title: str, description: str, series: Sequence[Series], x: Axis, y: Axis, *, mark: tuple[float, str] | None = None
 ) -> str:
-    """Lines over two axes, a legend above; `mark` is a vertical line at an x, its caption above the plot."""
+    """Draw lines over two axes with a legend above. `mark` is a vertical line: its x, and a caption above the plot."""
     parts = [frame(x, y)]
     if mark is not None:
         parts.append(upright_mark(*mark, x))
@@ -78,14 +78,14 @@ def line_chart(
 
 
 def unit_axis(label: str) -> Axis:
-    """From 0 to 1."""
+    """Return an axis from 0 to 1."""
     return Axis(label=label, low=0, high=1, ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
 
 
 def square_chart(
     title: str, description: str, series: Sequence[Series], *, x: str, y: str, diagonal: bool = False
 ) -> str:
-    """Lines between 0 and 1 on both axes, with the diagonal where it means something."""
+    """Draw lines over two axes from 0 to 1, and the diagonal if it has a meaning."""
     across, up = unit_axis(x), unit_axis(y)
     line = f'<line class="mark" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH - RIGHT}" y2="{TOP}"/>'
     curves = (curve(line, across, up) for line in series)
@@ -93,7 +93,7 @@ def square_chart(
 
 
 def reliability_chart(before: Reliability | None, after: Reliability) -> str:
-    """Confidence against the share that was right; `before` the temperature too, where one was fitted."""
+    """Draw the share of right answers against confidence. `before` is without the temperature, if one was fitted."""
     lines = [Series(name=f"ECE {share(after.ece)}", style="first", points=_reliability_points(after))]
     spoken = f"Expected calibration error {share(after.ece)}"
     if before is not None:
@@ -113,7 +113,7 @@ def reliability_chart(before: Reliability | None, after: Reliability) -> str:
 
 
 def confidence_chart(reliability: Reliability, what: str) -> str:
-    """How many answers have which confidence."""
+    """Draw a histogram of the confidences."""
     x = unit_axis("confidence")
     y = axis(what, [0, max((each.count for each in reliability.bins), default=1) or 1], whole=True)
     bars = [
@@ -129,7 +129,7 @@ def confidence_chart(reliability: Reliability, what: str) -> str:
 
 
 def accuracy_chart(contestants: Sequence[Contestant]) -> str:
-    """One dot with its 95% interval for each contestant, the last of them being ours."""
+    """Draw a dot with its 95% interval for each contestant. The last contestant is our model."""
     ours = len(contestants) - 1
     dots = [
         Dot(name=each.name, estimate=each.metrics.accuracy, style="first" if i == ours else "second")
@@ -141,9 +141,9 @@ def accuracy_chart(contestants: Sequence[Contestant]) -> str:
 def interval_chart(
     title: str, label: str, dots: Sequence[Dot], *, mark: float | None = None, narrow: bool = False
 ) -> str:
-    """Each name with its number and interval on a common scale; `mark` is a vertical line at a value.
+    """Draw each name with its number and interval on a common scale. `mark` is the value of a vertical line.
 
-    Names stand on the left, or for a narrow screen above.
+    Names are on the left, or with `narrow` above the intervals.
     """
     edges = [edge for dot in dots for edge in (dot.estimate.low, dot.estimate.high)]
     x = axis(label, edges if mark is None else [*edges, mark])
@@ -179,14 +179,14 @@ def interval_chart(
 
 
 def interval_charts(title: str, label: str, dots: Sequence[Dot], *, mark: float | None = None) -> str:
-    """The chart once for wide screens and once for narrow ones; the style sheet shows one of them."""
+    """Draw the chart for wide screens and for narrow ones. The style sheet shows one of them."""
     wide = interval_chart(title, label, dots, mark=mark)
     narrow = interval_chart(f"{title}, narrow", label, dots, mark=mark, narrow=True)
     return f'<figure class="on-wide">{wide}</figure><figure class="on-narrow">{narrow}</figure>'
 
 
 def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
-    """A confusion matrix of many classes: one square per cell, its opacity the share of the true class's rows."""
+    """Draw a confusion matrix of many classes. The opacity of a cell is its share of the rows of the true class."""
     label, side = 150, WIDE - 170
     cell = side / len(names)
     font = min(11.0, max(5.0, cell * 0.8))
@@ -228,7 +228,7 @@ def _reliability_points(reliability: Reliability) -> list[tuple[float, float]]:
 
 
 def svg(title: str, description: str, parts: Sequence[str], *, width: float = WIDTH, height: float = HEIGHT) -> str:
-    """The drawing, with its title and what it shows in words for those who do not see it."""
+    """Return the drawing with its title and a description for screen readers."""
     name = re.sub(r"\W+", "-", title.lower())
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-labelledby="{name}-title {name}-description">'
@@ -238,17 +238,17 @@ def svg(title: str, description: str, parts: Sequence[str], *, width: float = WI
 
 
 def x_at(value: float, x: Axis) -> float:
-    """Where a value of the axis lies in the drawing."""
+    """Return the horizontal place of a value in the drawing."""
     return LEFT + (value - x.low) / (x.high - x.low) * (WIDTH - LEFT - RIGHT)
 
 
 def y_at(value: float, y: Axis) -> float:
-    """Where a value of the axis lies in the drawing."""
+    """Return the vertical place of a value in the drawing."""
     return HEIGHT - BOTTOM - (value - y.low) / (y.high - y.low) * (HEIGHT - TOP - BOTTOM)
 
 
 def frame(x: Axis, y: Axis) -> str:
-    """Grid, ticks and the names of two axes."""
+    """Draw the grid, the ticks and the names of two axes."""
     parts = []
     for tick in y.ticks:
         at = y_at(tick, y)
@@ -266,7 +266,7 @@ def frame(x: Axis, y: Axis) -> str:
 
 
 def upright_mark(value: float, caption: str, x: Axis) -> str:
-    """A line at a value of x, its caption above the plot, where no curve runs."""
+    """Draw a vertical line at a value of x, with its caption above the plot."""
     at = x_at(value, x)
     half = _CHARACTER * len(caption) / 2
     middle = min(max(at, LEFT + half), WIDTH - RIGHT - half)
@@ -277,7 +277,7 @@ def upright_mark(value: float, caption: str, x: Axis) -> str:
 
 
 def curve(series: Series, x: Axis, y: Axis) -> str:
-    """A line through its points; few of them are dotted."""
+    """Draw a line through its points. If there are few points, mark each."""
     places = [(x_at(a, x), y_at(b, y)) for a, b in series.points]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
     dots = "".join(_dot(series.style, a, b) for a, b in places) if len(places) <= MOST_MARKED_POINTS else ""
@@ -285,14 +285,14 @@ def curve(series: Series, x: Axis, y: Axis) -> str:
 
 
 def _dot(style: str, x: float, y: float) -> str:
-    """Discs and squares, so that no one has to tell colours apart."""
+    """Draw a disc or a square: styles differ by more than their colour."""
     if style == "first":
         return f'<circle class="first" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>'
     return f'<rect class="second" x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"/>'
 
 
 def legend(series: Sequence[Series]) -> str:
-    """The names of the lines, above them."""
+    """Draw the names of the lines above the plot."""
     parts, at = [], float(LEFT)
     for line in series:
         parts.append(f'<line class="{line.style} whisker" x1="{at}" x2="{at + 18}" y1="10" y2="10"/>')

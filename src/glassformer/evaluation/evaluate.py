@@ -1,4 +1,4 @@
-"""Put an evaluation together: one model's logits and its baselines' answers on the same labelled rows."""
+"""Assemble an evaluation from the logits of a model and the answers of baselines on the same labelled rows."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -52,20 +52,20 @@ def evaluate(
     resamples: int = RESAMPLES,
     command: str = "",
 ) -> Evaluation:
-    """Measure a model, and the baselines beside it, on the same rows.
+    """Measure a model and the baselines on the same rows.
 
     Args:
-        logits: the model's raw scores, before the temperature.
+        logits: the model's logits, not divided by the temperature.
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
-        rows: the number of each text's row in its file, shown with the worst errors.
-        temperature: what `fit_temperature` found on the validation rows.
-        model: what to say of the model: name, preset, parameters, versions, ….
-        baselines: what `run_baseline` gave; the duel's verdict is about the one with the highest accuracy.
-        fit_seconds, predict_seconds, size_bytes: what the model cost; None where not measured.
+        rows: the row number of each text in its file; it is shown with the worst errors.
+        temperature: the result of `fit_temperature` on the validation rows.
+        model: facts about the model for the report: name, preset, parameters, versions, ….
+        baselines: the results of `run_baseline`. The verdict compares the model with the most accurate one.
+        fit_seconds, predict_seconds, size_bytes: the cost of the model; None if not measured.
 
     Raises:
-        UsageError: there is no row to measure.
-        GlassformerError: the logits are not finite, or the sizes do not fit together.
+        UsageError: there are no rows.
+        GlassformerError: the logits are NaN or infinite, or the sizes do not match.
     """
     _check(logits, labels, texts, rows, class_names, multilabel, baselines)
     probs = probabilities(logits, temperature=temperature, multilabel=multilabel)
@@ -174,7 +174,7 @@ def _worst_errors(
     *,
     multilabel: bool,
 ) -> tuple[WorstError, ...]:
-    """The wrong answers given with the highest confidence; with `multilabel`, that of the surest wrong label."""
+    """Return the wrong answers with the highest confidence. With `multilabel`, it is that of the surest wrong label."""
     classes = np.arange(len(class_names))
     truth = labels > 0 if multilabel else labels[:, None] == classes
     predicted = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == classes
@@ -219,4 +219,4 @@ def _check(
         raise GlassformerError(f"{len(labels)} labels, {len(texts)} texts and {len(rows)} row numbers do not match.")
     if not np.isfinite(logits).all():
         bad = int((~np.isfinite(logits).all(axis=1)).sum())
-        raise GlassformerError(f"The model answered {bad} of {len(labels)} rows with numbers that are not finite.")
+        raise GlassformerError(f"The model gave NaN or infinite logits for {bad} of {len(labels)} rows.")

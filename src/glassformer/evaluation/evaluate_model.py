@@ -1,4 +1,4 @@
-"""Measure a model folder on a labelled table, beside baselines trained on the rows that the model was trained on."""
+"""Measure a model folder on a labelled table, and compare it with baselines trained on the same training rows."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def evaluate_model(
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Evaluation:
-    """Read the table, answer it, refit the baselines on the model's own training rows, and measure them all.
+    """Measure a model on a table. Also train baselines on the model's training rows, and measure them on this table.
 
     Args:
-        folder: where the model was loaded from, for its size.
-        data: a file, or a known data set (its test split).
-        text, label, multilabel: how to read the table; where None, as the training table was read.
-        fold_labels: read other spellings of the model's labels as these; done unasked where training folded them.
-        train: the training table, where it is no longer at the place that the model folder names.
-        say: hears what is going on.
-        on_progress: hears the share of the model's answers that are done.
+        folder: the folder that the model was loaded from; its size is measured.
+        data: a file, or the name of a known data set (its test split is used).
+        text, label, multilabel: how to read the table; None means as the training table was read.
+        fold_labels: read other spellings of the model's labels as these labels. If training did so, it is always done.
+        train: the training table, if it is no longer at the place that the model folder names.
+        say: called with messages about the progress.
+        on_progress: called with the share of texts that the model has answered.
 
     Raises:
-        UsageError: the table cannot be read, or holds a label that the model does not know; or `train` does not hold
-            the rows that the model was trained on.
+        UsageError: the table cannot be read or has a label that the model does not know, or `train` does not hold the
+            rows that the model was trained on.
     """
     trained = predictor.trained
     read_as = trained.config.remembered.read_as
@@ -103,8 +103,8 @@ def measure_model(
     """Measure a model and the baselines on a table in memory.
 
     Args:
-        training_rows: what the model was trained on, or a sentence that says why it is not at hand.
-        split: what to call the table in the result.
+        training_rows: the rows that the model was trained on, or a sentence that says why they are missing.
+        split: the name of the table in the result.
 
     Raises:
         UsageError: the table holds a label that the model does not know.
@@ -119,7 +119,7 @@ def measure_model(
         notes.append(f"{occur} with different labels, so no model can get every row right")
     if not config.multilabel and len(set(labels.tolist())) == 1:
         only = trained.config.label_set.names[int(labels[0])]
-        notes.append(f"{only!r} is the only class that occurs here: this accuracy is its recall, and knows no other")
+        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
     say(f"answering {counted(len(texts), 'text')} of {table.source}")
     began = time.perf_counter()
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
@@ -160,8 +160,8 @@ def measure_model(
         predict_seconds=predict_seconds,
         size_bytes=sum((folder / name).stat().st_size for name in FILES),
         dropped=[
-            DroppedRows(reason=one.reason, count=len(one.rows), first_rows=tuple(one.rows[:20]))
-            for one in table.dropped
+            DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
+            for dropped in table.dropped
         ],
         notes=notes,
         seed=config.remembered.recipe.training.seed,
@@ -176,40 +176,40 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     if longer:
         notes.append(
             f"{longer:,} of {len(store):,} texts {'is' if longer == 1 else 'are'} longer than the window of "
-            f"{config.model.max_seq_len} tokens, and read in overlapping windows whose logits were averaged"
+            f"{config.model.max_seq_len} tokens; they were read in overlapping windows, and the logits averaged"
         )
     return notes
 
 
 def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table:
-    """The training rows, where the user says they are."""
+    """Read the training rows from the table that the user gives."""
     rows = _split_again(trained, source, data_dir)
     if rows is None:
         raise UsageError(
-            f"--train {source.train} does not hold the rows that this model was trained on; "
-            "leave --train out to measure without a baseline"
+            f"`train={source.train!r}`: this table does not hold the rows that the model was trained on; "
+            "leave out `train=` to measure without a baseline"
         )
     return rows
 
 
 def _remembered_rows(trained: TrainedModel, source: SourceConfig | None, data_dir: Path | None) -> Table | str:
-    """The training rows, where the model folder says they were, or a sentence that says why they cannot be had."""
-    without = "so no baseline could be trained beside the model"
+    """Read the training rows from the table that the model folder names, or say why this is impossible."""
+    without = "so no baseline could be trained"
     if source is None:
-        return f"The model was trained from Python on rows in memory, {without}; name a table of them with --train."
+        return f"The model was trained from Python on rows in memory, {without}; name a table of them with `train=`."
     try:
         rows = _split_again(trained, source, data_dir)
     except UsageError as error:
-        return f"The training rows cannot be read ({str(error).rstrip('.')}), {without}; name them with --train."
+        return f"The training rows cannot be read ({str(error).rstrip('.')}), {without}; name them with `train=`."
     if rows is None:
         return (
-            f"{source.train} has changed since the model was trained on it, {without}; name the old one with --train."
+            f"{source.train} has changed since the model was trained on it, {without}; name the old one with `train=`."
         )
     return rows
 
 
 def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table | None:
-    """The very rows that the model was trained on; None where the table holds others by now."""
+    """Return the rows that the model was trained on, or None if the table holds other rows now."""
     remembered = trained.config.remembered
     validation, seed = remembered.recipe.validation, remembered.recipe.training.seed
     rows = read_sources(source, validation, data_dir).split(validation, seed=seed).train
@@ -219,9 +219,7 @@ def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | N
 def _overlap(train: Table, table: Table) -> list[str]:
     both = text_keys(table.frame["text"]).is_in(text_keys(train.frame["text"]).unique().implode()).sum()
     was = "was" if both == 1 else "were"
-    return (
-        [f"{both:,} of the measured texts {was} also trained on; the figures flatter every contestant"] if both else []
-    )
+    return [f"{both:,} of the measured texts {was} also in training; all figures are too good"] if both else []
 
 
 def _run_baselines(train: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:

@@ -1,4 +1,4 @@
-"""What the pages share: one HTML file that needs nothing else, in the reader's light or dark scheme, and its tables."""
+"""HTML pages and tables. A page is a single file without links to others, in the reader's light or dark scheme."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def page(
     footer: str,
     style: str = "",
 ) -> str:
-    """The whole page.
+    """Return a whole page.
 
     Args:
-        title: plain text, as are `kind` and `footer`; all else is HTML already.
-        sections: id → heading and body; one without a body is left out.
-        style: rules beside those of `report.css`.
+        title: plain text, like `kind` and `footer`. The other arguments are HTML.
+        sections: id → heading and body. A section without a body is left out.
+        style: rules in addition to those of `report.css`.
     """
     shown = {key: (heading, body) for key, (heading, body) in sections.items() if body}
     links = "".join(f'<a href="#{key}">{heading}</a>' for key, (heading, _) in shown.items())
@@ -59,11 +59,11 @@ def table(
     foot: Iterable[tuple[str, Cells]] = (),
     sortable: bool = False,
 ) -> str:
-    """A table whose cells are HTML already; a wide one scrolls by itself, not the page.
+    """Return a table. Its cells are HTML. If it is wide, it scrolls and not the page.
 
     Args:
-        ours: the row that stands out.
-        foot: rows that stay below, whatever the table is sorted by.
+        ours: the number of the row to highlight.
+        foot: rows that stay at the end when the table is sorted.
     """
     top = "".join(f'<th scope="col">{name}</th>' for name in head)
     mark = ' class="ours"'
@@ -77,7 +77,7 @@ def table(
 
 
 def scrolling(wide: str) -> str:
-    """Something that may be wider than a phone: it scrolls by itself, and says so where the screen is narrow."""
+    """Let a part that may be wider than the screen scroll, with a hint on narrow screens."""
     hint = '<p class="swipe">Wider than the screen: swipe sideways.</p>'
     return f'<div class="scroll" tabindex="0">{wide}</div>{hint}'
 

@@ -1,4 +1,4 @@
-"""How sure a number is: bootstrap and exact intervals, the paired difference, McNemar's exact test."""
+"""Confidence intervals, by bootstrap or exact, also of paired differences; and McNemar's exact test."""
 
 from collections.abc import Callable
 
@@ -24,17 +24,17 @@ def bootstrap(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> Estimate:
-    """The 95% percentile bootstrap interval (Efron 1979) of a statistic that is a function of sums over rows.
+    """Return the 95% percentile bootstrap interval (Efron 1979) of a statistic that is a function of sums over rows.
 
-    Accuracy, F1, log loss and differences of them all are such functions. Rows with the same values are one `pattern`
-    that occurs `counts` times, so drawing n rows with replacement is one multinomial draw over the patterns: the same
-    distribution as drawing row numbers, at a fraction of the cost.
+    Accuracy, F1, log loss and their differences are such functions. Rows with the same values form one `pattern`, which
+    occurs `counts` times. Drawing n rows with replacement is then one multinomial draw over the patterns. It has the
+    same distribution as drawing row numbers, and is much faster.
 
     Args:
         patterns: the distinct rows, k numbers each (see `distinct_rows`).
-        counts: how often each pattern occurs; they add up to the number of rows.
-        statistic: maps sums over rows, one line per resample, to one number each. Undefined values (nan) are left out
-            of the interval.
+        counts: how often each pattern occurs. Their sum is the number of rows.
+        statistic: maps the sums over rows, one line per resample, to one number per line. Undefined values (NaN) are
+            left out of the interval.
     """
     values = patterns.astype(np.float64)
     rows = int(counts.sum())
@@ -54,15 +54,16 @@ def bootstrap(
 
 
 def distinct_rows(values: Shaped[np.ndarray, "n k"]) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
-    """The distinct rows of a table of numbers, and how often each occurs."""
+    """Return the distinct rows of a table of numbers, and how often each occurs."""
     patterns, counts = np.unique(values, axis=0, return_counts=True)
     return patterns, counts
 
 
 def bootstrap_mean(values: Shaped[np.ndarray, " n"], *, seed: int, resamples: int = RESAMPLES) -> Estimate:
-    """The mean of one number per row with its interval; of right answers see `share_right`.
+    """Return the mean of one number per row, with its interval. For right answers, use `share_right`.
 
-    For `correct_a − correct_b` of two classifiers this is the paired bootstrap of the difference in accuracy.
+    If the numbers are `correct_a − correct_b` of two classifiers, this is the paired bootstrap of the difference in
+    accuracy.
     """
     patterns, counts = distinct_rows(values[:, None])
     rows = len(values)
@@ -70,10 +71,10 @@ def bootstrap_mean(values: Shaped[np.ndarray, " n"], *, seed: int, resamples: in
 
 
 def share_right(right: Bool[np.ndarray, " n"], *, seed: int, resamples: int = RESAMPLES) -> Estimate:
-    """The share of rows that are answered rightly, with its interval: `bootstrap_mean`'s.
+    """Return the share of right answers, with the interval of `bootstrap_mean`.
 
-    Rows that are all alike, all right or all wrong, would have no width there, as if no other row could be different.
-    They get the exact binomial interval (Clopper & Pearson 1934).
+    If all rows are right or all are wrong, the bootstrap interval would have no width, as if no other row could be
+    different. The interval is then the exact binomial one (Clopper & Pearson 1934).
     """
     count = int(right.sum())
     if 0 < count < len(right):
@@ -85,8 +86,8 @@ def share_right(right: Bool[np.ndarray, " n"], *, seed: int, resamples: int = RE
 def mcnemar(correct_a: Bool[np.ndarray, " n"], correct_b: Bool[np.ndarray, " n"]) -> tuple[int, int, float]:
     """McNemar's exact test (McNemar 1947): is one of two classifiers right more often on the same rows?
 
-    Returns how many rows only `a` got right, how many only `b`, and the two-sided binomial p of such a split under
-    chance; 1.0 when the two are never of different merit.
+    Returns the number of rows that only `a` got right, the number that only `b` got right, and the two-sided binomial p
+    of this split under chance. p is 1.0 if both numbers are 0.
     """
     only_a = int((correct_a & ~correct_b).sum())
     only_b = int((correct_b & ~correct_a).sum())

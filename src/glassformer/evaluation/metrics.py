@@ -1,4 +1,4 @@
-"""How good a table of probabilities is, for one label per text and for several."""
+"""Metrics of a table of probabilities, with one label per text or several."""
 
 from collections.abc import Sequence
 
@@ -21,10 +21,11 @@ def measure(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Metrics:
-    """Every metric of one classifier on one table.
+    """Return all metrics of a classifier on a table.
 
     Args:
-        probs: probabilities; rows add up to one, or, with `multilabel`, each label stands for itself (threshold .5).
+        probs: probabilities. Rows add up to one. With `multilabel`, each label has a probability of its own, and is
+            given from .5 on.
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
     """
     if multilabel:
@@ -68,7 +69,7 @@ def measure(
 def correct_rows(
     probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
 ) -> Bool[np.ndarray, " n"]:
-    """Which rows are answered rightly; with `multilabel`, every label of the row must be."""
+    """Return which rows are answered rightly. With `multilabel`, all labels of the row must be right."""
     if multilabel:
         return np.all((probs >= THRESHOLD) == (labels > 0), axis=1)
     right: NDArray[np.bool_] = probs.argmax(axis=1) == labels
@@ -78,7 +79,7 @@ def correct_rows(
 def confusion_counts(
     probs: Float[np.ndarray, "n n_classes"], labels: Int[np.ndarray, " n"]
 ) -> Int[np.ndarray, "truth prediction"]:
-    """Rows by true class (down) and predicted class (across)."""
+    """Count the rows by true class (down) and predicted class (across)."""
     matrix: NDArray[np.int64] = confusion_matrix(labels, probs.argmax(axis=1), labels=np.arange(probs.shape[1]))
     return matrix
 
@@ -86,7 +87,7 @@ def confusion_counts(
 def log_loss(
     probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
 ) -> float:
-    """Mean −ln p of the true class in nats; with `multilabel`, of every label's true state."""
+    """Return the mean −ln p of the true class in nats. With `multilabel`, p is that of the true state of each label."""
     of_truth = np.where(labels > 0, probs, 1 - probs) if multilabel else probs[np.arange(len(labels)), labels]
     return float(-np.log(np.clip(of_truth.astype(np.float64), np.finfo(np.float64).eps, 1)).mean())
 
@@ -98,34 +99,35 @@ def roc_auc(
     *,
     multilabel: bool,
 ) -> tuple[float | None, str | None]:
-    """Area under the ROC curve: of the second of two classes, else the mean over classes, each against the rest.
+    """Return the area under the ROC curve, and None; or None, and the reason why it is undefined.
 
-    None, with the reason, where some class has no row of its own or all of them.
+    With two classes it is that of the second class, otherwise the mean over classes, each against the rest. It is
+    undefined if some class has no rows, or all of them.
     """
     hot = labels > 0 if multilabel else labels[:, None] == np.arange(len(class_names))
     share = hot.mean(axis=0)
     undefined = [name for name, s in zip(class_names, share, strict=True) if s in (0, 1)]
     if undefined:
         listed = ", ".join(undefined[:5]) + (", …" if len(undefined) > 5 else "")
-        return None, f"needs rows both with and without every label; not so for {listed}"
+        return None, f"needs rows with and without every label; this is not so for {listed}"
     columns = [1] if len(class_names) == 2 and not multilabel else range(len(class_names))
     return float(np.mean([roc_auc_score(hot[:, c], probs[:, c]) for c in columns])), None
 
 
 def _label_counts(truth: Bool[np.ndarray, "n c"], predicted: Bool[np.ndarray, "n c"]) -> NDArray[np.uint8]:
-    """Per row and label: hit, truly there, predicted; (n, 3, n_classes)."""
+    """Return for each row and label whether it is a hit, true, and predicted: (n, 3, n_classes)."""
     return np.stack([truth & predicted, truth, predicted], axis=1).astype(np.uint8)
 
 
 def _confusion_patterns(confusion: Int[np.ndarray, "c c"]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """One line of `_label_counts` for each cell of the confusion matrix that is not empty, and the cell's count."""
+    """Return a line of `_label_counts` for each cell of the confusion matrix that is not empty, and its count."""
     truth, predicted = np.nonzero(confusion)
     identity = np.eye(len(confusion), dtype=bool)
     return _label_counts(identity[truth], identity[predicted]).reshape(len(truth), -1), confusion[truth, predicted]
 
 
 def _scores(counts: Shaped[np.ndarray, "r 3 c"]) -> Float[np.ndarray, "3 r c"]:
-    """Precision, recall and F1 from (hits, support, predicted); 0 where nothing was there to divide by."""
+    """Return precision, recall and F1 from (hits, support, predicted); 0 instead of 0/0."""
     hits, support, predicted = counts[:, 0], counts[:, 1], counts[:, 2]
     return np.stack(
         [hits / np.maximum(predicted, 1), hits / np.maximum(support, 1), 2 * hits / np.maximum(support + predicted, 1)]
@@ -133,7 +135,7 @@ def _scores(counts: Shaped[np.ndarray, "r 3 c"]) -> Float[np.ndarray, "3 r c"]:
 
 
 def _macro(scores: Float[np.ndarray, "r c"], counts: Shaped[np.ndarray, "r 3 c"]) -> Float[np.ndarray, " r"]:
-    """The mean over the classes that occur in the truth or in the predictions (0 where none does)."""
+    """Return the mean over the classes that occur in the truth or in the predictions; 0 if there are none."""
     occurs = (counts[:, 1] + counts[:, 2]) > 0
     total = np.where(occurs, scores, 0).sum(axis=1)
     mean: NDArray[np.float64] = total / np.maximum(occurs.sum(axis=1), 1)

@@ -1,4 +1,4 @@
-"""Two models on the same labelled rows: which is better, by how much, and on which texts they part."""
+"""Compare two models on the same labelled rows: which is better, by how much, and on which texts they differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIGNIFICANT = 0.05
 
 
 class Flip(Record):
-    """A text that one model answers rightly and the other does not."""
+    """A text that only one of the two models answers rightly."""
 
     row: int
     text: str
@@ -32,7 +32,7 @@ class Flip(Record):
 
 
 class ModelComparison(Record):
-    """Model A against model B; `difference` is A's accuracy − B's on the same rows."""
+    """The comparison of model A with model B. `difference` is A's accuracy − B's on the same rows."""
 
     model_a: str
     model_b: str
@@ -62,14 +62,14 @@ def compare_models(
     data_dir: Path | None = None,
     seed: int = 0,
 ) -> ModelComparison:
-    """Answer a labelled table with both models and compare them row by row.
+    """Answer a labelled table with both models and compare the answers row by row.
 
-    The difference has a paired 95% bootstrap interval, and p is McNemar's exact test. Columns, and whether labels are
-    folded, are those of model A where nothing else is said.
+    The difference has a paired 95% bootstrap interval, and p is that of McNemar's exact test. By default, columns and
+    the folding of labels are those of model A.
 
     Raises:
-        UsageError: both are the same folder, the table cannot be read, or the models have different labels or the table
-            has others.
+        UsageError: both are the same folder, the table cannot be read, or the labels of the models or of the table
+            differ.
     """
     if folder_a.resolve() == folder_b.resolve():
         raise UsageError(f"{folder_a} and {folder_b} are the same model; name two")
@@ -96,8 +96,8 @@ def compare_models(
         answered = predictor.answer(texts)
         truth = predictor.trained.config.label_set.encode(table)
         right.append(correct_rows(answered.probs, truth, multilabel=answered.multilabel))
-        answers.append([_shown(one) for one in answered.predictions()])
-    accuracy_a, accuracy_b = (share_right(one, seed=seed) for one in right)
+        answers.append([_shown(answer) for answer in answered.predictions()])
+    accuracy_a, accuracy_b = (share_right(right_rows, seed=seed) for right_rows in right)
     difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
     p = mcnemar(right[0], right[1])[2]
 
@@ -131,7 +131,7 @@ def compare_models(
 
 
 def _shown(answer: object) -> str:
-    """One label, or several joined."""
+    """Return the label, or several labels joined."""
     return "|".join(map(label_name, answer)) if isinstance(answer, (list, pl.Series)) else label_name(answer)
 
 

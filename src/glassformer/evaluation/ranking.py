@@ -1,4 +1,4 @@
-"""How well the probabilities rank the rows: the ROC curve and the precision–recall curve."""
+"""The ROC curve and the precision–recall curve: how well the probabilities rank the rows."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ def ranking(
     *,
     multilabel: bool,
 ) -> Ranking | None:
-    """Both curves of one classifier, or None where the rows are all of one kind.
+    """Return both curves of a classifier, or None if all rows have the same class.
 
-    With two classes they are those of the rarer one. With more, or with several labels per text, every pair of a row
-    and a class is one decision, and all decisions are ranked together (the micro average).
+    With two classes, the curves are those of the rarer class. With more classes, or several labels per text, each pair
+    of a row and a class is a decision, and all decisions are ranked together (micro average).
 
     Args:
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
@@ -48,7 +48,7 @@ def _curves(truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> R
 
 
 def _thinned(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " m"]) -> tuple[tuple[float, float], ...]:
-    """At most `MOST_POINTS` points of a curve, evenly spread along both axes, its ends included."""
+    """Return at most `MOST_POINTS` points of a curve, spread evenly along both axes, with its ends."""
     if len(x) > MOST_POINTS:
         length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
         kept = np.unique(np.searchsorted(length, np.linspace(0, length[-1], MOST_POINTS)).clip(max=len(x) - 1))

@@ -1,4 +1,4 @@
-"""Does a confidence of 80% mean right in 80 of 100 cases?"""
+"""Calibration: is an answer with a confidence of 80% right in 80 of 100 cases?"""
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
@@ -12,9 +12,10 @@ N_BINS = 15
 def confidences(
     probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], multilabel: bool
 ) -> tuple[Float[np.ndarray, " m"], Bool[np.ndarray, " m"]]:
-    """How sure each decision was, and whether it was right.
+    """Return the confidence of each decision, and whether it was right.
 
-    One decision per row (the top label), or one per row and label (max(p, 1 − p)) where texts have several labels.
+    There is one decision per row, its most probable label. With `multilabel`, there is one per row and label, with the
+    confidence max(p, 1 − p).
     """
     if multilabel:
         return np.maximum(probs, 1 - probs).ravel(), ((probs >= THRESHOLD) == (labels > 0)).ravel()
@@ -22,7 +23,7 @@ def confidences(
 
 
 def reliability(confidence: Float[np.ndarray, " n"], correct: Bool[np.ndarray, " n"]) -> Reliability:
-    """Expected calibration error over 15 bins of equal width (Guo et al. 2017, eq. 3), with the bins.
+    """Return the expected calibration error over 15 bins of equal width (Guo et al. 2017, eq. 3), and the bins.
 
     ECE = Σ_bins (rows in bin / n) · |share right − mean confidence|.
     """

@@ -1,4 +1,4 @@
-"""The report of an evaluation: one HTML file that needs nothing else."""
+"""The report of an evaluation: a single HTML file without links to others."""
 
 import json
 from collections.abc import Sequence
@@ -19,20 +19,20 @@ LARGEST_CONFUSIONS = 12
 
 
 def write_report(path: Path, evaluation: Evaluation, history: History | None = None) -> None:
-    """Write `report.html`: self-contained, in the reader's light or dark scheme, written aside and renamed.
+    """Write `report.html`. The file is self-contained, and replaces an earlier one only when it is complete.
 
     Args:
-        history: one line per epoch, with `epoch` and any of `train_loss`, `validation_loss`, `train_accuracy`,
-            `validation_accuracy`; without it there are no learning curves. The lowest validation loss is marked best.
+        history: a row per epoch for the learning curves, with `epoch` and any of `train_loss`, `validation_loss`,
+            `train_accuracy`, `validation_accuracy`. The curves mark the epoch with the lowest validation loss.
     """
     with written_aside(path) as aside:
         aside.write_text(render(evaluation, history), encoding="utf-8")
 
 
 def render(evaluation: Evaluation, history: History | None = None) -> str:
-    """The report as a string of HTML; all that came from the user's data is escaped."""
+    """Return the report as HTML. Everything from the user's data is escaped."""
     sections = {
-        "duel": ("Beside the baselines", _duel(evaluation)),
+        "duel": ("Compared with baselines", _duel(evaluation)),
         "curves": ("Learning curves", learning_curves(history) if history else ""),
         "confusion": ("Confusion matrix", _confusion(evaluation)),
         "classes": ("Class by class", _classes(evaluation)),
@@ -77,24 +77,25 @@ def _duel(evaluation: Evaluation) -> str:
     contestants = [*evaluation.duel.baselines, evaluation.duel.model]
     head = ("", "accuracy", "macro F1", "ROC-AUC", "log loss", "training", "texts/s", "size")
     rows = []
-    for one in contestants:
+    for contestant in contestants:
+        metrics = contestant.metrics
         cells = [
-            f"{share(one.metrics.accuracy.value)}<small>{_interval(one.metrics.accuracy)}</small>",
-            _with_interval(one.metrics.macro_f1),
-            "–" if one.metrics.roc_auc is None else share(one.metrics.roc_auc),
-            share(one.metrics.log_loss),
-            seconds(one.fit_seconds),
-            speed(one),
-            size(one.size_bytes),
+            f"{share(metrics.accuracy.value)}<small>{_interval(metrics.accuracy)}</small>",
+            _with_interval(metrics.macro_f1),
+            "–" if metrics.roc_auc is None else share(metrics.roc_auc),
+            share(metrics.log_loss),
+            seconds(contestant.fit_seconds),
+            speed(contestant),
+            size(contestant.size_bytes),
         ]
-        rows.append((f"{escape(one.name)}<small>{escape(one.description)}</small>", cells))
-    remarks = [escape(note) for one in contestants for note in one.notes]
+        rows.append((f"{escape(contestant.name)}<small>{escape(contestant.description)}</small>", cells))
+    remarks = [escape(note) for contestant in contestants for note in contestant.notes]
     if evaluation.metrics.roc_auc_missing_because:
         remarks.append(f"ROC-AUC {escape(evaluation.metrics.roc_auc_missing_because)}.")
     return (
         accuracy_chart(contestants)
-        + table("The same rows for all; intervals hold 95%.", head, rows, ours=len(rows) - 1)
-        + _list([_comparison(one) for one in evaluation.duel.comparisons] + remarks)
+        + table("All were measured on the same rows. Intervals: 95%.", head, rows, ours=len(rows) - 1)
+        + _list([_comparison(comparison) for comparison in evaluation.duel.comparisons] + remarks)
     )
 
 
@@ -163,12 +164,12 @@ def _classes(evaluation: Evaluation) -> str:
 
 
 def _scores(scores: ClassScores) -> list[str]:
-    """Of a class without rows nothing is known."""
+    """Return the cells of a class; a class without rows has no scores."""
     return [_bar(value) if scores.support else "–" for value in (scores.precision, scores.recall, scores.f1)]
 
 
 def _bar(value: float) -> str:
-    """A share with a bar as long as it is."""
+    """Return a share with a bar of this length."""
     return f'{share(value)}<i class="meter" style="--share:{value:.3f}"></i>'
 
 
@@ -176,9 +177,9 @@ def _errors(evaluation: Evaluation) -> str:
     if not evaluation.worst_errors:
         return "<p>No row was answered wrongly.</p>"
     items = "".join(
-        f'<li><p class="soft">row {one.row:,} · truth <b>{_names(one.truth)}</b> · answered '
-        f"<s>{_names(one.prediction)}</s> with confidence {share(one.confidence)}</p>{_text(one.text)}</li>"
-        for one in evaluation.worst_errors
+        f'<li><p class="soft">row {error.row:,} · truth <b>{_names(error.truth)}</b> · answered '
+        f"<s>{_names(error.prediction)}</s> with confidence {share(error.confidence)}</p>{_text(error.text)}</li>"
+        for error in evaluation.worst_errors
     )
     return (
         '<p class="soft">Wrong answers given with the highest confidence: hard texts, or wrong labels.</p>'
@@ -198,16 +199,16 @@ def _text(text: str) -> str:
 def _dropped(evaluation: Evaluation) -> str:
     rows = [
         (
-            escape(one.reason),
+            escape(dropped.reason),
             [
-                f"{one.count:,}",
-                ", ".join(map(str, one.first_rows)) + (", …" if one.count > len(one.first_rows) else ""),
+                f"{dropped.count:,}",
+                ", ".join(map(str, dropped.first_rows)) + (", …" if dropped.count > len(dropped.first_rows) else ""),
             ],
         )
-        for one in evaluation.dropped
+        for dropped in evaluation.dropped
     ]
     listed = (
-        table("Rows that took no part.", ("why", "rows", "row numbers"), rows)
+        table("Rows that were left out.", ("why", "rows", "row numbers"), rows)
         if rows
         else "<p>No row was left out.</p>"
     )
@@ -231,16 +232,16 @@ def _method(evaluation: Evaluation) -> str:
         f"<dt>{escape(name)}</dt><dd>{_fact(name, value)}</dd>" for name, value in facts.items() if value is not None
     )
     several = (
-        "A row counts as right when all its labels are; a label is given from a probability of .5 on. "
+        "A row is right if all its labels are right. A label is given from a probability of .5 on. "
         if evaluation.multilabel
         else ""
     )
     return (
         f'<dl class="facts">{listed}</dl><p class="soft">{several}Intervals: 95% percentile bootstrap over rows, '
-        f"{evaluation.resamples:,} resamples; exact binomial where rows are all right or all wrong; differences are "
-        "paired. McNemar’s test is exact and two-sided. Macro averages run over "
-        "the classes that occur in the truth or the predictions; ROC-AUC of more than two classes is "
-        "the mean of each against the rest; log loss in nats. The baselines learned from the same training rows.</p>"
+        f"{evaluation.resamples:,} resamples; exact binomial if all rows are right or all are wrong. Differences are "
+        "paired. McNemar’s test is exact and two-sided. Macro averages are means over the classes that occur in the "
+        "truth or the predictions. ROC-AUC of more than two classes is the mean of each class against the rest. "
+        "Log loss is in nats. The baselines were trained on the same training rows.</p>"
     )
 
 
@@ -265,7 +266,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _with_interval(estimate: Estimate) -> str:
-    """One of no width, as the bootstrap gives where rows are all alike, would claim a certainty that no rows have."""
+    """Return the number with its interval. Leave out an interval without width: it would claim too much certainty."""
     width = "" if estimate.low == estimate.high else f"<small>{_interval(estimate)}</small>"
     return share(estimate.value) + width
 
@@ -284,10 +285,10 @@ def seconds(value: float | None) -> str:
     return f"{value / 60:.1f} min" if value < 5400 else f"{value / 3600:.1f} h"
 
 
-def speed(one: Contestant) -> str:
-    if not one.predict_seconds:
+def speed(contestant: Contestant) -> str:
+    if not contestant.predict_seconds:
         return "–"
-    return f"{float(f'{one.metrics.rows / one.predict_seconds:.3g}'):,.0f}"
+    return f"{float(f'{contestant.metrics.rows / contestant.predict_seconds:.3g}'):,.0f}"
 
 
 def size(value: int | None) -> str:

@@ -1,4 +1,4 @@
-"""The plots of the report with what they need beside them: learning curves, ranking, calibration."""
+"""The plots of the report with their captions: learning curves, ranking, calibration."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ History = Sequence[Mapping[str, Any]]
 
 
 def learning_curves(history: History) -> str:
-    """Loss and accuracy by epoch, side by side; the best epoch is marked."""
+    """Draw loss and accuracy by epoch, side by side, and mark the best epoch."""
     panels = {
         "Loss": ("train_loss", "validation_loss"),
         "Accuracy": ("train_accuracy", "validation_accuracy"),
@@ -50,7 +50,7 @@ def learning_curves(history: History) -> str:
 
 
 def ranking_curves(evaluation: Evaluation) -> str:
-    """Precision–recall and ROC curve of the model and of the best baseline."""
+    """Draw the precision–recall and ROC curves of the model and of the best baseline."""
     ours = evaluation.duel.model.ranking
     if ours is None:
         return ""
@@ -62,7 +62,7 @@ def ranking_curves(evaluation: Evaluation) -> str:
     roc = [Series(name=name, style=style, points=found.curves.roc) for name, style, found in shown]
     precision = [Series(name=name, style=style, points=found.curves.precision_recall) for name, style, found in shown]
     of = (
-        f"These curves are of the class <b>{escape(ours.positive)}</b>, the rarer one."
+        f"These are the curves of the class <b>{escape(ours.positive)}</b>, the rarer one."
         if ours.positive is not None
         else "Each pair of a row and a class is one decision; all decisions are ranked together."
     )
@@ -87,7 +87,7 @@ def ranking_curves(evaluation: Evaluation) -> str:
 
 
 def calibration_plots(evaluation: Evaluation) -> str:
-    """Reliability diagram and histogram of the confidences."""
+    """Draw the reliability diagram and the histogram of confidences."""
     calibration = evaluation.calibration
     what = "decisions" if evaluation.multilabel else "answers"
     fitted = calibration.temperature != 1

@@ -1,4 +1,4 @@
-"""The records an evaluation leaves: frozen, plain, and written to `metrics.json` as they stand."""
+"""The records of an evaluation. They are frozen, and written to `metrics.json` as they are."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ class Record(BaseModel):
 
 
 class Estimate(Record):
-    """A number with its 95% interval: percentile bootstrap, or exact for a share of rows that are all alike."""
+    """A number with its 95% interval: percentile bootstrap, or exact for a share of 0 or 1."""
 
     value: float
     low: float
@@ -36,11 +36,11 @@ class ClassScores(Scores):
 
 
 class Metrics(Record):
-    """How good one classifier is on one table.
+    """The metrics of a classifier on a table.
 
-    For several labels per text `accuracy` is the share of rows whose whole label set is right (subset accuracy), and
-    `micro` is filled; otherwise micro averages equal the accuracy and are left out. Macro averages run over the classes
-    that occur in the truth or in the predictions. `log_loss` is in nats.
+    With several labels per text, `accuracy` is the share of rows whose whole set of labels is right (subset accuracy).
+    `micro` exists only in this case: with one label per text, micro averages equal the accuracy. Macro averages are
+    means over the classes that occur in the truth or in the predictions. `log_loss` is in nats.
     """
 
     rows: int
@@ -56,7 +56,7 @@ class Metrics(Record):
 
 
 class ReliabilityBin(Record):
-    """The predictions whose confidence lies in (low, high]: how many, how sure, how often right."""
+    """The predictions with a confidence in (low, high]: their number, mean confidence and share of right ones."""
 
     low: float
     high: float
@@ -71,7 +71,7 @@ class Reliability(Record):
 
 
 class Calibration(Record):
-    """Confidence beside correctness, before and after dividing the logits by `temperature`."""
+    """Calibration before and after dividing the logits by `temperature`."""
 
     temperature: float
     before: Reliability
@@ -79,8 +79,11 @@ class Calibration(Record):
 
 
 class RankingCurves(Record):
-    """Points (x, y) of the ROC curve (false positive rate, true positive rate) and of the precision–recall curve
-    (recall, precision), and the average precision."""
+    """The average precision, and the points (x, y) of two curves.
+
+    For the ROC curve, (x, y) is (false positive rate, true positive rate); for the precision–recall curve, (recall,
+    precision).
+    """
 
     roc: tuple[tuple[float, float], ...]
     precision_recall: tuple[tuple[float, float], ...]
@@ -88,9 +91,9 @@ class RankingCurves(Record):
 
 
 class Ranking(Record):
-    """How one classifier ranks the rows. `positive` is the class whose curves these are; None: all classes together.
+    """How a classifier ranks the rows. `positive` is the class of the curves; None means all classes together.
 
-    `base_rate` is the share of positive decisions: the precision of chance.
+    `base_rate` is the share of positive decisions, which is the precision of chance.
     """
 
     positive: str | None
@@ -99,7 +102,7 @@ class Ranking(Record):
 
 
 class Contestant(Record):
-    """One side of the duel. Seconds and bytes are None where nobody measured them."""
+    """The model or a baseline. Seconds and bytes are None if they were not measured."""
 
     name: str
     description: str
@@ -112,7 +115,7 @@ class Contestant(Record):
 
 
 class Comparison(Record):
-    """The model against one baseline on the same rows: the paired difference in accuracy, model − baseline."""
+    """The comparison of the model with a baseline on the same rows. `difference` is in accuracy, model − baseline."""
 
     baseline: str
     difference: Estimate
@@ -130,8 +133,11 @@ class Duel(Record):
 
 
 class WorstError(Record):
-    """A row answered wrongly with high confidence. `truth` and `prediction` hold one label name, or any number for
-    several labels per text; `confidence` is the probability the model gave to its wrong answer."""
+    """A row with a wrong answer of high confidence.
+
+    `truth` and `prediction` hold the name of one label, or any number of names with several labels per text.
+    `confidence` is the probability that the model gave to its wrong answer.
+    """
 
     row: int
     text: str
@@ -141,7 +147,7 @@ class WorstError(Record):
 
 
 class DroppedRows(Record):
-    """Rows that were left out: why, how many, and the numbers of the first of them."""
+    """Rows that were left out: the reason, their number, and the first row numbers."""
 
     reason: str
     count: int
@@ -149,7 +155,7 @@ class DroppedRows(Record):
 
 
 class DataSummary(Record):
-    """What was measured on, and what was trained on. `sha256` is the fingerprint of the measured rows."""
+    """The measured rows and the training rows. `sha256` is the fingerprint of the measured rows."""
 
     source: str
     split: str
@@ -169,7 +175,7 @@ class Machine(Record):
 
     @classmethod
     def here(cls) -> Self:
-        """The one that this runs on."""
+        """Describe this machine."""
         return cls(
             architecture=platform.machine(),
             system=platform.system(),
@@ -179,7 +185,7 @@ class Machine(Record):
 
 
 class Evaluation(Record):
-    """Everything one evaluation found; the report shows nothing that is not in here (but for the learning curves)."""
+    """All results of an evaluation. The report shows only these, and the learning curves."""
 
     format: int = 1
     data: DataSummary

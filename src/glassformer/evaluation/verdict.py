@@ -1,4 +1,4 @@
-"""One plain sentence: is the model worth having beside the baseline?"""
+"""The verdict: one sentence that says whether the model is better than the baseline."""
 
 from glassformer.data.table import counted
 from glassformer.evaluation.result import Estimate
@@ -9,9 +9,9 @@ SIGNIFICANCE = 0.05
 def verdict(
     *, model: str, baseline: str, accuracy: float, baseline_accuracy: float, difference: Estimate, p: float, rows: int
 ) -> str:
-    """Say which of two classifiers is better on the same rows, or that these rows cannot tell, or no row at all.
+    """Say which of two classifiers is better on the same rows, or that the rows do not show it.
 
-    One is called better only where the interval of the difference leaves out zero and McNemar's p is below .05.
+    A classifier is better only if the interval of the difference excludes zero and McNemar's p is below .05.
     """
     if difference.low == difference.high == 0:
         return (
@@ -36,17 +36,17 @@ def verdict(
 
 
 def same_rows_right(accuracy: float, rows: int) -> str:
-    """Of two classifiers that no row tells apart: an interval of their difference from 0 to 0 would claim too much."""
+    """Describe two classifiers that are right on the same rows. An interval from 0 to 0 would claim too much."""
     return f"they are right on the same rows, {round(accuracy * rows):,} of {rows:,}"
 
 
 def share(value: float) -> str:
-    """A share of one as .907; 1 as 1.000."""
+    """Format a share like .907; 1 is 1.000."""
     return f"{value:.3f}".removeprefix("0")
 
 
 def signed(value: float) -> str:
-    """A difference as +.012 or −.012."""
+    """Format a difference like +.012 or −.012."""
     return ("−" if value < 0 else "+") + share(abs(value))
 
 

@@ -1,1 +1,1 @@
-"""A model folder and the answers it gives."""
+"""Model folders, and the answers of the models in them."""

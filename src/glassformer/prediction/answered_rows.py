@@ -1,4 +1,4 @@
-"""Answers beside the rows of a table: of a file of any size, or of lines as they arrive."""
+"""Add answers to the rows of a table, which may be a file of any size or lines as they arrive."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from glassformer.prediction.predictor import Answers
 
 
 def texts_of(frame: pl.DataFrame, text_column: str) -> list[str]:
-    """The texts of a frame; a missing one is empty."""
+    """Return the texts of a frame. A missing text becomes an empty one."""
     return frame[text_column].cast(pl.String).fill_null("").to_list()
 
 
 def added_columns(labels: tuple[Any, ...]) -> list[str]:
-    """The columns that `with_answers` adds."""
+    """Return the names of the columns that `with_answers` adds."""
     return ["prediction", "confidence", *(f"probability_{label}" for label in labels)]
 
 
@@ -27,13 +27,15 @@ RECORD_KEYS = ["prediction", "confidence", "probabilities"]
 
 
 def refuse_taken(frame: pl.DataFrame, added: list[str], source: str) -> None:
-    """Raises `UsageError` where a column of the table has the name of one that would be added."""
+    """Raise `UsageError` if the table already has a column with the name of an added one."""
     if taken := [name for name in added if name in frame.columns]:
-        raise UsageError(f"{source} already has a column {taken[0]!r}, which the answers would add; rename it")
+        raise UsageError(
+            f"{source} already has a column {taken[0]!r}, and the answers need this name; rename the column"
+        )
 
 
 def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
-    """The frame with a prediction, its confidence and a probability per label; all null beside an empty text."""
+    """Add the prediction, its confidence and a probability per label to the frame. All are null for an empty text."""
     filled = ~answers.empty
     names = added_columns(answers.labels)
     columns: dict[str, list[Any]] = {
@@ -48,17 +50,17 @@ def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
 
 
 def record_lines(frame: pl.DataFrame, answers: Answers, top_k: int | None = None) -> Iterator[str]:
-    """One line of JSON for each row: its columns, then its answer."""
+    """Yield a line of JSON for each row: its columns, then its answer."""
     rows = frame.write_ndjson().rstrip("\n").split("\n")
     for row, record in zip(rows, answers.records(top_k), strict=True):
         yield json.dumps(json.loads(row) | record, ensure_ascii=False)
 
 
 def cell(label: Any) -> str:
-    """An answer as a cell of a table: several labels stand in one."""
+    """Format an answer as a cell of a table. Several labels share a cell."""
     return "|".join(map(str, label)) if isinstance(label, list) else str(label)
 
 
 def _rounded(probs: list[float]) -> list[float]:
-    """Six decimals, in float64, where 0.123457 is written as such."""
+    """Round to six decimals. In float64, 0.123457 is then written with six digits."""
     return [round(value, 6) for value in probs]

@@ -1,4 +1,7 @@
-"""Logits to probabilities, by a temperature that makes a confidence of 80% mean right in 80 of 100 cases."""
+"""Calibration: turn logits into probabilities with a fitted temperature.
+
+After calibration, an answer with a confidence of 80% should be right in 80 of 100 cases.
+"""
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -8,20 +11,20 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from glassformer.errors import GlassformerError
 
 MIN_ROWS = 20
-THRESHOLD = 0.5  # where a text may have several labels, it is given those of at least this probability
+THRESHOLD = 0.5  # with several labels per text, a text gets the labels of at least this probability
 TEMPERATURE_BOUNDS = (0.05, 20.0)
 
 
 def probabilities(
     logits: Float[np.ndarray, "n n_classes"], *, temperature: float = 1.0, multilabel: bool
 ) -> Float[np.ndarray, "n n_classes"]:
-    """Logits over a temperature to float64 probabilities: softmax, or one sigmoid per label.
+    """Return the probabilities of logits / temperature in float64, by softmax or by one sigmoid per label.
 
     Raises:
-        GlassformerError: the logits are not all numbers.
+        GlassformerError: a logit is NaN or infinite.
     """
     if not np.isfinite(logits).all():
-        raise GlassformerError("the model answers with not-a-number: its weights are damaged, or training diverged")
+        raise GlassformerError("the model gives NaN or infinite logits: its weights are damaged, or training diverged")
     scaled = logits.astype(np.float64) / temperature
     result: Float[np.ndarray, "n n_classes"] = expit(scaled) if multilabel else softmax(scaled, axis=1)
     return result
@@ -30,13 +33,14 @@ def probabilities(
 def fit_temperature(
     logits: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], multilabel: bool
 ) -> float:
-    """The temperature T that minimises the negative log likelihood of softmax(logits / T) (Guo et al. 2017, eq. 9).
+    """Return the temperature T that minimises the negative log likelihood of softmax(logits / T).
 
-    Labels are class numbers (n,), or multi-hot (n, n_classes) with one sigmoid per label. The likelihood is convex in
-    1/T, so one bounded search over log T finds it. Dividing by a positive number never changes an answer.
+    See Guo et al. 2017, eq. 9. Labels are class numbers (n,), or multi-hot (n, n_classes) with one sigmoid per label.
+    The negative log likelihood is convex in 1/T, so a bounded search over log T finds its minimum. The temperature does
+    not change any answer.
 
-    Returns 1.0, that is "leave them be", where the rows cannot tell: fewer than 20, logits that are not finite, or
-    an optimum at the bounds (no wrong answer among them, say, makes T → 0).
+    Returns 1.0, which changes nothing, if the rows do not determine T: if there are fewer than 20, if a logit is NaN or
+    infinite, or if the minimum is at a bound (for example T → 0 if no answer is wrong).
     """
     if len(logits) < MIN_ROWS or not np.isfinite(logits).all():
         return 1.0
@@ -50,5 +54,5 @@ def fit_temperature(
 
     low, high = np.log(TEMPERATURE_BOUNDS)
     found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    # On a plateau that reaches a bound the search stops anywhere, so losses are compared and not places.
+    # If the loss is flat up to a bound, the search may stop anywhere on it. So compare losses, not temperatures.
     return float(np.exp(found.x)) if found.fun < min(loss(low), loss(high), loss(0.0)) else 1.0

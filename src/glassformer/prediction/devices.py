@@ -1,4 +1,4 @@
-"""Where to compute."""
+"""The choice of the device."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from glassformer.errors import UsageError
 
 
 def choose_device(name: str) -> str:
-    """`auto` takes CUDA where there is one, else the CPU.
+    """Return the device to compute on. `auto` means CUDA if it is available, otherwise the CPU.
 
     Raises:
-        UsageError: the device is unknown or not there.
+        UsageError: the device is unknown or not available.
     """
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
         torch.device(name)
     except RuntimeError as error:
-        raise UsageError(f"--device {name}: no such device; there are auto, cpu, cuda (cuda:1, …) and mps") from error
+        raise UsageError(f"`device={name!r}`: no such device; there are auto, cpu, cuda (cuda:1, …) and mps") from error
     try:
         torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(f"--device {name}: not available here; use cpu or auto") from error
+        raise UsageError(f"`device={name!r}`: not available here; use cpu or auto") from error
     return name

@@ -1,4 +1,4 @@
-"""What `config.json` and `metrics.json` of a model folder hold, for each kind of model."""
+"""The contents of `config.json` and `metrics.json` in a model folder, for each kind of model."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ FORMAT_VERSION = 2
 
 
 class NewWord(BaseModel):
-    """A word that a model was taught after training (`glassformer learn-word`)."""
+    """A word that the model learned after training (`glassformer learn-word`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     word: str
-    """As the vocabulary spells it."""
+    """The word as the vocabulary spells it."""
     definition: str
     source: str
-    """Where the definition is from: `given`, or the name of a dictionary."""
+    """The source of the definition: `given`, or the name of a dictionary."""
     method: Literal["map", "average"]
-    """Its embedding: found from the definition by a fitted map, or the average of the definition's embeddings."""
+    """How the embedding was made: by a fitted map from the definition, or as the mean of the embeddings in it."""
 
 
-class Metrics(BaseModel):
-    """`metrics.json`, as far as others read it."""
+class FolderMetrics(BaseModel):
+    """The fields of `metrics.json` that glassformer reads."""
 
     history: list[dict[str, Any]] = []
-    """A row for each epoch, or of a steered model for each round."""
+    """A row for each epoch, or for each round of reinforcement learning."""
     best: dict[str, Any] = {}
     best_epoch: int | None = None
 
@@ -49,18 +49,18 @@ class _Epoch(BaseModel):
     validation_accuracy: float | None = None
 
 
-class ClassifierMetrics(Metrics):
-    """The same of a classifier, whose report shows every epoch."""
+class ClassifierMetrics(FolderMetrics):
+    """The same for a classifier. Its report shows every epoch."""
 
-    history: list[_Epoch] = []  # type: ignore[assignment] # rows that say more
+    history: list[_Epoch] = []  # type: ignore[assignment] # rows with named fields
 
 
 class AnyFolderConfig(BaseModel):
-    """`config.json`: all that is needed to rebuild the model, and where it came from."""
+    """`config.json`: everything that is needed to rebuild the model, and its origin."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    metrics: ClassVar[type[Metrics]] = Metrics
+    metrics: ClassVar[type[FolderMetrics]] = FolderMetrics
 
     format: str
     """The kind of model, a key of `KINDS`."""
@@ -69,15 +69,15 @@ class AnyFolderConfig(BaseModel):
     vocab_size: int
     tokenizer: TokenizerConfig
     data: dict[str, Any]
-    """Source, columns, rows, fingerprint: what the model learned from."""
+    """The training data: source, columns, rows, fingerprint."""
     init: dict[str, str] | None = None
-    """Weights that training started from: their name (`from`) and fingerprint; none where it started from nothing."""
+    """The weights that training started from: their name (`from`) and fingerprint. None if it started from scratch."""
     recipe: dict[str, Any]
     versions: dict[str, str]
     created: str
     training_seconds: float
     new_words: tuple[NewWord, ...] = ()
-    """Words added after training, in the order of their ids, the last of the vocabulary."""
+    """The words added after training, in the order of their ids, which are the last of the vocabulary."""
 
     @model_validator(mode="after")
     def _has_its_words(self) -> Self:
@@ -87,13 +87,13 @@ class AnyFolderConfig(BaseModel):
 
 
 class TrainingRows(BaseModel):
-    """What `data` says of the rows that a classifier was trained on, as far as others read it."""
+    """The fields of `data` about a classifier's training rows that glassformer reads."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     source: str = ""
     read_as: SourceConfig | None = None
-    """How the table was read; none for rows in memory."""
+    """How the table was read; None for rows in memory."""
     text_column: str | None = None
     label_column: str | None = None
     rows: int = 0
@@ -105,7 +105,7 @@ class _Seed(BaseModel):
 
 
 class TrainingChoices(BaseModel):
-    """What `recipe` says of how the training rows were chosen."""
+    """The fields of `recipe` that decide how the training rows were chosen."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -114,7 +114,7 @@ class TrainingChoices(BaseModel):
 
 
 class Remembered(BaseModel):
-    """What `config.json` of a classifier says of its training rows, its types made sure of."""
+    """The statements about training rows in the `config.json` of a classifier, with checked types."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -123,7 +123,7 @@ class Remembered(BaseModel):
 
     @property
     def read_as(self) -> SourceConfig | None:
-        """How the table was read, with the columns that were taken; none for rows in memory."""
+        """How the table was read, with the columns that were used; None for rows in memory."""
         return SourceConfig.of_training(self.data.model_dump())
 
 
@@ -142,7 +142,7 @@ class FolderConfig(AnyFolderConfig):
     def _labels_differ(self) -> Self:
         names = Counter(map(label_name, self.labels))
         if twice := [name for name, count in names.items() if count > 1]:
-            raise ValueError(f"labels: {twice[0]!r} stands there twice")
+            raise ValueError(f"labels: {twice[0]!r} occurs twice")
         return self
 
     @property
@@ -151,7 +151,7 @@ class FolderConfig(AnyFolderConfig):
 
     @property
     def remembered(self) -> Remembered:
-        """What it says of its training rows."""
+        """What the config says about its training rows."""
         return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
 
     @property

@@ -1,4 +1,4 @@
-"""A language model goes on with texts, token by token."""
+"""Text generation: a language model continues texts, token by token."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs, without_banned
 from glassformer.prediction.spelling import Speller, spellers
 
-_HALF_A_CHARACTER = "\ufffd"  # what bytes that do not yet make one are decoded to
-_TOGETHER = 64  # texts that are written at once: each keeps its keys and values in memory
+_HALF_A_CHARACTER = "\ufffd"  # incomplete bytes of a character are decoded to this
+_TOGETHER = 64  # texts in a batch; the keys and values of each are in memory
 
 
 @dataclass(kw_only=True)
 class Continuation:
-    """What was written after one prompt.
+    """The continuation of a prompt.
 
     Attributes:
-        text: without the prompt, without a stop string, and without half a character where `max_tokens` cut it.
-        token_ids: all tokens drawn, a final end token included.
-        ended: by the end token, by a stop string, or because `max_tokens` were written; none while it is being written.
-        slid: whether the text outgrew the window, so that its beginning was forgotten.
+        text: the new text, without the prompt and the stop string. A character that `max_tokens` cut in half is left
+            out.
+        token_ids: all new tokens, with the end token if there is one.
+        ended: why the text ended: by the end token, by a stop string, or by `max_tokens`. None if it has not ended yet.
+        slid: whether the text became longer than the window. The model then no longer sees its beginning.
     """
 
     text: str = ""
@@ -43,34 +44,34 @@ class Continuation:
 
 
 class TextGenerator:
-    """A causal language model that writes. Whenever it does, it is put into evaluation mode."""
+    """Generates texts with a causal language model, which it sets to evaluation mode."""
 
     def __init__(self, model: TokenPredictor, tokenizer: TextTokenizer, *, max_seq_len: int) -> None:
         self.model, self.tokenizer, self.max_seq_len = model, tokenizer, max_seq_len
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu") -> TextGenerator:
-        """The language model of a folder.
+        """Load the language model of a folder.
 
         Raises:
-            UsageError: it is no folder of a language model, or of one that fills in hidden tokens.
-            GlassformerError: it is damaged.
+            UsageError: the folder does not hold a language model, or one that fills in masked tokens.
+            GlassformerError: the folder is damaged.
         """
         trained = load_model(folder, LANGUAGE_MODEL)
         if not trained.config.model.causal:
             raise UsageError(
-                f"{folder}: this model fills in hidden tokens and cannot go on with a text; pretrain one with "
-                "--objective causal"
+                f"{folder}: this model fills in hidden tokens and cannot continue a text; pretrain one with "
+                "`objective='causal'`"
             )
         trained.model.to(device)
         return cls(trained.model, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
 
     def complete(self, prompts: Sequence[str], config: SamplingConfig) -> list[Continuation]:
-        """Go on with every prompt until all have ended.
+        """Continue every prompt until all texts have ended.
 
         Raises:
             UsageError: a prompt is not UTF-8.
-            GlassformerError: the model answers with what is no number.
+            GlassformerError: the model gives NaN or infinite logits.
         """
         texts = self._begin(prompts, config)
         for first in range(0, len(texts), _TOGETHER):
@@ -78,13 +79,14 @@ class TextGenerator:
         return [text.written for text in texts]
 
     def stream(self, prompts: Sequence[str], config: SamplingConfig) -> Iterator[list[Continuation]]:
-        """The same for few prompts, after every token: the same list each time, its texts grown.
+        """Continue a few prompts, and yield the continuations after every token.
 
-        A stop string is looked for in the text, whatever tokens it is made of.
+        It yields the same list each time; the texts in it grow. A stop string is found in the text, no matter which
+        tokens it consists of.
 
         Raises:
             UsageError: a prompt is not UTF-8.
-            GlassformerError: the model answers with what is no number.
+            GlassformerError: the model gives NaN or infinite logits.
         """
         texts = self._begin(prompts, config)
         written = [text.written for text in texts]
@@ -101,7 +103,7 @@ class TextGenerator:
         ]
 
     def _write(self, texts: Sequence[_Text], config: SamplingConfig) -> Iterator[None]:
-        """A token more for each of the texts, at each step."""
+        """Add a token to each text at each step."""
         self.model.eval()
         for tokens in write_tokens(self.model, [text.view for text in texts], config):
             for (view, spell, written), token in zip(texts, tokens, strict=True):
@@ -110,12 +112,12 @@ class TextGenerator:
                 written.token_ids.append(token)
                 _end(written, spell(written.token_ids), config)
                 view.ended = written.ended is not None
-                written.slid = written.slid or (view.slid and not view.ended)  # after the last token nothing is read
+                written.slid = written.slid or (view.slid and not view.ended)  # nothing is read after the last token
             yield
 
 
 def check_prompts(prompts: Sequence[str]) -> None:
-    """Raises UsageError where one holds bytes that were no UTF-8 on the command line."""
+    """Raise UsageError if a prompt holds bytes that were not UTF-8 on the command line."""
     for number, prompt in enumerate(prompts, 1):
         try:
             prompt.encode()
@@ -124,13 +126,13 @@ def check_prompts(prompts: Sequence[str]) -> None:
 
 
 class View:
-    """The tokens of one text that the model sees: all of them, or the last ones once they do not fit into the window.
+    """The tokens of a text that the model sees: all of them, or the last ones if the window is too small for all.
 
-    Of a prompt that is too long as much as fits is read. Where a text outgrows the window, the start token and the
-    latter half stay, so that there is room for half a window before it slides again.
+    If a prompt is too long, its last tokens are kept, as many as fit. If a text becomes longer than the window, the
+    start token and the last half of the window are kept. The next half window then fits before the view slides again.
 
     Args:
-        random: decides the choices of this text.
+        random: the random generator of this text.
     """
 
     def __init__(self, tokens: list[int], window: int, random: np.random.Generator) -> None:
@@ -140,7 +142,7 @@ class View:
             self._keep(window - 1)
 
     def append(self, token: int) -> bool:
-        """Take in the next token; whether the view slid."""
+        """Add the next token, and return whether the view slid."""
         self.tokens.append(token)
         if len(self.tokens) <= self.window:
             return False
@@ -159,7 +161,9 @@ class _Text(NamedTuple):
 
 
 def begin_views(prompts: Sequence[Sequence[int]], window: int, *, seed: int) -> list[View]:
-    """A view of each prompt. Its choices hang on the seed, the prompt, and how many equal prompts stand before it.
+    """Return a view for each prompt.
+
+    The random choices of a view depend on the seed, the prompt, and the number of equal prompts before it.
 
     Args:
         prompts: token ids, without the start token.
@@ -177,16 +181,16 @@ def begin_views(prompts: Sequence[Sequence[int]], window: int, *, seed: int) -> 
 def write_tokens(
     model: TokenPredictor, views: Sequence[View], config: SamplingConfig, *, cached: bool = True
 ) -> Iterator[list[int | None]]:
-    """The next token of every text at a time, none for those that have ended, until all have.
+    """Yield the next token of every text at each step, or None for a text that has ended, until all have ended.
 
-    A text ends with the start token, which also ends documents in training, after `config.max_tokens`, or when the
-    caller sets `ended` of its view.
+    A text ends with the start token, which also ends documents in training. It also ends after `config.max_tokens`, or
+    when the caller sets `ended` of its view.
 
     Args:
-        cached: whether keys and values are kept from step to step; the tokens are the same either way.
+        cached: whether to keep keys and values from step to step. The tokens are the same with and without.
 
     Raises:
-        GlassformerError: the model answers with what is no number.
+        GlassformerError: the model gives NaN or infinite logits.
     """
     caches: list[KeyValueCache] = []
     for _ in range(config.max_tokens):
@@ -200,7 +204,9 @@ def write_tokens(
             hidden = _read_last(model, views, active, caches)
         logits = model.logits(hidden).float().cpu()
         if not logits.isfinite().all():
-            raise GlassformerError("the model answers with not-a-number: its weights are damaged, or training diverged")
+            raise GlassformerError(
+                "the model gives NaN or infinite logits: its weights are damaged, or training diverged"
+            )
         logits = without_banned(logits)
         seen = torch.zeros_like(logits, dtype=torch.bool)
         if config.repetition_penalty != 1:
@@ -217,9 +223,9 @@ def write_tokens(
 
 
 def _read_all(model: TokenPredictor, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
-    """The last hidden state (batch, d_model) of every text, read from its beginning.
+    """Return the last hidden state (batch, d_model) of every text, reading the texts from their beginning.
 
-    Of texts that have ended only the first token is read: no row is empty, nor does one that ended fill its cache.
+    Texts that have ended are cut to their first token. Their rows are then not empty, and their caches do not overflow.
     """
     texts = [view.tokens if on else view.tokens[:1] for view, on in zip(views, active, strict=True)]
     lengths = torch.tensor([len(tokens) for tokens in texts])
@@ -233,14 +239,14 @@ def _read_all(model: TokenPredictor, views: Sequence[View], active: list[bool], 
 
 
 def _read_last(model: TokenPredictor, views: Sequence[View], active: list[bool], caches: list[KeyValueCache]) -> Tensor:
-    """The same after one more token; texts that have ended are not read."""
+    """Return the same after one more token. Texts that have ended are not read."""
     device = next(model.parameters()).device
     token_ids = torch.tensor([[view.tokens[-1]] for view in views], device=device)
     return model.read(token_ids, torch.tensor(active, device=device)[:, None], caches=caches)[:, 0]
 
 
 def _end(written: Continuation, text: str, config: SamplingConfig) -> None:
-    """Take in what the tokens spell, and see whether the last one ends it."""
+    """Set the text of a continuation, and `ended` if its last token ends it."""
     if written.token_ids[-1] == START_ID:
         written.ended = "end"
     elif len(written.token_ids) == config.max_tokens:
@@ -257,6 +263,6 @@ def _end(written: Continuation, text: str, config: SamplingConfig) -> None:
 
 
 def _might_stop(text: str, stops: tuple[str, ...]) -> int:
-    """How many characters at the end of a text are the beginning of a stop string, and so must wait."""
+    """Return how many characters at the end of a text could begin a stop string. They are not shown yet."""
     lengths = (size for stop in stops for size in range(len(stop) - 1, 0, -1) if text.endswith(stop[:size]))
     return max(lengths, default=0)

@@ -1,12 +1,12 @@
-"""The model folder: what training leaves and everything else reads. JSON and safetensors, nothing executable.
+"""The model folder: training writes it and all other commands read it. It holds JSON and safetensors, no code.
 
-config.json         format, model shape, tokenizer settings, data, recipe, versions, and what the kind of model adds
+config.json         format, model settings, tokenizer settings, data, recipe, versions, and what the kind of model adds
 tokenizer.json      the vocabulary, in the format of the `tokenizers` library
 model.safetensors   the weights
-metrics.json        the training history and what was measured on validation
+metrics.json        the training history and the figures of validation
 README.md           the model card
 
-A kind of model is a line of `KINDS`: `load_model(folder, CLASSIFIER)` reads one, `save_model` writes any.
+`KINDS` lists the kinds of models. `load_model(folder, CLASSIFIER)` reads a model of one kind, `save_model` writes any.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from glassformer.prediction.folder_config import (
 )
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 
-_BEGINNING = 65_536  # bytes of a damaged config.json in which its format is looked for
+_BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safetensors"
-"""Where an unfinished run keeps what it needs, and the files in it that say what it began with and where it stands."""
+"""The folder of an unfinished run, its file with the settings of the run, and its file with the state of training."""
 EVALUATION_FOLDER, REPORT_FILE, FIGURES_FILE = "evaluation", "report.html", "metrics.json"
-"""Where `evaluate` writes, and what."""
+"""The folder that `evaluate` writes, and the files in it."""
 
 
 Config = TypeVar("Config", bound=AnyFolderConfig)
@@ -57,7 +57,7 @@ Module = TypeVar("Module", bound=nn.Module)
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(Generic[Config, Module]):
-    """A model with everything that it needs to answer, judge or write."""
+    """A trained model with its config, tokenizer and metrics."""
 
     config: Config
     model: Module
@@ -75,9 +75,9 @@ class Kind(Generic[Config, Module]):
     """A kind of model that folders hold.
 
     Attributes:
-        noun: what it is called.
-        command: what makes one.
-        build: the module that a config describes, with any weights.
+        noun: the name of the kind in messages.
+        command: the command that makes such a model.
+        build: builds the module that a config describes, with arbitrary weights.
     """
 
     noun: str
@@ -87,7 +87,7 @@ class Kind(Generic[Config, Module]):
 
     @property
     def format(self) -> str:
-        """What `config.json` calls it."""
+        """The name of the kind in `config.json`."""
         return str(self.config.model_fields["format"].default)
 
 
@@ -104,20 +104,23 @@ REWARD_MODEL = Kind(
     "reward model", "align reward", RewardFolderConfig, lambda config: RewardModel(config.model, config.vocab_size)
 )
 KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL)}
-"""By format."""
+"""The kinds of models by their format."""
 
 
 def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
-    """Write a model folder; other files there are left alone, but for the evaluation of a model that is replaced.
+    """Write a model folder. If it replaces a model, the evaluation of that model is deleted. Other files are kept.
 
-    The new files are written beside those of an earlier model, flushed to the disk and read back before any of those is
-    touched. So a run may delete its checkpoint once this has returned: the folder can be read then.
+    The new files are first written to a temporary folder, flushed to the disk and read back. Only then do they replace
+    the files of an earlier model. After this function has returned, the folder can be read, and a run may delete its
+    checkpoint.
 
     Raises:
-        GlassformerError: they cannot be written; the folder is as it was.
+        GlassformerError: the files cannot be written. The folder has not changed.
     """
     replaced, new = is_model_folder(folder), not folder.exists()
-    config = trained.config.model_copy(update={"format_version": FORMAT_VERSION})  # it may have been read as another
+    config = trained.config.model_copy(
+        update={"format_version": FORMAT_VERSION}
+    )  # it may have been read from an older format
     texts = {
         "config.json": config.model_dump_json(indent=2) + "\n",
         "tokenizer.json": trained.tokenizer.to_json(),
@@ -131,7 +134,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
         _write(aside, texts, trained)
         if taken := [name for name in _written(aside) if (folder / name).is_dir()]:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
-        # By way of a folder without config.json, which is no model folder: files of two models are never read together.
+        # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
         (folder / "config.json").unlink(missing_ok=True)
         for name in _written(aside):
             (aside / name).replace(folder / name)
@@ -142,39 +145,39 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         if new:
-            with suppress(OSError):  # it holds the model, or it was never made
+            with suppress(OSError):  # it is not empty, because it holds the model, or it was not created
                 folder.rmdir()
     if replaced:
         _forget_evaluation(folder)
 
 
 def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) -> None:
-    """Write all files and read back what `load_model` will read; both may raise what a full disk makes of it."""
+    """Write all files, and read back those that `load_model` reads. Both raise various errors if the disk is full."""
     for name, text in texts.items():
         (place / name).write_text(text, encoding="utf-8")
     if odd := not_finite(trained.model):
         raise GlassformerError(f"{odd} holds NaN or infinite weights; the training diverged")
     write_weights(place / "model.safetensors", trained.model)
-    # The library makes it readable to its owner alone; whoever may read the rest may read it.
+    # The library makes the file readable only for its owner. Give it the permissions of the other files.
     (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)
     for name in _written(place):
         with (place / name).open("rb+") as file:
-            os.fsync(file.fileno())  # some disks say only now that they are full
+            os.fsync(file.fileno())  # some disks report only now that they are full
     kind = KINDS[trained.config.format]
     config = _read_config(place / "config.json", kind)
     check_weights(place / "model.safetensors", _described(kind, config))
     _read_metrics(place / "metrics.json", kind)
     if TextTokenizer.load(place / "tokenizer.json").vocab_size != config.vocab_size:
-        raise GlassformerError(f"config.json says {config.vocab_size} tokens, and the tokenizer has others")
+        raise GlassformerError(f"config.json says {config.vocab_size} tokens, but the tokenizer has another number")
 
 
 def _written(place: Path) -> list[str]:
-    """The names of the files, `config.json` last."""
+    """Return the names of the files, `config.json` last."""
     return sorted((path.name for path in place.iterdir()), key=lambda name: name == "config.json")
 
 
 def _finite(figures: Any) -> Any:
-    """The same with None for NaN and infinity, which JSON does not have."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     if isinstance(figures, dict):
         return {name: _finite(value) for name, value in figures.items()}
     if isinstance(figures, list | tuple):
@@ -185,17 +188,17 @@ def _finite(figures: Any) -> Any:
 def _forget_evaluation(folder: Path) -> None:
     for name in (REPORT_FILE, FIGURES_FILE):
         (folder / EVALUATION_FOLDER / name).unlink(missing_ok=True)
-    with suppress(OSError):  # others' files are in it, or it is not there
+    with suppress(OSError):  # it holds other files, or does not exist
         (folder / EVALUATION_FOLDER).rmdir()
 
 
 def is_model_folder(folder: Path) -> bool:
-    """Whether it holds a model of ours, of any kind."""
+    """Whether the folder holds a glassformer model of any kind."""
     return format_of(folder) in KINDS
 
 
 def format_of(folder: Path) -> str | None:
-    """The format that `config.json` names, also where the rest of it is damaged; none where it names none."""
+    """Return the format that `config.json` names, or None. The rest of the file may be damaged."""
     file = folder / "config.json"
     if not file.is_file():
         return None
@@ -209,31 +212,33 @@ def format_of(folder: Path) -> str | None:
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether it holds a run that `--resume` goes on with."""
+    """Whether the folder holds a run that `resume=True` continues."""
     return any((folder / CHECKPOINT_FOLDER / name).is_file() for name in (RUN_FILE, STATE_FILE))
 
 
 def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Module]:
-    """Read a model folder of one kind; the model is in evaluation mode, on the CPU.
+    """Read a model folder of one kind. The model is in evaluation mode, on the CPU.
 
     Raises:
-        UsageError: there is no such folder, or it is not a model folder of this kind.
-        GlassformerError: a file is missing, cut short, of a later format, or does not fit the others.
+        UsageError: the folder does not exist, or is not a model folder of this kind.
+        GlassformerError: a file is missing, incomplete or of a later format, or does not match the others.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such model folder")
     present = [name for name in FILES if (folder / name).exists()]
     if not present and is_unfinished(folder):
         raise UsageError(
-            f"{folder} is not a model folder yet: it holds an unfinished run; the command that began it goes on with "
-            "--resume"
+            f"{folder} is not a model folder yet: it holds an unfinished run; to continue it, repeat its command with "
+            "`resume=True`"
         )
     if not present:
         raise UsageError(
             f"{folder} is not a model folder: it holds no config.json (`glassformer {kind.command}` makes one)"
         )
     if missing := [name for name in FILES if name not in present]:
-        raise GlassformerError(f"{folder}: {', '.join(missing)} is missing from the model folder; copy it again whole")
+        raise GlassformerError(
+            f"{folder}: {', '.join(missing)} is missing from the model folder; copy the whole folder again"
+        )
     config = _read_config(folder / "config.json", kind)
     tokenizer = TextTokenizer.load(folder / "tokenizer.json")
     if tokenizer.vocab_size != config.vocab_size:
@@ -264,7 +269,9 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
     raw = read_json(path)
     found = str(raw.get("format")) if isinstance(raw, dict) else ""
     if not isinstance(raw, dict) or found not in KINDS:
-        raise UsageError(f"{path.parent} is not a glassformer model folder: its config.json is of another program")
+        raise UsageError(
+            f"{path.parent} is not a glassformer model folder: its config.json was written by another program"
+        )
     if found != kind.format:
         raise UsageError(
             f"{path.parent} holds a {KINDS[found].noun}; a {kind.noun} is needed here "
@@ -273,7 +280,7 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
     version = raw.get("format_version")
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise GlassformerError(
-            f"{path.parent} has format version {version}, and this glassformer reads up to "
+            f"{path.parent} has format version {version}, and this glassformer reads versions up to "
             f"{FORMAT_VERSION}; update glassformer"
         )
     config = _described_by(kind.config, raw, path)

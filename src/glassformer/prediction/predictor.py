@@ -1,4 +1,4 @@
-"""Answers to texts."""
+"""The predictor: it answers texts with a trained classifier."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What a model says of some texts.
+    """The answers of a model to some texts.
 
-    A text of white space alone gets no answer: its prediction is None, and its record holds nulls. Its row of `probs`
-    is what the model says of no word at all.
+    A text of white space only gets no answer: its prediction is None, and its record holds nulls. Its row of `probs` is
+    the model's answer to a text without words.
 
     Attributes:
-        probs: (texts, n_classes) calibrated; rows sum to 1, or with `multilabel` each value stands for itself.
-        empty: (texts,) which texts are white space alone.
+        probs: (texts, n_classes) calibrated probabilities. Rows sum to 1; with `multilabel`, each label has a
+            probability of its own.
+        empty: (texts,) which texts are white space only.
         unknown: see `Predictor.unknown_words`.
     """
 
@@ -39,18 +40,20 @@ class Answers:
     unknown: Counter[str]
 
     def read(self) -> list[Any]:
-        """What the model says of each text, also of one without a word: its label, or with `multilabel` the list of
-        those at or above a half."""
+        """Return the label of each text, also of texts without a word.
+
+        With `multilabel`, return a list of the labels with a probability of at least a half.
+        """
         if self.multilabel:
             return [[self.labels[i] for i in np.flatnonzero(row >= THRESHOLD)] for row in self.probs]
         return [self.labels[i] for i in self.probs.argmax(axis=1)]
 
     def predictions(self) -> list[Any]:
-        """What the model says of each text; None for an empty one."""
+        """Return the same as `read`, but None for an empty text."""
         return [None if empty else label for label, empty in zip(self.read(), self.empty, strict=True)]
 
     def confidences(self) -> FloatArray:
-        """Probability of the answer: of the label given, or with `multilabel` of the least certain decision."""
+        """Return the probability of each predicted label; with `multilabel`, that of the least certain decision."""
         if self.multilabel:
             least: FloatArray = np.maximum(self.probs, 1 - self.probs).min(axis=1)
             return least
@@ -58,12 +61,12 @@ class Answers:
         return top
 
     def ranked(self, row: int, top_k: int | None = None) -> list[tuple[Any, float]]:
-        """(label, probability) of one text, the likeliest first."""
+        """Return (label, probability) for a text, the most probable label first."""
         order = np.argsort(-self.probs[row], kind="stable")[:top_k]
         return [(self.labels[i], float(self.probs[row, i])) for i in order]
 
     def records(self, top_k: int | None = None) -> Iterator[dict[str, Any]]:
-        """The JSON of each answer: `prediction`, `confidence` and `probabilities`, the likeliest label first."""
+        """Yield the JSON of each answer: `prediction`, `confidence` and `probabilities`, most probable label first."""
         confidences = self.confidences()
         for row, prediction in enumerate(self.predictions()):
             if self.empty[row]:
@@ -77,7 +80,7 @@ class Answers:
 
 
 class Predictor:
-    """A trained model that answers. Scores are computed in float32."""
+    """Answers texts with a trained model. Logits are computed in float32."""
 
     def __init__(self, trained: TrainedModel, *, device: str = "cpu") -> None:
         self.trained = trained
@@ -89,7 +92,7 @@ class Predictor:
         return cls(load_model(folder, CLASSIFIER), device=device)
 
     def logits(self, texts: Sequence[str]) -> FloatArray:
-        """Raw scores (texts, n_classes), before the temperature."""
+        """Return the logits (texts, n_classes), not divided by the temperature."""
         return self._score(self.trained.tokenizer.encode(texts))
 
     def _score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
@@ -102,13 +105,13 @@ class Predictor:
         )
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
-        """Words that the vocabulary lacks, with the number of texts that they occur in."""
+        """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
         return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
 
     def answer(self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None) -> Answers:
-        """Calibrated probabilities and the words that were unknown.
+        """Return calibrated probabilities and the unknown words.
 
-        `on_progress` hears the share of the tokens that are read.
+        `on_progress` is called with the share of tokens that are done.
         """
         config = self.trained.config
         rows = self.trained.tokenizer.encode(texts)
@@ -119,6 +122,6 @@ class Predictor:
             multilabel=config.multilabel,
             probs=probs.astype(np.float32),
             empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
-            # Texts are cut a second time for the places of their words, so only those that need it.
+            # Finding unknown words tokenizes a text a second time, so only texts with unknown tokens are searched.
             unknown=self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row]),
         )

@@ -1,4 +1,4 @@
-"""From the logits of the next token to a token."""
+"""Sampling: from the logits of the next token to a token."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from torch import Tensor
 from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID
 
 BANNED = (PAD_ID, UNKNOWN_ID)
-"""Tokens that are no part of any text."""
+"""Tokens that never occur in a text."""
 
 
 class SamplingConfig(BaseModel):
-    """How a text is continued."""
+    """The settings of sampling."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_tokens: int = Field(default=100, ge=1)
-    """The most tokens written; a text that ends sooner ends there."""
+    """The largest number of new tokens. A text may end earlier."""
     temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
-    """What logits are divided by: below 1 the likely becomes likelier; 0 always takes the likeliest."""
+    """Logits are divided by this. Below 1, probable tokens become more probable; 0 always takes the most probable."""
     top_k: int | None = Field(default=None, ge=1)
-    """Choose among so many of the likeliest tokens, and those as likely as the last of them (Fan et al. 2018, §5.1)."""
+    """Choose among this many most probable tokens, and those that tie with the last (Fan et al. 2018, §5.1)."""
     top_p: float = Field(default=1.0, gt=0, le=1)
-    """Choose among the fewest tokens that are this probable together (Holtzman et al. 2020, §3.1)."""
+    """Choose among the fewest tokens that together have this probability (Holtzman et al. 2020, §3.1)."""
     repetition_penalty: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """What the logits of tokens in view are divided by, or multiplied by below 0 (Keskar et al. 2019, §4.1)."""
+    """Positive logits of tokens in the window are divided by this, negative ones multiplied (Keskar et al. 2019, §4.1).
+    """
     stop: tuple[str, ...] = ()
-    """Strings that end the text; they are not part of it."""
+    """Strings that end the text. They are not part of it."""
     seed: int = Field(default=0, ge=0)
-    """Decides every choice. Each prompt has choices of its own, whatever stands beside it."""
+    """The seed of all random choices. The other prompts do not change the choices of a prompt."""
 
 
 def without_banned(logits: Float[Tensor, "*places vocab"]) -> Float[Tensor, "*places vocab"]:
-    """The logits, −∞ where a token is never written.
+    """Set the logits of tokens that are never written to −∞.
 
-    For whatever writes, and whatever reads back how likely that was: ratios of the two are silently wrong where they
-    ban different tokens.
+    Both writing a text and computing its probability afterwards must use this function. If they banned different
+    tokens, ratios of the probabilities would be wrong without an error.
     """
     banned = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
     banned[list(BANNED)] = True
@@ -48,17 +49,17 @@ def without_banned(logits: Float[Tensor, "*places vocab"]) -> Float[Tensor, "*pl
 def next_token_probs(
     logits: Float[Tensor, "batch vocab"], seen: Bool[Tensor, "batch vocab"], config: SamplingConfig
 ) -> Float[Tensor, "batch vocab"]:
-    """The distribution that the next token is drawn from; rows sum to 1.
+    """Return the probabilities from which the next token is drawn. Rows sum to 1.
 
     Args:
-        seen: the tokens in view.
+        seen: which tokens are in the window.
     """
     if config.repetition_penalty != 1:
         penalised = torch.where(logits > 0, logits / config.repetition_penalty, logits * config.repetition_penalty)
         logits = torch.where(seen, penalised, logits)
     if config.temperature == 0:
         return torch.nn.functional.one_hot(logits.argmax(dim=-1), logits.shape[-1]).to(logits.dtype)
-    logits = logits - logits.max(dim=-1, keepdim=True).values  # so that nothing grows beyond all numbers
+    logits = logits - logits.max(dim=-1, keepdim=True).values  # avoids infinite values
     logits = logits / max(config.temperature, torch.finfo(logits.dtype).tiny)
     if config.top_k is not None and config.top_k < logits.shape[-1]:
         fewest = logits.topk(config.top_k, dim=-1).values[:, -1:]
@@ -72,7 +73,7 @@ def next_token_probs(
 
 
 def draw(probs: Float[Tensor, "batch vocab"], chance: Float[Tensor, " batch"]) -> Int[Tensor, " batch"]:
-    """The token whose stretch of [0, 1) the chance falls into, so that equal chances give equal tokens."""
+    """Return the token whose part of [0, 1) contains `chance`. Equal chances give equal tokens."""
     ends = probs.double().cumsum(dim=-1)
-    ends = ends / ends[:, -1:]  # sums of rounded numbers fall short of 1
+    ends = ends / ends[:, -1:]  # sums of rounded numbers may be less than 1
     return torch.searchsorted(ends, chance.double()[:, None], right=True)[:, 0]

@@ -1,4 +1,4 @@
-"""Texts of any length to logits: every window is read, and a text's windows are averaged."""
+"""Logits of texts of any length: a long text is read in windows, and the logits of its windows are averaged."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
 
 
 def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
-    """A classifier as a function for `score`: on its device, in evaluation mode, and back."""
+    """Return a classifier as a function for `score`. It computes on the model's device, in evaluation mode."""
 
     def read(inputs: ModelInputs) -> Tensor:
         was_training, device = model.training, next(model.parameters()).device
         try:
             logits: Tensor = model.eval()(*inputs.to(device))
-        finally:  # `score` tries again where memory did not suffice
+        finally:  # `score` tries again if memory was too small
             model.train(was_training)
         return logits
 
@@ -42,11 +42,11 @@ def score(
     n_classes: int,
     on_progress: Callable[[float], None] | None = None,
 ) -> FloatArray:
-    """Logits (rows, n_classes) in float32; a text that takes several windows gets the mean of their logits.
+    """Return the logits (rows, n_classes) in float32. A text of several windows gets the mean of their logits.
 
     Args:
-        read: the logits (batch, n_classes) of a batch of windows, as of `logits_of(model)`.
-        on_progress: hears the share of tokens that are read.
+        read: computes the logits (batch, n_classes) of a batch of windows, like `logits_of(model)`.
+        on_progress: called with the share of tokens that are done.
     """
     tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
     so_far, parts = 0, 1
@@ -71,10 +71,11 @@ def window_means(
     width: int,
     precision: type[Precision],
 ) -> np.ndarray[Any, np.dtype[Precision]]:
-    """For each row of the store a mean over all its windows (rows, width); a row that counts for nothing has zeros.
+    """Return a mean over all windows of each row of the store: (rows, width). A row without counts gets zeros.
 
     Args:
-        sums: of each window of a batch the sum (batch, width) of what is averaged, and how many there are (batch, 1).
+        sums: returns for each window of a batch the sum of the averaged values (batch, width) and their number
+            (batch, 1).
     """
     totals, counts = np.zeros((len(store), width), precision), np.zeros((len(store), 1), precision)
     for batch in covering_batches(store, max_seq_len, batch_tokens=_BATCH_TOKENS, batch_size=_BATCH_SIZE):
@@ -86,10 +87,10 @@ def window_means(
 
 
 def _in_parts(read: Callable[[ModelInputs], Tensor], inputs: ModelInputs, parts: int) -> tuple[Tensor, int]:
-    """A batch's logits, computed in so many parts, or in as many more as memory demands; and how many they were.
+    """Compute the logits of a batch in this many parts, or in more if memory is too small; return the number too.
 
     Raises:
-        GlassformerError: memory does not suffice for a single window.
+        GlassformerError: memory is too small for a single window.
     """
     windows, width = inputs.token_ids.shape
     while True:

@@ -1,7 +1,7 @@
-"""`model.safetensors`: compared with the model that `config.json` describes before either takes memory.
+"""`model.safetensors`: its header is compared with the model that `config.json` describes, before memory is allocated.
 
-The header of the file says the names, types and shapes of all tensors; the library makes sure that it fits the file. A
-model without memory (on torch's device `meta`) has the same to say. Only where the two agree is the model built.
+The header holds the names, types and shapes of all tensors; the library checks that it matches the file. The model is
+first built without memory, on torch's device `meta`. It is built for real only if its tensors match the header.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Value = TypeVar("Value")
 Module = TypeVar("Module", bound=nn.Module)
 
 _FLOATS = {"F64", "F32", "F16", "BF16"}
-"""Weights of these types are read, as float32."""
+"""The types of weights that can be read. They become float32."""
 _INTEGERS = {"I64"}
-"""The types of what is counted (batch norm's batches)."""
+"""The types of counters, like the number of batches of a batch norm."""
 _LARGE_TABLES = 1 << 30
 
 
 class Stored(NamedTuple):
-    """What the header says of a tensor."""
+    """The header's entry for a tensor."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -42,9 +42,9 @@ class Described(Generic[Module]):
     """The model that `config.json` describes.
 
     Attributes:
-        build: makes it, with any weights.
-        depth: how many blocks it has; 0 for a design that does not count them.
-        version: the format of the folder, which decides how the weights are named.
+        build: builds the model, with arbitrary weights.
+        depth: the number of blocks; 0 for a design without such a setting.
+        version: the format version of the folder, which decides the names of the weights.
     """
 
     build: Callable[[], Module]
@@ -52,15 +52,15 @@ class Described(Generic[Module]):
     version: int
 
     def names_today(self, stored: Mapping[str, Value], expected: Iterable[str]) -> Mapping[str, Value]:
-        """What the file has by its names, by those of the model."""
+        """Rename the entries of the file as the model names them."""
         return renamed(stored, expected) if self.version == 1 else stored
 
 
 def read_weights(path: Path, described: Described[Module]) -> Module:
-    """The model with the weights of the file.
+    """Return the model with the weights of the file.
 
     Raises:
-        GlassformerError: the file is damaged, or does not hold the weights of this model, or not finite ones.
+        GlassformerError: the file is damaged, does not hold the weights of this model, or holds NaN or infinite ones.
     """
     check_weights(path, described)
     model = _built(described, path)
@@ -73,18 +73,18 @@ def read_weights(path: Path, described: Described[Module]) -> Module:
 
 
 def not_finite(model: nn.Module) -> str | None:
-    """The name of weights that are NaN or infinite; none where all are numbers."""
+    """Return the name of weights that are NaN or infinite, or None."""
     return next((name for name, tensor in model.state_dict().items() if not tensor.isfinite().all()), None)
 
 
 def check_weights(path: Path, described: Described[Any]) -> None:
-    """Compare the header of the file with the model, without memory for either.
+    """Compare the header of the file with the model, without loading either.
 
     Raises:
-        GlassformerError: the file is damaged, or of another model.
+        GlassformerError: the file is damaged, or belongs to another model.
     """
     header = _read_header(path)
-    if described.depth > len(header):  # each block has a tensor at least; so many need not even be counted
+    if described.depth > len(header):  # each block has at least one tensor; do not even build so many
         raise GlassformerError(
             f"{path} holds {len(header)} tensors, too few for the {described.depth} blocks that config.json describes; "
             "the files come from different models"
@@ -95,20 +95,20 @@ def check_weights(path: Path, described: Described[Any]) -> None:
 
 
 def _read_header(path: Path) -> dict[str, Stored]:
-    """What the file holds by name, found without reading it.
+    """Return the entries of the file's header by name, without reading the tensors.
 
     Raises:
-        GlassformerError: it is no such file, or it is cut short.
+        GlassformerError: this is not a safetensors file, or it is incomplete.
     """
-    if not path.is_file():  # a folder; or a pipe or device, which may never end
+    if not path.is_file():  # a folder, or a pipe or device, which may never end
         raise GlassformerError(f"{path} is not a file; copy the folder again")
     with _named_damage(path), safe_open(path, framework="pt") as file:
-        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
         return {name: Stored(part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
 
 
 def _compare(header: Mapping[str, Stored], model: nn.Module, path: Path) -> None:
-    """Compare a file's header with a model, which may be one without memory.
+    """Compare the header of a file with a model, which may have no memory.
 
     Raises:
         GlassformerError: they differ, or the model needs tables that are far larger than its weights.
@@ -139,7 +139,7 @@ def write_weights(path: Path, model: nn.Module) -> None:
     """Write the file.
 
     Raises:
-        OSError, SafetensorError: the disk is full, say.
+        OSError, SafetensorError: the file cannot be written, for example because the disk is full.
     """
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, path)
 
@@ -148,7 +148,7 @@ def _built(described: Described[Module], path: Path) -> Module:
     try:
         return described.build()
     except (ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError) as error:
-        # More than memory holds or than a tensor can have, or sizes that exclude each other.
+        # Sizes that are too large for memory or for a tensor, or that contradict each other.
         cause = (str(error).splitlines() or [type(error).__name__])[0]
         raise GlassformerError(
             f"{path.parent}: the model that config.json describes cannot be built ({cause[:200]})"
