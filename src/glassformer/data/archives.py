@@ -1,6 +1,6 @@
-"""What the authors of the known data sets publish, fetched, verified, and laid out as Parquet files in one folder.
+"""Download what the authors of the known data sets publish, verify it, and write it as Parquet files in one folder.
 
-Archives are read as streams: nothing in them is executed, and none of their paths is ever written to.
+Archives are read as streams. Nothing in them is executed, and no path that an archive names is written to.
 """
 
 import ast
@@ -35,7 +35,9 @@ Progress = Callable[[int, int | None], None]
 
 
 def fetch(url: str, target: Path, progress: Progress) -> None:
-    """Downloads to `target`; `progress` is called with the bytes so far and in total (None when not announced).
+    """Download `url` to `target`.
+
+    `progress` is called with the bytes so far and the bytes in total (None if the server does not announce them).
 
     Raises `GlassformerError` when the server cannot be reached or stops early.
     """
@@ -58,7 +60,7 @@ def fetch(url: str, target: Path, progress: Progress) -> None:
 
 
 def verify(path: Path, checksum: str) -> None:
-    """Compares a file with "md5:…" or "sha256:…"; raises `GlassformerError` when it is another file."""
+    """Compare a file with its checksum, "md5:…" or "sha256:…". Raises `GlassformerError` if they differ."""
     algorithm, expected = checksum.split(":")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, algorithm).hexdigest()
@@ -69,13 +71,13 @@ def verify(path: Path, checksum: str) -> None:
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """Written aside, then renamed."""
+    """Write the frame to a hidden file beside `path`, then rename that file."""
     with written_aside(path) as aside:
         frame.write_parquet(aside)
 
 
 def unpack_zhou(source: Path, folder: Path) -> None:
-    """`train_data = {text: truth, …}` and `test_data = …`, read as literals and never executed."""
+    """Read the file's `train_data = {text: truth, …}` and `test_data = …` as literals. The file is never executed."""
     try:
         literals = {
             node.targets[0].id: ast.literal_eval(node.value)
@@ -95,13 +97,13 @@ def unpack_zhou(source: Path, folder: Path) -> None:
 
 
 def unpack_disaster_tweets(source: Path, folder: Path) -> None:
-    """The competition's train.csv: id, keyword, location, text, target."""
+    """Read the competition's train.csv, with the columns id, keyword, location, text and target."""
     frame = pl.concat(read_batches(source, rows_per_batch=CHUNK))
     write_parquet(frame.with_columns(pl.col("target").cast(pl.Int64).alias("label")), folder / "train.parquet")
 
 
 def unpack_imdb(source: Path, folder: Path) -> None:
-    """One text file for each review, its rating in its name; the film is the line of the same number in urls_*.txt."""
+    """Read one text file per review. Its name holds the rating; the line of its number in urls_*.txt is the film."""
     reviews: dict[str, list[tuple[int, int, int, str, str]]] = {"train": [], "test": [], "unsup": []}
     films: dict[str, list[str | None]] = {}
     with tarfile.open(source, "r|gz") as archive:
@@ -126,9 +128,9 @@ def unpack_imdb(source: Path, folder: Path) -> None:
 
 
 def unpack_sentiment140(source: Path, folder: Path) -> None:
-    """Two CSV files without a header: polarity (0, 2, 4), id, date, query, user, text; in Latin-1.
+    """Read two CSV files in Latin-1 without a header: polarity (0, 2, 4), id, date, query, user, text.
 
-    All rows are kept, also repeated tweets and those with both labels; they are seen to when the table is split.
+    All rows are kept, also repeated tweets and tweets with both labels. The split of the table handles those.
     """
     with zipfile.ZipFile(source) as archive:
         with archive.open("training.1600000.processed.noemoticon.csv") as file:

@@ -1,4 +1,4 @@
-"""Batches of similar length under a budget of tokens, and windows over texts that are longer than the model reads."""
+"""Batches of texts of similar length, within a budget of tokens, and windows over texts too long for the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BATCHES_PER_POOL = 64
 
 
 class ModelInputs(NamedTuple):
-    """What a model reads; it is called as `model(*inputs)`."""
+    """The inputs of a model, which is called as `model(*inputs)`."""
 
     token_ids: Int[Tensor, "batch seq"]
     attention_mask: Bool[Tensor, "batch seq"]
@@ -31,11 +31,11 @@ class ModelInputs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Windows of texts, padded on the right to the longest of them; each begins with the start token.
+    """Windows of texts, padded on the right to a common width. Each window begins with the start token.
 
     Attributes:
         rows: which row of the store each window comes from.
-        starts: the place in that row of each window's first token; it stands behind the start token.
+        starts: the position in that row of each window's first token (the one after the start token).
     """
 
     rows: IntArray
@@ -45,7 +45,10 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """Pieces of rows: tokens `starts[i] … starts[i] + lengths[i]` of row `rows[i]`, start token not counted."""
+    """Pieces of rows: window i holds the `lengths[i]` tokens of row `rows[i]` from `starts[i]` on.
+
+    The start token is not counted.
+    """
 
     rows: IntArray
     starts: IntArray
@@ -54,7 +57,7 @@ class Windows:
 
 
 def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int) -> Windows:
-    """One window per row, anew in each epoch where the row is longer than the model reads."""
+    """Choose one window per row. Of a row longer than the model reads, each epoch gets another random window."""
     room = max_seq_len - 1  # the start token takes one place
     chance = np.random.default_rng([seed, epoch, 1]).random(len(lengths))
     starts = np.floor(chance * (np.maximum(lengths - room, 0) + 1)).astype(np.int64)
@@ -64,9 +67,9 @@ def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int
 
 
 def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
-    """As many windows per row as it takes to read every token, evenly spread.
+    """Choose evenly spread windows that together cover every token of each row.
 
-    Neighbours share at least a quarter of a window, rounded down.
+    Neighbouring windows share at least a quarter of a window, rounded down.
     """
     room = max_seq_len - 1
     step = max(1, room - room // 4)
@@ -89,9 +92,9 @@ def bucket(
 ) -> list[IntArray]:
     """Group windows of similar length: at most `batch_size` of them, at most `batch_tokens` tokens with padding.
 
-    With a seed, windows are shuffled, sorted by length within pools of some batches, and the batches shuffled: the
-    order is a function of (seed, epoch). Without one, all are sorted, longest first. A window longer than
-    `batch_tokens` makes a batch of its own.
+    With a seed, the windows are shuffled and sorted by length within pools of several batches; then the batches are
+    shuffled. The order depends on (seed, epoch) alone. Without a seed, all windows are sorted, longest first. A window
+    longer than `batch_tokens` forms a batch of its own.
 
     Returns:
         Indices of windows for each batch.
@@ -110,13 +113,13 @@ def bucket(
 
 
 def chunk(n_windows: int, *, batch_size: int, shuffled: tuple[int, int] | None) -> list[IntArray]:
-    """Group windows whatever their length: one after another, or shuffled as a function of (seed, epoch)."""
+    """Group windows of any length, in their order or shuffled. The shuffle depends on (seed, epoch) alone."""
     order = np.arange(n_windows) if shuffled is None else np.random.default_rng([*shuffled, 2]).permutation(n_windows)
     return [order[first : first + batch_size] for first in range(0, n_windows, batch_size)]
 
 
 def _cut(order: IntArray, lengths: IntArray, batch_tokens: int, batch_size: int) -> list[IntArray]:
-    """Cut a list that runs from long to short: its first window sets the width of a batch."""
+    """Cut windows sorted from long to short into batches. The first window of a batch sets its width."""
     batches, first = [], 0
     while first < len(order):
         width = _width(int(lengths[order[first]]))
@@ -127,10 +130,10 @@ def _cut(order: IntArray, lengths: IntArray, batch_tokens: int, batch_size: int)
 
 
 def _width(longest: int) -> int:
-    """Places for a window of `longest` tokens and the start token, rounded up to one of a few dozen widths.
+    """Return the width for `longest` tokens and the start token, rounded up to one of a few dozen widths.
 
-    On a CPU the matrix library prepares and keeps code for every shape that it meets; with hundreds of widths it
-    prepares more than it reuses.
+    On a CPU the matrix library prepares and keeps code for every shape. With hundreds of widths it would prepare more
+    code than it reuses.
     """
     step = 16 if longest >= 64 else 4
     return -(-(longest + 1) // step) * step
@@ -154,12 +157,12 @@ def assemble(store: TokenStore, windows: Windows, chosen: IntArray) -> Batch:
 
 
 def covering_batches(store: TokenStore, max_seq_len: int, *, batch_tokens: int, batch_size: int) -> Iterator[Batch]:
-    """Every token of every row, in windows, in batches of similar length."""
+    """Yield windows that cover every token of every row, in batches of similar length."""
     windows = covering_windows(store.lengths, max_seq_len)
     for chosen in bucket(windows.lengths, batch_tokens=batch_tokens, batch_size=batch_size):
         yield assemble(store, windows, chosen)
 
 
 def padding_share(batch: Batch) -> float:
-    """Share of places in the batch that hold padding."""
+    """Return the share of positions in the batch that are padding."""
     return 1.0 - float(batch.inputs.attention_mask.float().mean())

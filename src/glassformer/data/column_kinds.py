@@ -8,8 +8,8 @@ import polars as pl
 Kind = Literal["empty", "lists or records", "dates", "decimal numbers", "whole numbers", "links", "ids", "words"]
 
 LOOKED_AT = 1_000  # values of a column
-MOST = 0.95  # of the values that are there decide: some exports hold "n/a" or an error message among the numbers
-NEARLY_ALL = 0.8  # of the values are distinct in a column that cannot be classes
+MOST = 0.95  # share of the non-empty values that decides: some exports hold "n/a" or an error message among the numbers
+NEARLY_ALL = 0.8  # a column with this share of distinct values cannot hold classes
 FEWEST_VALUES = 20  # with fewer rows a column of distinct values says nothing
 
 _CLOCK = r"([t ]\s*[\d:.,+\- ]*(am|pm|z|utc|gmt)?)?"
@@ -30,7 +30,7 @@ _ID_NAMES = {"id", "ids", "uuid", "guid", "index", "idx", "url", "uri", "link", 
 
 
 def kind_of(values: pl.Series) -> Kind:
-    """What nearly all values are, blanks left out; numbers and dates are told by how they are written."""
+    """Return the kind of nearly all values, without blanks. Numbers and dates are recognised by their spelling."""
     if is_opaque(values.dtype):
         return "lists or records"
     if values.dtype.is_temporal():
@@ -52,13 +52,16 @@ def kind_of(values: pl.Series) -> Kind:
 
 
 def is_near_unique(values: pl.Series) -> bool:
-    """Whether nearly every row has a value of its own, so that they are no classes; a few rows do not tell."""
+    """Whether nearly every row has its own value, so these are not classes. False for a column of few rows."""
     present = values.drop_nulls()
     return len(present) >= FEWEST_VALUES and present.n_unique() > NEARLY_ALL * len(present)
 
 
 def is_named_as_id(column: str) -> bool:
-    """`customer_id`, `ticketId`, `Profile URL`, or no name at all, as an index that was written along has."""
+    """Whether the name is that of an id, such as `customer_id`, `ticketId` or `Profile URL`.
+
+    An empty name counts too: an exported index has none.
+    """
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", column)
     return not column.strip() or bool(words and words[-1].lower() in _ID_NAMES)
 

@@ -1,4 +1,4 @@
-"""Which column holds the text and which the label: asked for, found by name, or found by content."""
+"""Find the columns of the text and of the label: as requested, by name, or by content."""
 
 import difflib
 import re
@@ -19,12 +19,12 @@ LABEL_NAMES = (
     *("label", "labels", "target", "targets", "class", "classes", "category", "sentiment", "polarity"),
     *("tag", "tags", "topic", "emotion", "intent", "y"),
 )
-MEASURE_NAMES = ("stars", "rating", "score")  # a label where no column has one of the names above
+MEASURE_NAMES = ("stars", "rating", "score")  # taken for a label if no column has one of the names above
 MOST_CLASSES = 100  # a column with more distinct values is taken for a label only by its name
-MOST_NUMBERS = 20  # the same for whole numbers, which may as well count or measure something
+MOST_NUMBERS = 20  # the same for whole numbers, which may also be counts or measurements
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
-MOST_COLUMNS = 1_000  # of which the text or the label is found by content
-WORDS_OF_DATA = 4  # a column name with as many words is taken for a first row of data
+MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
+WORDS_OF_DATA = 4  # a column name with this many words is taken for a value of a first row of data
 _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
 
 Refusal = Callable[[pl.Series], str | None]
@@ -32,7 +32,7 @@ Refusal = Callable[[pl.Series], str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns in use, and how each was found, in plain words."""
+    """The columns in use, and notes that say how each was found."""
 
     text: str
     label: str | None
@@ -49,13 +49,15 @@ def find_columns(
     labelled: bool,
     multilabel: str | None = None,
 ) -> Columns:
-    """Chooses the columns of a table from its first rows; a column that is asked for by name is taken as it is.
+    """Choose the columns of a table from its first rows. A column that is requested by name is taken as it is.
 
-    By name, the first of `TEXT_NAMES` that occurs wins, and the first of `LABEL_NAMES`, then `MEASURE_NAMES`. By
-    content, the text is the column with clearly the longest, most varied values; the label is the only other column of
-    a two-column table, else the only one with few distinct values. Columns of decimal numbers, dates, links and ids,
-    and labels that nearly all differ, are never found, only asked for. `multilabel` separates the labels of a cell.
-    Raises `UsageError` when a column is missing, or the choice is not clear.
+    By name, the text is the first of `TEXT_NAMES` that occurs, and the label the first of `LABEL_NAMES`, then of
+    `MEASURE_NAMES`. By content, the text is the column with clearly the longest, most varied values. The label is the
+    only other column of a two-column table, else the only one with few distinct values. Columns of decimal numbers,
+    dates, links or ids, and labels that nearly all differ, are never chosen automatically: they must be requested by
+    name. `multilabel` is the separator of several labels in one cell.
+
+    Raises `UsageError` if a column is missing, or the choice is not clear.
     """
     for flag, column in {"--text": text, "--label": label, "--group": group}.items():
         if column is not None and column not in sample.columns:
@@ -92,7 +94,7 @@ def find_columns(
 
 
 def same_column(column: str | None, columns: Sequence[str]) -> str | None:
-    """The column of that name, or the only one of that name but for case, spaces and underscores; else None."""
+    """Return the column of that name, or the only one that differs in case, spaces and underscores alone, or None."""
     if column is None:
         return None
     if column in columns:
@@ -102,7 +104,7 @@ def same_column(column: str | None, columns: Sequence[str]) -> str | None:
 
 
 def listing(sample: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """One line for each column: its name, a few values, and how many there are or what they are."""
+    """Return one line per column: its name, a few values, and their number or kind."""
     shown = [f"  {quoted(name)}: {_described(sample[name])}" for name in names[:_COLUMNS_SHOWN]]
     more = len(names) - _COLUMNS_SHOWN
     return shown + ([f"  and {more:,} more columns"] if more > 0 else [])
@@ -129,14 +131,14 @@ def _tidy(name: str) -> str:
 
 
 def _by_name(columns: list[str], known: tuple[str, ...], sample: pl.DataFrame, refusal: Refusal) -> str | None:
-    """The column with the first of the known names, those left out whose values cannot be what the name says."""
+    """Return the column with the first of the known names. Columns whose values do not fit the name are skipped."""
     by_tidy_name = {_tidy(name): name for name in reversed(columns)}
     found = (by_tidy_name[name] for name in known if name in by_tidy_name)
     return next((name for name in found if refusal(sample[name]) is None), None)
 
 
 def _not_a_text(values: pl.Series) -> str | None:
-    """Why a column is not guessed as the text. One that is named `text` is: it may hold codes to be classified."""
+    """Why a column is not guessed as the text. A column named `text` always is: it may hold codes to classify."""
     kind = kind_of(values)
     return None if kind in ("words", "lists or records") or _tidy(values.name) == "text" else kind
 

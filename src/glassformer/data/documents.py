@@ -1,4 +1,4 @@
-"""Texts without labels, as a language model reads them: of a known data set, a table's column, or a plain text file."""
+"""Texts without labels, for a language model: from a known data set, a column of a table, or a plain text file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Documents:
 
     Attributes:
         texts: strings, none of them blank.
-        source: what the user named.
-        notes: what was detected, in plain words.
+        source: the name or path that the user gave.
+        notes: sentences about what was detected.
     """
 
     texts: pl.Series
@@ -54,7 +54,7 @@ def read_documents(source: str, data_dir: Path | None = None, *, text: str | Non
     """The training texts of a known data set, the texts of a table, or the paragraphs of a text file.
 
     Args:
-        text: the table's column; found where it is not given.
+        text: the column of the table. None: it is found automatically.
 
     Raises:
         UsageError: there is no such source, or it cannot be read, or it holds no text.
@@ -77,7 +77,7 @@ def read_documents(source: str, data_dir: Path | None = None, *, text: str | Non
 
 
 def _paragraphs(path: Path) -> Documents:
-    """What stands between blank lines; in a file without any, its lines."""
+    """Return the paragraphs, which are separated by blank lines. A file without blank lines gives its lines."""
     whole = re.sub(r"\r\n?", "\n", _decoded(path))
     paragraphs = [one.strip("\n") for one in re.split(r"\n(?:[^\S\n]*\n)+", whole) if one.strip()]
     kind = "paragraphs (blank lines stand between them)"
@@ -107,10 +107,10 @@ def _decoded(path: Path) -> str:
 
 
 def split_documents(documents: Documents, config: ValidationConfig, *, seed: int) -> tuple[Documents, Documents | None]:
-    """The texts to train on, and those held out: every text that equals a held-out one is left out of training.
+    """Split into texts to train on and held-out texts. No training text equals a held-out one.
 
     Raises:
-        UsageError: the split is of a kind that needs a table of labels, or leaves nothing to train on.
+        UsageError: this kind of split needs a table with labels, or nothing is left to train on.
     """
     if config.group is not None or config.file is not None:
         raise UsageError("validation: a language model holds out a share of its texts; leave out group and file")

@@ -1,4 +1,4 @@
-"""Files that are complete or not there, and why one could not be written."""
+"""Write a file completely or not at all, and explain why one could not be written."""
 
 import errno
 import os
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_OF_RUST = re.compile(r"\(os error (\d+)\)")  # tokenizers and safetensors say so in exceptions of their own
+_OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
-    """A hidden name beside `path` to write to; renamed to `path` in the end, or removed when something failed."""
+    """Give a hidden file beside `path` to write to. It is renamed to `path` at the end, or removed after an error."""
     aside = path.with_name(f".{path.name}.writing-{os.getpid()}")
     try:
         yield aside
@@ -25,7 +25,7 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 
 def write_error(error: BaseException) -> int | None:
-    """The system's number of an error of reading or writing, whichever library reports it; none of another error."""
+    """Return the errno of a read or write error, whichever library raised it, or None for any other error."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     if found := _OF_RUST.search(str(error)):
@@ -34,15 +34,15 @@ def write_error(error: BaseException) -> int | None:
 
 
 def is_no_room(error: BaseException) -> bool:
-    """Whether the disk is full, or a quota or the limit of a file's size is reached."""
+    """Whether the disk is full, or a quota or the largest file size is reached."""
     return write_error(error) in _NO_ROOM
 
 
 def why_not_written(place: Path, error: BaseException, n_bytes: int) -> str:
-    """What kept a file of so many bytes from being written in a folder, and what to free.
+    """Return a message that says why a file could not be written in a folder, and how much space to free.
 
     Args:
-        n_bytes: 0 where that is not known.
+        n_bytes: the size of the file; 0 if it is not known.
     """
     number = write_error(error)
     cause = str(error).splitlines()[0] if number is None else os.strerror(number)

@@ -1,4 +1,4 @@
-"""Texts and labels of a Python program: lists, arrays, series and frames of one column."""
+"""Texts and labels from a Python program: lists, arrays, series, and frames with one column."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _SHOWN = 80  # characters of a value in a message
 
 
 class InputError(UsageError, ValueError):
-    """Texts, labels or weights that cannot be used: to scikit-learn a `ValueError`."""
+    """Texts, labels or weights that cannot be used. It is also a `ValueError`, as scikit-learn expects."""
 
 
 def as_texts(texts: Iterable[Any]) -> list[str]:
-    """A list of the texts of any sequence, of an array or frame of one column, or of a generator.
+    """Return the texts of a sequence, a generator, or an array or frame of one column as a list.
 
     Raises:
-        InputError: a frame has several columns, there is no order or no list, or a text is not a string.
+        InputError: a frame has several columns, the texts have no order or are not a list, or a text is not a string.
     """
     listed = _listed(texts, "texts")
     for number, text in enumerate(listed):
@@ -41,7 +41,7 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
 
 
 def plain_labels(labels: Iterable[Any]) -> list[Any]:
-    """A list of the labels, of Python's own types; a column of shape (n, 1) is taken with scikit-learn's warning.
+    """Return the labels as a list of plain Python values. A shape of (n, 1) is accepted with scikit-learn's warning.
 
     Raises:
         InputError: there are several columns.
@@ -63,7 +63,7 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
     """One weight per row.
 
     Raises:
-        InputError: their number is another, or one is negative, infinite or no number.
+        InputError: there are more or fewer weights than rows, or a weight is negative, infinite or not a number.
     """
     try:
         array = np.full(count, weights, dtype=np.float64) if np.isscalar(weights) else np.asarray(weights, np.float64)
@@ -80,12 +80,12 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
 
 
 def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -> tuple[Table, dict[str, Any]]:
-    """The rows as a table, and what each label's name stands for.
+    """Return the rows as a table, and the label value behind each label name.
 
-    A row of weight 0 is left out: it has no part in anything that is learned.
+    Rows with weight 0 are left out: nothing is learned from them.
 
     Raises:
-        InputError: the sizes differ, or what the functions above raise it for.
+        InputError: the sizes differ, or a text, label or weight cannot be used (see the functions above).
     """
     listed, values = as_texts(texts), plain_labels(labels)
     if len(listed) != len(values):
@@ -119,7 +119,7 @@ def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -
 
 
 def _listed(values: Any, what: str) -> list[Any]:
-    """The values of any iterable with an order, or of the one column of a frame or an array."""
+    """Return the values of an ordered iterable, or of the only column of a frame or array."""
     if isinstance(values, str | bytes):
         raise InputError(f"give a list of {what}, not one string")
     if isinstance(values, Mapping | set | frozenset):
@@ -139,7 +139,7 @@ def _listed(values: Any, what: str) -> list[Any]:
 
 
 def _names(labels: list[Any]) -> dict[str, Any]:
-    """What each label's name stands for."""
+    """Return the label value behind each label name."""
     for label in labels:
         if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf) or label != label:
             raise InputError(f"a label is {_shown(label)}; use text, finite numbers or truth values")
@@ -149,7 +149,7 @@ def _names(labels: list[Any]) -> dict[str, Any]:
 
 
 def _check_classes(labels: pl.Series, *, multilabel: bool) -> None:
-    """Say of labels that no classifier can learn from what is wrong with them."""
+    """Raise an error that says what is wrong with labels that no classifier can learn from."""
     counts = (labels.explode(empty_as_null=True) if multilabel else labels).drop_nulls().value_counts(sort=True)
     if counts.is_empty():
         raise InputError("no text has a label; give at least two classes")
@@ -163,7 +163,7 @@ def _check_classes(labels: pl.Series, *, multilabel: bool) -> None:
 
 
 def _plain(label: Any) -> Any:
-    """NumPy's scalars and arrays as Python's own values."""
+    """Convert NumPy scalars and arrays to plain Python values."""
     if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
         return [_plain(each) for each in label]
     return label.item() if isinstance(label, np.generic) else label

@@ -1,4 +1,4 @@
-"""JSON files that anybody may have written: read within bounds, refused in a sentence."""
+"""Read JSON files from untrusted sources, with limits on their size and values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ MOST_BYTES = 16 << 20  # room for 60,000 learned words with their definitions
 
 
 def read_json(path: Path, *, where: str = "") -> Any:
-    """What the file holds, which is at most 16 MiB; no number in it is infinite or NaN.
+    """Return the value that the file holds. It may have 16 MiB at most, and no number in it may be infinite or NaN.
 
     Args:
-        where: what an error begins with before the file's name, in place of its path.
+        where: what an error message shows before the file's name, instead of its path.
 
     Raises:
         GlassformerError: the file is damaged, or is not one that a program like ours writes.
     """
     shown = f"{where}: {path.name}" if where else str(path)
-    if not path.is_file():  # a folder; or a pipe or device, which may never end
+    if not path.is_file():  # it may be a folder, or a pipe or device, which may never end
         raise GlassformerError(f"{shown} is not a file; copy it again")
     with path.open("rb") as file:
         raw = file.read(MOST_BYTES + 1)

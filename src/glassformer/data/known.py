@@ -1,4 +1,4 @@
-"""Data sets that are accepted by name wherever a file is: where they come from, their terms, their official splits."""
+"""Data sets that can be named instead of a file: their sources, their terms and their official splits."""
 
 import difflib
 import os
@@ -33,18 +33,21 @@ class KnownDataset:
     label_names: dict[str, str]
     """What the labels in the files mean."""
     files: dict[Split, tuple[str, ...]]
-    """The files of each split; the first one that is there is read. Empty when the data set is generated."""
+    """The files of each split. The first one that exists is read. Empty if the data set is generated."""
     source_url: str | None = None
-    """Where `data get` downloads it; none when it is generated, or must be fetched by hand (see `by_hand`)."""
+    """Where `data get` downloads it. None if it is generated, or must be fetched by hand (see `by_hand`)."""
     checksum: str | None = None
-    """Of what is downloaded: "md5:…" or "sha256:…"; none where the rows themselves are checked."""
+    """The checksum of the download, "md5:…" or "sha256:…". None if the rows themselves are checked."""
     by_hand: str | None = None
-    """What to do where nobody but the user may fetch it."""
+    """How to get it, if only the user may download it."""
     unpack: Callable[[Path, Path], None] | None = None
-    """Reads what was downloaded, writes the files."""
+    """Reads the download and writes the files."""
     training_rows: Callable[[Path, Callable[[Path], Table], Path | None], Table] | None = None
-    """Reads the training rows from the file that is there (and others beside it), where not simply all of its rows are
-    meant; is also given the reader to use, and the file of the test rows where that is there."""
+    """Reads the training rows, if they are not simply all rows of the file.
+
+    It receives the file that exists (others may lie beside it), the reader to use, and the file of the test rows or
+    None.
+    """
 
 
 _DATASETS = (
@@ -134,9 +137,10 @@ def resolve(
     group: str | None = None,
     multilabel: str | None = None,
 ) -> Table:
-    """The split of a known data set when `source` is its name, else the file of that path (see `read_table`).
+    """Read a split of a known data set if `source` is its name, else the file at that path (see `read_table`).
 
-    Raises `UsageError` for a known name whose files are not on this machine, and for what is neither name nor file.
+    Raises `UsageError` for a known name whose files are not on this machine, and if `source` is neither a known name
+    nor a file.
     """
     if source not in KNOWN:
         _refuse_unknown_name(source)
@@ -161,13 +165,13 @@ def resolve(
     frame = table.frame
     if label is None and multilabel is None:
         frame = frame.with_columns(pl.col("label").replace(known.label_names))
-    if known.files["train"] == known.files["test"]:  # one published file, of which a part is the test
+    if known.files["train"] == known.files["test"]:  # there is one published file, and a part of it is the test split
         frame = _tenth(frame, split)
     return replace(table, frame=frame, source=source, notes=(f"{source}: {known.splits}", *table.notes))
 
 
 def data_folders(data_dir: Path | None = None) -> tuple[Path, ...]:
-    """Where known data sets are looked for, in this order: `data_dir` alone, or GLASSFORMER_DATA and the cache."""
+    """Return the folders to search for known data sets: `data_dir` alone, or GLASSFORMER_DATA and then the cache."""
     if data_dir is not None:
         return (data_dir,)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "glassformer" / "data"
@@ -176,7 +180,7 @@ def data_folders(data_dir: Path | None = None) -> tuple[Path, ...]:
 
 
 def find(name: str, split: Split, data_dir: Path | None = None) -> Path | None:
-    """The file that holds a split of a known data set on this machine."""
+    """Return the file that holds a split of a known data set on this machine, or None."""
     paths = (folder / name / file for folder in data_folders(data_dir) for file in KNOWN[name].files[split])
     return next((path for path in paths if path.is_file()), None)
 
@@ -184,10 +188,11 @@ def find(name: str, split: Split, data_dir: Path | None = None) -> Path | None:
 def download(
     name: str, data_dir: Path | None = None, *, progress: archives.Progress, from_file: Path | None = None
 ) -> Path:
-    """Fetches a known data set, verifies it, lays it out in `<data_dir or the cache>/<name>/`, and returns that folder.
+    """Download a known data set, verify it, write it to `<data_dir or the cache>/<name>/`, and return that folder.
 
-    `from_file` is the published file where the user has it already. Raises `UsageError` for a name that is not known or
-    must be fetched by hand, `GlassformerError` when the download fails or its checksum differs; then nothing is left.
+    `from_file` is the published file, if the user has it already. Raises `UsageError` for an unknown name, and for a
+    data set that must be fetched by hand. Raises `GlassformerError` if the download fails or its checksum differs; the
+    download is then removed.
     """
     if name not in KNOWN:
         raise UsageError(f"{name!r} is no known data set. {_known_names(name)}")
@@ -213,7 +218,7 @@ def download(
 
 
 def _refuse_unknown_name(source: str) -> None:
-    """A bare word without extension that is no file was meant as a name."""
+    """Raise `UsageError` for a bare word without extension that is not a file: it was meant as a name."""
     path = Path(source)
     if not path.suffix and path.name == source and not _exists(path):
         raise UsageError(f"{source!r} is neither a file nor a known data set. {_known_names(source)}")
@@ -222,7 +227,7 @@ def _refuse_unknown_name(source: str) -> None:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a name that no file can have
+    except OSError:  # no file can have such a name
         return False
 
 
@@ -232,9 +237,10 @@ def _known_names(name: str) -> str:
 
 
 def _tenth(frame: pl.DataFrame, split: Split) -> pl.DataFrame:
-    """The test rows of pandas' sample(frac=1), then sample(frac=0.1), both with random_state=42; or the other rows.
+    """Return the test rows that pandas' sample(frac=1) and then sample(frac=0.1) give, or the other rows.
 
-    pandas draws by `RandomState.choice` without replacement; the second draw is from the shuffled rows.
+    Both calls have random_state=42. pandas draws by `RandomState.choice` without replacement. The second draw is from
+    the shuffled rows.
     """
     n_rows = frame.height
     shuffled = np.random.RandomState(42).choice(n_rows, size=n_rows, replace=False)
