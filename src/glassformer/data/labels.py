@@ -17,16 +17,16 @@ LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSet:
-    """The classes in the order of the logits; with `multilabel` a text may have several of them, or none."""
+    """The classes, in the order of the logits. With `multilabel` a text may have several classes, or none."""
 
     names: tuple[str, ...]
     multilabel: bool = False
 
     @classmethod
     def from_table(cls, table: Table) -> "LabelSet":
-        """The labels of a training table, by size when all are numbers, else by code point.
+        """Collect the labels of a training table. Numbers are sorted by size, other labels by code point.
 
-        Raises `UsageError` when there is nothing to learn: no label, one class only (unless `multilabel`), or a class
+        Raises `UsageError` if there is nothing to learn: no label, only one class (unless `multilabel`), or a class
         with a single row.
         """
         labels = table.frame.select("row", pl.col("label"))
@@ -60,9 +60,9 @@ class LabelSet:
         return cls(names=names, multilabel=table.multilabel)
 
     def encode(self, table: Table) -> np.ndarray:
-        """Class numbers, int64 (n_rows,); with `multilabel` ones and zeros, uint8 (n_rows, n_classes).
+        """Return class numbers, int64 (n_rows,), or with `multilabel` ones and zeros, uint8 (n_rows, n_classes).
 
-        Raises `UsageError` for a label that is not among `names`, with its rows.
+        Raises `UsageError` for a label that is not among `names`. The message gives its rows.
         """
         labels = table.frame.select("row", pl.col("label"))
         if self.multilabel != table.multilabel:
@@ -105,7 +105,7 @@ class LabelSet:
 
 
 def _refuse_what_is_no_label(counts: pl.DataFrame, place: str) -> None:
-    """Raises `UsageError` for more labels, or longer ones, than tables and pages can name."""
+    """Raise `UsageError` if there are too many labels, or labels too long, to show in tables and pages."""
     too_long = counts.filter(pl.col("label").str.len_chars() > LONGEST_LABEL)
     if not too_long.is_empty():
         label, row = too_long["label"][0], too_long["row"][0]
@@ -121,17 +121,17 @@ def _refuse_what_is_no_label(counts: pl.DataFrame, place: str) -> None:
 
 
 def label_name(label: object) -> str:
-    """A label of any type as a table gives it: a whole number is one without ".0"."""
+    """Return a label of any type as a string, as a table would give it. A whole number loses its ".0"."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def conflicting_rows(table: Table) -> list[list[int]]:
-    """The rows of each text (equal by `text_keys`) that occurs with different labels; such rows are kept."""
+    """Return the rows of each text that occurs with different labels (equal by `text_keys`). The rows are kept."""
     label = pl.col("label").list.sort().list.join("\0") if table.multilabel else pl.col("label")
     keys = text_keys(table.frame["text"])
     return (
         table.frame.select("row", keys, "label")
-        .filter(keys.is_duplicated())  # most texts occur once; grouping all of them takes a list for each
+        .filter(keys.is_duplicated())  # most texts occur once, and grouping them would build a list for each
         .with_columns(label)
         .group_by("text", maintain_order=True)
         .agg(pl.col("row"), pl.col("label").n_unique().alias("n_labels"))

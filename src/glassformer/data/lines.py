@@ -1,4 +1,4 @@
-"""The lines of a file or a pipe, as bytes and as texts, none of them longer than can be held."""
+"""Read the lines of a file or a pipe, as bytes or as text. A line that is too long for memory is refused."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import BinaryIO
 from glassformer.errors import UsageError
 
 LONGEST = 2**24
-"""Bytes of a line, and characters of a row. The longest novels have half as many; a compressed file of some megabytes
-may unpack to one line of any size, and a quote that is never closed makes one row of all that follows."""
+"""The most bytes of a line, and the most characters of a row. The longest novels have half as many. Without a limit, a
+compressed file of some megabytes could unpack to one huge line, and a quote that is never closed would make one row of
+the rest of the file."""
 
 STANDARD_INPUT = "standard input"
 _SIGNATURES = {
@@ -38,13 +39,13 @@ _ZEROS_OF: dict[tuple[int, ...], str] = {  # where a header of Latin letters has
 
 
 def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
-    """The lines without their breaks.
+    """Yield the lines as text, without their line breaks.
 
     Args:
-        name: what messages call the stream.
+        name: the name of the stream in messages.
 
     Raises:
-        UsageError: one is not UTF-8, or too long to be held.
+        UsageError: a line is not UTF-8, or longer than `LONGEST`.
     """
     for number, line in enumerate(bounded_lines(stream, name), 1):
         line = line.removesuffix(b"\n").removesuffix(b"\r")
@@ -52,10 +53,10 @@ def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
 
 
 def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """The lines with their breaks, as they arrive.
+    """Yield the lines as bytes, with their line breaks, as they arrive.
 
     Raises:
-        UsageError: one is longer than `LONGEST`; no more of it has been read.
+        UsageError: a line is longer than `LONGEST`. The rest of it is not read.
     """
     for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
         if len(line) > LONGEST:
@@ -67,10 +68,10 @@ def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def decoded(line: bytes, name: str, number: int) -> str:
-    """The text of a line.
+    """Return the text of a line.
 
     Raises:
-        UsageError: it is not UTF-8.
+        UsageError: the line is not UTF-8.
     """
     try:
         return line.decode()
@@ -82,7 +83,7 @@ def decoded(line: bytes, name: str, number: int) -> str:
 
 
 def check_start(start: bytes, name: str) -> None:
-    """Raise `UsageError` where the first bytes of a text file are those of something else."""
+    """Raise `UsageError` if the first bytes show that this is not a text file in UTF-8."""
     for signature, what in _SIGNATURES.items():
         if start.startswith(signature):
             raise UsageError(f"{name} is {what}.")
@@ -94,7 +95,7 @@ def check_start(start: bytes, name: str) -> None:
 
 
 def conversion(name: str, encoding: str) -> str:
-    """The command that makes UTF-8 of a file or a pipe."""
+    """Return a sentence with the command that converts a file or a pipe to UTF-8."""
     command = f"iconv -f {encoding} -t UTF-8"
     if name == STANDARD_INPUT:
         return f"Convert it on its way: {command} | glassformer …"

@@ -1,4 +1,4 @@
-"""One process at a time writes into a folder."""
+"""Lock a folder, so that only one process at a time writes into it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}  # b
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Keep other processes, and other runs of this one, from writing into `folder`, which is made if need be.
+    """Keep other processes, and other runs of this one, from writing into `folder`. The folder is created if needed.
 
-    The operating system holds the lock for as long as the process lives, so what a killed one left behind is none. The
-    file says who holds it. Where a file system has no locks, and on Windows, nothing is held.
+    The operating system releases the lock when the process ends, even if it is killed. The lock file says who holds the
+    lock. On Windows, and on file systems without locks, nothing is locked.
 
     Raises:
-        UsageError: another one writes there.
+        UsageError: another run writes into the folder.
     """
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
@@ -46,13 +46,13 @@ def only_writer(folder: Path) -> Iterator[None]:
         with suppress(OSError):  # the folder may be gone
             (folder / LOCK_FILE).unlink()
         file.close()
-        with suppress(OSError):  # what was made for nothing
+        with suppress(OSError):  # remove folders that were created here and are still empty
             for place in missing:
                 place.rmdir()
 
 
 def check_free(folder: Path) -> None:
-    """Raises `UsageError` where a run writes into `folder`, or it is a file."""
+    """Raise `UsageError` if a run writes into `folder`, or if `folder` is a file."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder} is a file; name a folder")
     with suppress(OSError), (folder / LOCK_FILE).open(encoding="utf-8") as file:
@@ -66,7 +66,7 @@ def _locked(folder: Path) -> IO[str]:
         _take(file, folder)
         if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
             break
-        file.close()  # whoever held it has just removed it
+        file.close()  # the process that held the lock has just removed the file
     file.truncate(0)
     since = datetime.now().astimezone().isoformat(" ", "seconds")
     file.write(json.dumps({"pid": os.getpid(), "host": platform.node(), "since": since}))
@@ -90,7 +90,7 @@ def _take(file: IO[str], folder: Path) -> None:
 
 
 def _holder(file: IO[str]) -> str:
-    """Who wrote the file, in words; nothing where that is just being written."""
+    """Return the process that holds the lock, in words. Empty while that process is still writing the file."""
     file.seek(0)
     try:
         holder = json.loads(file.read(10_000))

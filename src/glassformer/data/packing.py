@@ -1,4 +1,4 @@
-"""Documents one after another in windows of one length, without padding: what a language model learns from.
+"""Pack documents one after another into windows of one length, without padding, to train a language model.
 
 The stream is `<start> document <start> document … <start>`: a start token also says that the document before it ended.
 """
@@ -17,11 +17,12 @@ from glassformer.data.tokenizers import START_ID
 class PackedStream:
     """The documents of a store in some order, cut into windows of `window` + 1 tokens.
 
-    Neighbours share one token: the last to be predicted in one is the first to be read in the next. Tokens that do not
-    fill a window at the end of the stream are left out. Nothing is copied until a window is read.
+    Neighbouring windows share one token. It is the last one to predict in the first window, and the first one to read
+    in the second. Tokens at the end of the stream that do not fill a window are left out. Nothing is copied until a
+    window is read.
 
     Args:
-        order: numbers of the documents; one may come several times.
+        order: the numbers of the documents. A number may occur several times.
     """
 
     def __init__(self, store: TokenStore, order: IntArray, window: int) -> None:
@@ -32,7 +33,7 @@ class PackedStream:
         return int(self._starts[-1]) // self._window
 
     def window(self, number: int) -> IntArray:
-        """The tokens (window + 1) of one window."""
+        """Return the tokens of one window, (window + 1,)."""
         first = number * self._window
         last = first + self._window + 1
         tokens = np.full(last - first, START_ID, dtype=np.int64)
@@ -51,11 +52,12 @@ class PackedStream:
 
 @dataclass(frozen=True, kw_only=True)
 class Excerpt:
-    """A piece of one document with the tokens before it that it is read with.
+    """A piece of one document, with the tokens before it as context.
 
     Attributes:
-        tokens: (read + 1,) with the token that follows; the start token stands before and after the document.
-        fresh: the first place of `tokens` whose successor no earlier excerpt has predicted.
+        tokens: (read + 1,) the tokens to read and the one that follows. The start token stands before and after the
+            document.
+        fresh: the first position in `tokens` whose next token is predicted in no earlier excerpt.
     """
 
     tokens: IntArray
@@ -63,7 +65,7 @@ class Excerpt:
 
 
 def excerpts(store: TokenStore, window: int) -> Iterator[Excerpt]:
-    """Every token of every document once to be predicted, with half a window before it wherever there is as much."""
+    """Yield pieces that predict each token of each document once, after half a window of context where possible."""
     step = max(1, window // 2)
     for row in range(len(store)):
         own = store.tokens[store.offsets[row] : store.offsets[row + 1]].astype(np.int64)

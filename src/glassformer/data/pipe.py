@@ -1,4 +1,4 @@
-"""The lines of a pipe as they arrive."""
+"""Read the lines of a pipe as they arrive."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _GAP = 0.02  # seconds without a byte after which no more are expected soon
 
 
 def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterator[list[str]]:
-    """Lists of at most `most` lines without their breaks; no line waits for lines that are not there yet.
+    """Yield lists of at most `most` lines, without their line breaks. No line waits long for further lines.
 
     Args:
-        name: what messages call the stream.
+        name: the name of the stream in messages.
 
     Raises:
         UsageError: a line is not UTF-8, or longer than `LONGEST`.
@@ -48,7 +48,7 @@ def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterat
 
 
 def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
-    """Whether more is there, or comes in a moment; not for ever, where lines have been waiting from `since` on."""
+    """Whether more bytes are there, or arrive in a moment. False if lines have waited too long, from `since` on."""
     left = since + _PATIENCE - time.monotonic()
     if left <= 0:
         return False
@@ -58,7 +58,7 @@ def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
         return True
     try:
         return bool(select.select([place], [], [], min(left, _GAP))[0])
-    except (OSError, ValueError):  # Windows can ask sockets alone
+    except (OSError, ValueError):  # on Windows, select works for sockets only
         return False
 
 

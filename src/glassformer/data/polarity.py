@@ -2,12 +2,12 @@
 
 They are **generated** by the small grammar below. No person wrote them, and no result on them says anything about real
 text. They show one thing: what a model that reads words in their order can do and a bag of words cannot. "The acting is
-dull, but the story is superb" is a favourable opinion; with the two adjectives exchanged it is not. Every word occurs
-nearly as often in favourable opinions as in unfavourable ones. So that pairs of neighbours tell little either, an
-adverb stands between a negation and what it negates, and an aside follows.
+dull, but the story is superb" is a favourable opinion. With the two adjectives exchanged it is unfavourable. Every word
+occurs nearly as often in favourable opinions as in unfavourable ones. Neighbouring pairs of words tell little either:
+an adverb stands between a negation and the word that it negates, and an aside follows.
 
-Words that occur together in a test sentence (two judgements, or one judgement and its subject, as `_sentence` pairs
-them) are never paired in training, while every single word does occur there.
+The test sentences pair words (two judgements, or one judgement and its subject, see `_sentence`) that are never paired
+in training. Every single word does occur in training.
 """
 
 import random
@@ -23,7 +23,7 @@ Option = TypeVar("Option")
 
 N_ROWS = {"train": 4_000, "test": 1_000}
 SEEDS = {"train": 1, "test": 2}
-ONE_IN = 5  # of the combinations of words, this share is kept for the test
+ONE_IN = 5  # one combination of words in five is kept for the test
 
 PRAISE = """good great superb charming funny moving clever fresh warm gripping elegant lovely witty brilliant
     delightful touching wonderful thoughtful""".split()  # noqa: SIM905
@@ -40,9 +40,10 @@ ASIDES = ("to be honest", "i must say", "for the most part", "all in all", "as a
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """A sentence with one judgement `{x}` or two, `{x}` and `{y}`, of the subjects `{s}` and `{t}`.
+    """A sentence with one judgement `{x}`, or with two, `{x}` and `{y}`, about the subjects `{s}` and `{t}`.
 
-    The opinion is that of the judgement `decides`, or its opposite when `denied`. Two judgements either `agree` or not.
+    The judgement that `decides` gives the opinion of the sentence. If it is `denied`, the opinion is the opposite. Two
+    judgements either `agree` or contradict each other.
     """
 
     words: str
@@ -97,7 +98,7 @@ NUMBER = {word: number for number, word in enumerate(FAVOURABLE + UNFAVOURABLE +
 
 
 def generate(split: Literal["train", "test"]) -> Table:
-    """The 4,000 training or 1,000 test sentences, half "positive" and half "negative"; the same ones every time."""
+    """Generate the 4,000 training or 1,000 test sentences, half "positive", half "negative", always the same ones."""
     rng = random.Random(SEEDS[split])
     labels: dict[str, str] = {}
     while len(labels) < N_ROWS[split]:
@@ -115,7 +116,7 @@ def generate(split: Literal["train", "test"]) -> Table:
 
 
 def subject_of(sentence: str) -> str:
-    """What an opinion is about: the subject that it names first."""
+    """Return the subject of an opinion: the one that it names first."""
     return next(word for word in sentence.replace(",", "").split() if word in SUBJECTS)
 
 
@@ -141,5 +142,5 @@ def _judgement(rng: random.Random, word: str) -> str:
 
 
 def _pick(rng: random.Random, options: Sequence[Option]) -> Option:
-    """`rng.choice`, but by `random()`, the one method whose numbers Python promises never to change."""
+    """Choose an option by `rng.random()`: Python promises never to change its numbers, unlike those of `rng.choice`."""
     return options[int(rng.random() * len(options))]

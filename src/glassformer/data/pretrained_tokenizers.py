@@ -1,6 +1,6 @@
-"""The tokenizer of a checkpoint, its tokens numbered as ours are: padding 0, unknown 1, start 2, then the others.
+"""Read the tokenizer of a checkpoint and renumber its tokens like ours: padding 0, unknown 1, start 2, then the others.
 
-The pieces stay what they were; `order` says which row of the checkpoint's embedding table belongs to which id.
+The pieces stay the same. `order` says which row of the checkpoint's embedding table belongs to which id.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _ROLES = ("pad_token", "unk_token", "cls_token", "sep_token")
 def read_pretrained_tokenizer(
     folder: Path, special_tokens: tuple[str, str, str, str], where: str
 ) -> tuple[TextTokenizer, list[int]]:
-    """Read `tokenizer.json`, or where there is none a BERT's `vocab.txt`.
+    """Read `tokenizer.json`, or if it is missing the `vocab.txt` of a BERT.
 
     Args:
         special_tokens: padding, unknown, start and end, for a checkpoint that does not name them.
 
     Returns:
         A tokenizer that puts the checkpoint's end token after every text, and for each of its ids the id that the
-        token had.
+        token had in the checkpoint.
 
     Raises:
-        UsageError: there is no such file, it is of a kind that cannot be renumbered, or one of the tokens is missing.
+        UsageError: there is no such file, this kind of tokenizer cannot be renumbered, or a special token is missing.
         GlassformerError: a file is damaged.
     """
     settings = _settings(folder)
@@ -61,7 +61,7 @@ def read_pretrained_tokenizer(
 
 
 def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, where: str) -> TextTokenizer:
-    """The same tokenizer with other ids. It neither cuts nor pads, and of special tokens adds the end alone."""
+    """Return the same tokenizer with other ids. It does not truncate or pad, and adds only the end token."""
     template = {
         "type": "TemplateProcessing",
         "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": end, "type_id": 0}}],
@@ -69,7 +69,7 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, wher
         "special_tokens": {end: {"id": end, "ids": [numbers[end]], "tokens": [end]}},
     }
     added = [token | {"id": numbers[token["content"]]} for token in spec["added_tokens"]]
-    # All tokens go into the model's own vocabulary: the library would number those outside of it anew, at the end.
+    # All tokens go into the model's own vocabulary. The library would give tokens outside of it new ids at the end.
     changed = {
         "model": spec["model"] | {"vocab": dict(numbers)},
         "added_tokens": sorted(added, key=lambda token: int(token["id"])),
@@ -87,12 +87,12 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, wher
 
 
 def _as_written_today(path: Path, where: str) -> dict[str, Any]:
-    """The file as the library writes it now: old ones leave out the kind of their model, and join merges by a space."""
+    """Return the file as the library writes it now. Old files lack the kind of the model and join merges by a space."""
     return dict(json.loads(read_tokenizer(path, where=where).to_str()))
 
 
 def _bert_tokenizer(path: Path, settings: Mapping[str, Any], unknown: str) -> dict[str, Any]:
-    """What a `vocab.txt` stands for: one piece per line, cut out of words greedily (Devlin et al. 2019, §3)."""
+    """Describe the tokenizer of a `vocab.txt`: a piece per line, matched greedily in words (Devlin et al. 2019, §3)."""
     try:
         pieces = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:
@@ -109,7 +109,7 @@ def _bert_tokenizer(path: Path, settings: Mapping[str, Any], unknown: str) -> di
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """What the tokenizer's settings say, special tokens as plain text."""
+    """Return the settings of the tokenizer, with special tokens as plain text."""
     found: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         if (folder / name).is_file():

@@ -1,6 +1,7 @@
-"""The rows of a file in batches: CSV, TSV, JSON lines and Parquet, plain or compressed, of any size.
+"""Read the rows of a file of any size in batches: CSV, TSV, JSON lines and Parquet, plain or compressed.
 
-A *row* is a data row: the first one below the header is row 1. Blank lines are no rows. A *line* is a line of the file.
+A *row* is a data row: the first one below the header is row 1. Blank lines do not count as rows. A *line* is a line of
+the file.
 """
 
 import bz2
@@ -41,11 +42,11 @@ EXCEL = (".xlsx", ".xls", ".ods")
 
 
 def iterate_rows(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-    """Streams a file of any size as frames of at most `rows_per_batch` rows, all with the columns of the first.
+    """Stream a file of any size as frames of at most `rows_per_batch` rows. All have the columns of the first frame.
 
-    Every column is kept, as String; Parquet keeps its own types. `Path("-")` is standard input; a stream is read as
-    JSON lines when it starts with `{`, else as CSV. Raises `UsageError` for what `read_batches` raises it for, and for
-    a JSON key that appears for the first time after the first batch.
+    Every column is kept as String; Parquet keeps its own types. `Path("-")` is standard input. A stream that starts
+    with `{` is read as JSON lines, any other as CSV. Raises `UsageError` like `read_batches`, and for a JSON key that
+    appears for the first time after the first batch.
     """
     columns: list[str] = []
     for batch in read_batches(source, rows_per_batch=rows_per_batch):
@@ -59,10 +60,10 @@ def iterate_rows(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl
 
 
 def read_batches(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-    """The frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
+    """Yield the frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
 
-    Raises `UsageError`: no such file, an unknown kind of file, damaged data, no rows, duplicate columns, a malformed
-    row (with its row and line), bytes that are not UTF-8 (with their line).
+    Raises `UsageError` if the file does not exist, is of an unknown kind, is damaged, has no rows or has duplicate
+    columns. Also for a malformed row (with its row and line) and for bytes that are not UTF-8 (with their line).
     """
     name = name_of(source)
     empty = True
@@ -82,14 +83,14 @@ def read_batches(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl
 
 
 def with_columns(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    """Exactly these columns, in this order; one that is missing is null (JSON lines leave keys out)."""
+    """Return exactly these columns, in this order. A missing column is null, as JSON lines may leave keys out."""
     return frame.select(
         pl.col(name) if name in frame.columns else pl.lit(None, pl.String).alias(name) for name in columns
     )
 
 
 def delimiter_note(path: Path) -> str | None:
-    """What was detected about the separator of a .csv file, when it is not the comma that its name promises."""
+    """Return a note on the separator of a .csv file, or None if it is a comma."""
     if _format(check_file(path)) != "csv":
         return None
     with _opened(path) as stream:
@@ -98,7 +99,7 @@ def delimiter_note(path: Path) -> str | None:
 
 
 def check_file(path: Path) -> Path:
-    """The same path; raises `UsageError` when it is no file, with near names when nothing is there."""
+    """Return the path. Raises `UsageError` if it is not a file; the message suggests names that are spelled alike."""
     try:
         mode = path.stat().st_mode if path.exists() else None
     except OSError as error:
@@ -120,12 +121,12 @@ def check_file(path: Path) -> Path:
 
 
 def name_of(source: Path | BinaryIO) -> str:
-    """How messages call the source."""
+    """Return the name of the source in messages."""
     return str(source) if isinstance(source, Path) and source != Path("-") else STANDARD_INPUT
 
 
 def _format(path: Path) -> str:
-    """One of the values of `FORMATS`, by the extension under a compression's own."""
+    """Return a value of `FORMATS` for the file's extension. The extension of a compression is skipped."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".zst"]:
         raise UsageError(f"{path}: zstd is not read; decompress it first: zstd -d {path}")
@@ -153,14 +154,14 @@ def _only_member(path: Path) -> str:
 
 @contextmanager
 def _opened(source: Path | BinaryIO) -> Iterator[BinaryIO]:
-    """The decompressed bytes; a stream that was handed in stays open."""
+    """Open the decompressed bytes. A stream that was passed in stays open."""
     if not isinstance(source, Path):
         yield source
     elif source == Path("-"):
         yield sys.stdin.buffer
     elif source.suffix.lower() == ".zip":
         with zipfile.ZipFile(source) as archive, archive.open(_only_member(source)) as member:
-            yield io.BufferedReader(cast(io.RawIOBase, member))  # whose own lines are slow where they are bounded
+            yield io.BufferedReader(cast(io.RawIOBase, member))  # its own readline is slow with a limit
     else:
         with OPENERS.get(source.suffix.lower(), open)(source, "rb") as stream:
             yield cast(BinaryIO, stream)
@@ -197,14 +198,14 @@ def _text_batches(source: Path | BinaryIO, kind: str, rows_per_batch: int) -> It
 
 
 def _first_line(lines: Iterator[str]) -> tuple[int, str]:
-    """The number of blank lines above the first other one, and that one; "" where there is none."""
+    """Return the number of blank lines before the first line with text, and that line ("" if there is none)."""
     return next(((blank, line) for blank, line in enumerate(lines) if line.strip()), (0, ""))
 
 
 def _sniff(header: str) -> str:
-    """The delimiter that occurs most often in the header line outside quotes; the comma when there is none.
+    """Return the delimiter that occurs most often in the header line outside quotes, or the comma if none occurs.
 
-    Excel may tell it in a line of its own above the header, `sep=;`.
+    Excel may name the delimiter in an extra line above the header: `sep=;`.
     """
     if told := _SEPARATOR_TOLD.fullmatch(header.rstrip("\r\n")):
         return str(told[1])
@@ -229,7 +230,7 @@ def _csv_batches(lines: Iterator[str], name: str, delimiter: str, rows_per_batch
 
 
 class _RowLines:
-    """The lines of a CSV file as its reader takes them; `held` counts the characters since the row began."""
+    """The lines of a CSV file, as its reader takes them. `held` counts the characters since the row began."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
@@ -247,7 +248,7 @@ class _RowLines:
 
 
 def _csv_records(lines: Iterator[str], name: str, delimiter: str) -> Iterator[list[str]]:
-    """Header, then rows, all of one length."""
+    """Yield the header and then the rows, all of one length."""
     csv.field_size_limit(LONGEST)
     row_lines = _RowLines(lines)
     reader = csv.reader(row_lines, delimiter=delimiter, strict=True)
@@ -294,7 +295,7 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | N
             if not isinstance(record, dict) or not record:
                 raise ValueError("not an object with at least one key")
             texts = {key: _as_text(value) for key, value in record.items()}
-            if "\\u" in line:  # half an escaped surrogate pair is legal JSON, but no text
+            if "\\u" in line:  # half an escaped surrogate pair is legal JSON, but not legal text
                 "".join(text or "" for pair in texts.items() for text in pair).encode()
         except (ValueError, RecursionError) as error:
             array = line.lstrip().startswith("[")
@@ -309,12 +310,12 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | N
 
 
 def _whole_number(digits: str) -> int | str:
-    """The digits themselves where there are more than a number needs; Python turns thousands into no number."""
+    """Return the number, or the digits as text if there are too many: Python refuses to convert thousands of digits."""
     return int(digits) if len(digits) < MOST_DIGITS else digits
 
 
 def _as_text(value: object) -> str | None:
-    """Numbers, truth values, lists and objects as JSON writes them; not-a-number is missing."""
+    """Return numbers, truth values, lists and objects as JSON text. NaN counts as missing."""
     if value is None or value != value:
         return None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
