@@ -1,9 +1,9 @@
-"""Which tweets of Sentiment140 are trained on: those whose date does not tell their label.
+"""Choose the tweets of Sentiment140 to train on: those whose date does not reveal their label.
 
-The published file holds 800,000 tweets of each class, each class in the order of its dates. Of the parts of it that are
-passed on, some are its first and its last rows: negative tweets of April, positive ones of June, so that a model can
-learn the month instead. The whole file has a share of the same fault: its positive tweets end on 16 June 2009, its
-negative ones nine days later.
+The published file holds 800,000 tweets of each class, and each class is sorted by date. Some excerpts in circulation
+hold its first and its last rows: negative tweets of April and positive ones of June. A model can then learn the month
+instead of the sentiment. The whole file has the same fault to a lesser degree: its positive tweets end on 16 June 2009,
+its negative ones nine days later.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from glassformer.data.table import Dropped, Table, text_keys
 
 WHOLE, SAMPLE, PARTS = "train.parquet", "random.parquet", "headtail.parquet"
 SAME_DAYS = "sentinel_head"
-"""The value of column `source` in PARTS for rows from the beginning of both classes' blocks."""
+"""The value of the column `source` in PARTS for rows from the beginning of the blocks of both classes."""
 
 
 def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) -> Table:
-    """The rows of WHOLE; or, where only SAMPLE is there, its rows of the days of both classes, and SAME_DAYS of PARTS.
+    """Return the rows of WHOLE, or without it those of SAMPLE from days with both classes, and SAME_DAYS of PARTS.
 
-    The rows of PARTS are numbered on from those of SAMPLE. Texts of the test rows are left out.
+    The row numbers of PARTS continue those of SAMPLE. Texts of the test rows are left out.
     """
     table = read(path)
     if path.name == WHOLE:
@@ -35,9 +35,9 @@ def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) 
 
 
 def _days_of_both(path: Path) -> tuple[pl.Series, str] | None:
-    """For each row, whether its date is from the time of both classes (null without a date), and the last day of that.
+    """Whether each row is from the time that both classes cover (null without a date), and the last day of that time.
 
-    None where the file does not say.
+    None if the file does not say.
     """
     if not {"date", "label"} <= pl.read_parquet_schema(path).keys():
         return None

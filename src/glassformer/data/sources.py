@@ -1,4 +1,4 @@
-"""Where the rows of a run come from, so that they can be read again: to resume, and to train a baseline on the same."""
+"""Record where the rows of a run come from. They can then be read again, to resume or to train a baseline."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Sources:
     """The tables of a run. Only `train` is needed.
 
     Attributes:
-        validation: its own table for early stopping, instead of a share of `train`.
-        test: texts that must not be trained on; nothing else is done with it.
+        validation: a separate table for validation, instead of a share of `train`.
+        test: texts that must not be trained on. The table is used for nothing else.
     """
 
     train: Table
@@ -31,12 +31,12 @@ class Sources:
     test: Table | None = None
 
     def split(self, validation: ValidationConfig, *, seed: int) -> Splits:
-        """The rows to learn from and those held out (raises what `make_splits` raises)."""
+        """Split into rows to learn from and held-out rows. Raises what `make_splits` raises."""
         return make_splits(self.train, validation, seed=seed, validation=self.validation, test=self.test)
 
 
 class SourceConfig(BaseModel):
-    """The tables of a run as the user named them: files, or known data sets by name."""
+    """The tables of a run, as the user gave them: paths of files, or names of known data sets."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,18 +46,21 @@ class SourceConfig(BaseModel):
     text: str | None = None
     label: str | None = None
     multilabel: str | None = None
-    """Separator of several labels in one cell; None: one label per text."""
+    """Separator of several labels in one cell. None means one label per text."""
     fold_labels: bool = False
-    """Whether labels that differ by case and white space alone are one, under the most frequent spelling."""
+    """Whether to join labels that differ in case and white space alone, under the most frequent spelling."""
 
     @classmethod
     def of_training(cls, data: Mapping[str, Any]) -> SourceConfig | None:
-        """How the rows of a model were read, by what its folder says of its data, with the columns that were taken;
-        None where they came from memory."""
+        """Return how the training rows of a model were read, with the columns in use, or None if they came from memory.
+
+        Args:
+            data: the record of the data in the model folder.
+        """
         if not data["read_as"]:
             return None
         read_as = cls.model_validate(data["read_as"])
-        if read_as.train in KNOWN:  # their labels have names only where no column is asked for
+        if read_as.train in KNOWN:  # their labels have names only if no column is requested
             return read_as
         return read_as.model_copy(update={"text": data["text_column"], "label": data["label_column"]})
 
@@ -98,12 +101,12 @@ def read_like_training(
     labels: Sequence[str],
     fold: bool = False,
 ) -> Table:
-    """A table to measure on: a file, or a known set's test split.
+    """Read a table to measure on: a file, or the test split of a known data set.
 
-    Its columns are those of the training table, where it has them, unless others are given.
+    By default its columns are those of the training table, if it has them.
 
     Args:
-        labels: those of the model; other spellings are read as these where `fold` says so, or training folded them.
+        labels: the labels of the model. With `fold`, or if training folded labels, other spellings are read as these.
 
     Raises:
         UsageError: the table cannot be read.
@@ -118,12 +121,12 @@ def read_like_training(
 
 
 def _noted(table: Table) -> Table:
-    """With notes on texts and labels that may stand for none."""
+    """Add notes on texts and labels that may mean a missing value."""
     return replace(table, notes=(*table.notes, *stand_ins(table)))
 
 
 def _is_file(data: str) -> bool:
     try:
         return data not in KNOWN and Path(data).is_file()
-    except OSError:  # a name that no file can have is refused where it is read
+    except OSError:  # no file can have such a name; reading it raises the error
         return False

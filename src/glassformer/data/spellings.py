@@ -1,4 +1,4 @@
-"""Labels that differ by case, white space or invisible characters alone, and values that stand for none."""
+"""Labels that differ in case, white space or invisible characters alone, and values that mean "missing"."""
 
 import unicodedata
 from collections import Counter
@@ -16,13 +16,13 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
-    """One label written in several ways: with the rows of each, the most frequent way first."""
+    """One label with several spellings. Each comes with its number of rows, the most frequent spelling first."""
 
     ways: tuple[tuple[str, int], ...]
 
     @property
     def name(self) -> str:
-        """The most frequent way."""
+        """The most frequent spelling."""
         return self.ways[0][0]
 
     def __str__(self) -> str:
@@ -30,13 +30,13 @@ class Spelling:
 
 
 def label_key(label: str) -> str:
-    """What two labels share that differ in case, white space, invisible characters or Unicode form alone (NFKC)."""
+    """Return a key that ignores case, white space, invisible characters and the Unicode form of a label (NFKC)."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", label) if unicodedata.category(char) != "Cf")
     return " ".join(visible.casefold().split())
 
 
 def spellings(labels: Iterable[str]) -> list[Spelling]:
-    """The labels that are written in more than one way, those with the most rows first."""
+    """Return the labels with more than one spelling, those with the most rows first."""
     ways: dict[str, list[tuple[str, int]]] = {}
     for label, rows in sorted(Counter(labels).items(), key=lambda counted: (-counted[1], counted[0])):
         ways.setdefault(label_key(label), []).append((label, rows))
@@ -51,16 +51,16 @@ def in_words(found: Sequence[Spelling], n_labels: int) -> str:
 
 
 def table_spellings(table: Table) -> str | None:
-    """The same of a table; None where every label is written in one way."""
+    """Return `in_words` for the labels of a table, or None if every label has one spelling."""
     labels = flat_labels(table)
     found = spellings(labels)
     return in_words(found, labels.n_unique()) if found else None
 
 
 def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
-    """The table with one spelling for each label: the most frequent one, or the one among `names`.
+    """Return the table with one spelling per label: the most frequent one, or the one among `names`.
 
-    A label that is among the names stays, and so does one that none of them, or several of them, could be.
+    A label that is among the names stays as it is. So does a label that matches none or several of them.
     """
     labels = flat_labels(table)
     if names is None:
@@ -85,7 +85,7 @@ def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
 
 
 def stand_ins(table: Table) -> list[str]:
-    """Notes on texts and labels such as `n/a` and `NULL`, which may stand for none at all."""
+    """Return notes on texts and labels such as `n/a` and `NULL`, which may mean a missing value."""
     notes = []
     columns = {"text": table.frame["text"]} | ({"label": flat_labels(table)} if table.label_column else {})
     for what, values in columns.items():
@@ -97,7 +97,7 @@ def stand_ins(table: Table) -> list[str]:
 
 
 def flat_labels(table: Table) -> pl.Series:
-    """Every label of every row."""
+    """Return every label of every row."""
     labels = table.frame["label"]
     return labels.explode(empty_as_null=True).drop_nulls() if table.multilabel else labels
 

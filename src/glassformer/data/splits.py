@@ -1,4 +1,4 @@
-"""Rows held out for validation, and rows kept out of training because their text is held out."""
+"""Hold out rows for validation, and drop training rows whose text is held out."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -40,9 +40,9 @@ class ValidationConfig(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Splits:
-    """The rows to train on, the rows to validate on (none when nothing is held out), and what was done in plain words.
+    """The rows to train on, the rows to validate on (None if nothing is held out), and notes on what was done.
 
-    What was left out stands in `train.dropped` and `validation.dropped`.
+    Rows that were left out are listed in `train.dropped` and `validation.dropped`.
     """
 
     train: Table
@@ -58,11 +58,11 @@ def make_splits(
     validation: Table | None = None,
     test: Table | None = None,
 ) -> Splits:
-    """Splits a training table, and keeps every held-out text out of training.
+    """Split a training table, and keep every held-out text out of training.
 
-    `validation` is the table of `config.file`, already read; without it a share of `table` is held out. Texts are equal
-    when their `text_keys` are. The rows chosen depend on the seed and the table alone. Raises
-    `UsageError` when no row is left to train on, or the groups are too few to split.
+    `validation` is the table of `config.file`, already read. Without it, a share of `table` is held out. Texts are
+    equal if their `text_keys` are equal. The choice of rows depends on the seed and the table alone. Raises
+    `UsageError` if no row is left to train on, or if there are too few groups to split.
     """
     notes = list(_conflicts(table))
     train = table
@@ -97,7 +97,7 @@ def make_splits(
 
 
 def fingerprint(table: Table) -> str:
-    """SHA-256 (hex) of the texts and labels in their order: the same for the same rows in any file format."""
+    """Return the SHA-256 (hex) of texts and labels in their order. The file format does not change it."""
     digest = hashlib.sha256()
     for text, label in zip(table.frame["text"], _label_keys(table), strict=True):
         for part in (text.encode(), label.encode()):
@@ -118,7 +118,7 @@ def _conflicts(table: Table) -> list[str]:
 
 
 def _label_keys(table: Table) -> pl.Series:
-    """The label of each row, several of them sorted and joined, as one string."""
+    """Return the label of each row as one string. Several labels are sorted and joined."""
     if "label" not in table.frame.columns:
         return pl.repeat("", table.frame.height, dtype=pl.String, eager=True)
     labels = table.frame["label"]
@@ -134,7 +134,7 @@ def _without(table: Table, held_out: Table, reason: str) -> Table:
 
 
 def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl.Series:
-    """True for the rows that are held out."""
+    """Return a mask that is True for the held-out rows."""
     n_rows = table.frame.height
     n_held_out = max(1, round(fraction * n_rows))
     strata = _strata(_label_keys(table), fewest=2)
@@ -151,22 +151,22 @@ def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl
 
 
 def _strata(labels: pl.Series, *, fewest: int) -> np.ndarray:
-    """Class numbers for stratifying; classes (or combinations of labels) with fewer rows are pooled into one."""
+    """Return class numbers to stratify by. Classes or combinations of labels with fewer rows are pooled into one."""
     numbers = _numbers(labels)
     counts = np.bincount(numbers)
     rare = counts[numbers] < fewest
-    pool = counts.argmax() if rare.sum() < fewest else len(counts)  # a pool too small itself joins the largest class
+    pool = counts.argmax() if rare.sum() < fewest else len(counts)  # a pool that is too small joins the largest class
     return np.where(rare, pool, numbers)
 
 
 def _numbers(values: pl.Series) -> np.ndarray:
-    """Each value's place among the distinct ones in the order of code points: a few bytes where a string takes many."""
+    """Number the distinct values in the order of code points. A number takes less memory than a string."""
     distinct = values.unique().sort()
     return values.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
 
 
 def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.ndarray:
-    """The rows of one fold out of round(1 / fraction): the one nearest to the fraction."""
+    """Return the rows of one of round(1 / fraction) folds: the fold whose size is nearest to the fraction."""
     groups = _numbers(table.frame["group"])
     n_folds = max(2, round(1 / fraction))
     if (n_groups := int(groups.max()) + 1) < n_folds:

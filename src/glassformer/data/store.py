@@ -1,7 +1,7 @@
 """Encoded texts on disk, read through memory mapping.
 
-A table is encoded once; after that every epoch, and a resumed run, reads tokens without touching the tokenizer, and the
-operating system decides how much of the file stays in memory.
+A table is encoded once. After that, every epoch and a resumed run read the tokens without the tokenizer. The operating
+system decides how much of the file stays in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TokenStore:
 
     Attributes:
         tokens: all tokens one after another, memory-mapped or in memory.
-        offsets: (rows + 1,) where each row begins.
+        offsets: (rows + 1,) the position in `tokens` where each row begins, and the end of the last one.
     """
 
     def __init__(self, tokens: np.ndarray[Any, Any], offsets: IntArray) -> None:
@@ -37,7 +37,7 @@ class TokenStore:
 
     @property
     def lengths(self) -> IntArray:
-        """Tokens in each row."""
+        """The number of tokens in each row."""
         return np.diff(self.offsets)
 
     @classmethod
@@ -48,27 +48,27 @@ class TokenStore:
 
     @classmethod
     def write(cls, folder: Path, texts: Iterable[str], tokenizer: TextTokenizer) -> TokenStore:
-        """Encode `texts` a few thousand at a time into `folder`, and open the result."""
+        """Encode `texts` into `folder`, a few thousand at a time, and open the result."""
         folder.mkdir(parents=True, exist_ok=True)
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
         lengths: list[int] = []
         with (folder / "tokens.bin").open("wb") as file:
             for batch in batched(texts, _TEXTS_PER_WRITE):
                 rows = tokenizer.encode(batch)
-                np.concatenate(rows).astype(dtype).tofile(file)  # every call is a write to the disk of its own
+                np.concatenate(rows).astype(dtype).tofile(file)  # each call writes to the disk
                 lengths += map(len, rows)
         np.save(folder / "offsets.npy", np.cumsum([0, *lengths], dtype=np.int64))
-        # Written last: a store without it was cut short.
+        # This file is written last: a store without it is incomplete.
         with written_aside(folder / "store.json") as aside:
             aside.write_text(json.dumps({"dtype": np.dtype(dtype).name}))
         return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> TokenStore:
-        """Map a store that `write` left.
+        """Map a store that `write` wrote.
 
         Raises:
-            FileNotFoundError: there is none, or it was not finished.
+            FileNotFoundError: there is no store, or it is incomplete.
         """
         dtype = json.loads((folder / "store.json").read_text())["dtype"]
         offsets = np.load(folder / "offsets.npy")

@@ -1,4 +1,4 @@
-"""A table of labelled text: what is used of a file, what was left out of it and why."""
+"""A table of labelled text: the rows in use, and the rows that were left out and why."""
 
 import itertools
 import json
@@ -28,9 +28,9 @@ class Table:
     """The rows in use, in the order of the file.
 
     `frame` has the columns `row` (UInt32, the number of the data row in the source, from 1) and `text` (String);
-    `label` (String, or List(String) when `multilabel`) unless the table is unlabelled; `group` (String) when one was
-    asked for; from Python also `weight` (Float64), what each row counts for in training. `source` is what the user
-    named; `notes` say in plain words what was detected.
+    `label` (String, or List(String) with `multilabel`) unless the table is unlabelled; `group` (String) if one was
+    requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
+    that the user gave. `notes` are sentences about what was detected.
     """
 
     frame: pl.DataFrame
@@ -51,13 +51,13 @@ def read_table(
     multilabel: str | None = None,
     labelled: bool = True,
 ) -> Table:
-    """Reads a CSV, TSV, JSON lines or Parquet file, plain or compressed.
+    """Read a CSV, TSV, JSON lines or Parquet file, plain or compressed.
 
     `text`, `label` and `group` name columns; without them text and label are found (see `find_columns`). Labels of any
     type become strings; a whole number written as a float ("1.0") becomes "1". `multilabel` is the separator of several
     labels in one cell; a JSON list or a Parquet list is read too, and an empty cell means no label at all. Rows with an
-    empty text, or without a label, are left out and listed in `dropped`. Raises `UsageError` with the place and a way
-    out for anything that cannot be read.
+    empty text, or without a label, are left out and listed in `dropped`. Raises `UsageError` if something cannot be
+    read. The message says where, and what to do.
     """
     source = str(path)
     batches = read_batches(path, rows_per_batch=ROWS_PER_BATCH)
@@ -91,17 +91,17 @@ def read_table(
 
 
 def text_keys(texts: pl.Series) -> pl.Series:
-    """What makes two texts equal: they are after Unicode NFC, without white space at their ends."""
+    """Return a key for each text: its Unicode NFC form, stripped. Texts are equal if their keys are equal."""
     return texts.str.normalize("NFC").str.strip_chars()
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """ "1 text occurs", "1,234 texts occur": a number with the words that go with it; of many, one with an s."""
+    """Return a number with its words: "1 text occurs", "1,234 texts occur". The default plural is `one` with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def row_list(rows: list[int], *, most: int = 5) -> str:
-    """The numbers of rows for a message: "row 3", "rows 3, 5 and 9", "rows 1, 2, 3, 4, 5 and 12 more"."""
+    """Return row numbers for a message: "row 3", "rows 3, 5 and 9", "rows 1, 2, 3, 4, 5 and 12 more"."""
     if len(rows) == 1:
         return f"row {rows[0]}"
     shown = [str(row) for row in (rows if len(rows) <= most else rows[:most])]
@@ -110,7 +110,7 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
 
 
 def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separator: str | None) -> pl.DataFrame:
-    """The columns in use under their own names, as strings."""
+    """Return the columns in use as strings, named `text`, `label` and `group`."""
     wanted = {"text": columns.text, "label": columns.label, "group": group}
     present = {name: column for name, column in wanted.items() if column is not None}
     batch = with_columns(batch, list(dict.fromkeys(present.values())))
@@ -126,7 +126,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
 
 
 def _tidy_values(values: pl.Series) -> pl.Series:
-    """Stripped strings without the ".0" of whole floats; null where there is none."""
+    """Return stripped strings, without the ".0" of whole floats. Empty values become null."""
     if values.dtype == pl.List:
         raise UsageError(f"The column {values.name!r} holds lists. For several labels per text add: --multilabel '|'")
     if is_opaque(values.dtype):
@@ -137,7 +137,7 @@ def _tidy_values(values: pl.Series) -> pl.Series:
 
 
 def _split_labels(values: pl.Series, separator: str) -> pl.Series:
-    """Lists of labels, each stripped and once, in the order of the cell."""
+    """Return lists of stripped labels without repeats, in the order of the cell."""
     cells = (
         values.to_list()
         if values.dtype == pl.List

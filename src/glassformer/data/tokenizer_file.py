@@ -1,7 +1,7 @@
-"""`tokenizer.json` from anybody: the library reads it, and what could take a text's time or memory is refused.
+"""Read a `tokenizer.json` from an untrusted source, and refuse one that could take too much time or memory.
 
-The library runs whatever a file describes: a regular expression such as `(a+)+$` on a word of 30 letters takes hours,
-and a normalizer that replaces every letter by a thousand takes the memory.
+The library runs whatever the file describes. A regular expression such as `(a+)+$` takes hours on a word of 30 letters.
+A normalizer that replaces every letter by a thousand letters fills the memory.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tokenizers import Tokenizer
 
 from glassformer.errors import GlassformerError, UsageError
 
-# Scripts written without spaces: one character is one word, as no dictionary is at hand to cut them.
+# Scripts written without spaces: each character is a word, as there is no dictionary to find the words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 WORD_PATTERN = rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{M}}\p{{N}}&&[^{_UNSPACED}]]+(?:['’][\p{{L}}\p{{M}}]+)*|\S"
 CHARACTER_PATTERN = r"(?m:.)"
 SPECIAL_PATTERN = "<(?=(?:pad|unk|cls)>)"
 _PATTERNS = {WORD_PATTERN, CHARACTER_PATTERN, SPECIAL_PATTERN}
-"""The regular expressions that our tokenizers cut texts by. One that is replaced stays here: older folders hold it."""
+"""The regular expressions of our tokenizers. A replaced one must stay in this set, as older folders contain it."""
 _LITERAL = r"(?:[^()\[\]{}?*+|^$.\\]|\\[^A-Za-z0-9])*"
 _WHOLE_WORD = re.compile(rf"\\A(?:\(\?=\(\?:{_LITERAL}(?:\|{_LITERAL})*\)\\z\)|{_LITERAL}\\z)")
-"""What a decoder looks for: one word of a list. It cannot go astray, as nothing in it repeats."""
+"""The pattern of a decoder: one word of a list. It is always fast, as nothing in it repeats."""
 
 _NORMALIZERS = {
     "Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Strip", "BertNormalizer", "Replace",
@@ -36,22 +36,22 @@ _CUTTERS = {
 }  # fmt: skip
 _MOST_STEPS = 8
 _MOST_BYTES = 128 << 20
-_LONGEST_ENDING = 4096  # what adds an end token is described in some 400 characters
-_LONGEST_WORD = 1000  # of WordPiece, whose time grows with the square
+_LONGEST_ENDING = 4096  # the description of a step that adds an end token has some 400 characters
+_LONGEST_WORD = 1000  # for WordPiece, whose time grows with the square of the length
 
 
 def read_tokenizer(path: Path, *, where: str = "") -> Tokenizer:
-    """The library's tokenizer.
+    """Read the file as a tokenizer of the library.
 
     Args:
-        where: what an error begins with before the file's name, in place of its path.
+        where: what an error message shows before the file's name, instead of its path.
 
     Raises:
         GlassformerError: the file is damaged.
-        UsageError: it has a part that is not known to be harmless.
+        UsageError: the file has a part that is not known to be harmless.
     """
     shown = f"{where}: {path.name}" if where else str(path)
-    if not path.is_file():  # a folder; or a pipe or device, which may never end
+    if not path.is_file():  # it may be a folder, or a pipe or device, which may never end
         raise GlassformerError(f"{shown} is not a file; copy it again")
     with path.open("rb") as file:
         raw = file.read(_MOST_BYTES + 1)
@@ -59,7 +59,7 @@ def read_tokenizer(path: Path, *, where: str = "") -> Tokenizer:
         raise GlassformerError(f"{shown} is larger than {_MOST_BYTES >> 20} MiB; the file is damaged")
     try:
         inner = Tokenizer.from_str(raw.decode("utf-8"))
-    except BaseException as error:  # the library raises bare Exceptions, and where it gives up a BaseException
+    except BaseException as error:  # the library raises bare Exceptions, and a BaseException if it panics
         if isinstance(error, (KeyboardInterrupt, MemoryError, SystemExit)):
             raise
         raise GlassformerError(
@@ -71,7 +71,7 @@ def read_tokenizer(path: Path, *, where: str = "") -> Tokenizer:
 
 
 def _odd_parts(inner: Tokenizer) -> Iterator[str]:
-    """What is not known to take little time and memory for any text."""
+    """Yield a description of each part that is not known to take little time and memory for every text."""
     for name, part, known in (
         ("normalizer", inner.normalizer, _NORMALIZERS),
         ("pre-tokenizer", inner.pre_tokenizer, _CUTTERS),
@@ -111,7 +111,7 @@ def _described(part: Any) -> Any:
 
 
 def _objects(described: Any) -> Iterator[dict[str, Any]]:
-    """Every JSON object in it."""
+    """Yield every JSON object in the description."""
     if isinstance(described, dict):
         yield described
         described = list(described.values())
@@ -121,11 +121,11 @@ def _objects(described: Any) -> Iterator[dict[str, Any]]:
 
 
 def read_own_tokenizer(path: Path) -> Tokenizer:
-    """The tokenizer of a model folder: its ids are the rows of a table of embeddings, and it only cuts.
+    """Read the tokenizer of a model folder. Its ids must be 0, 1, 2 …, and it must not pad texts.
 
     Raises:
         GlassformerError: the file is damaged.
-        UsageError: it has a part that is not known to be harmless.
+        UsageError: the file has a part that is not known to be harmless.
     """
     inner = read_tokenizer(path)
     in_order = sorted(inner.get_vocab().items(), key=lambda entry: entry[1])
