@@ -67,7 +67,7 @@ def test_a_pipe_gives_the_answers_that_the_arguments_give(reviews: Trained, monk
 def test_a_line_of_a_pipe_ends_at_a_line_break_alone(reviews: Trained) -> None:
     said = glassformer("predict", reviews.folder, "--json", stdin="\ufeffgood\u2028film\r\n\nbad\x85\n".encode())
     assert [answer["text"] for answer in said.document["answers"]] == ["good\u2028film", "", "bad\x85"]
-    assert "1 of 3 texts without a word is left unanswered (first: text 2)" in said.err
+    assert "1 of 3 texts without text is left unanswered (first: text 2)" in said.err
 
 
 def test_unknown_words_are_listed_as_a_warning(reviews: Trained) -> None:
@@ -97,7 +97,7 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
     said = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "answers.csv")
     assert said.code == 0
     assert said.out.startswith(f"{tmp_path / 'answers.csv'}: 3 rows answered (")
-    assert "1 of 3 rows without a word is left unanswered (first: row 2)" in said.err
+    assert "1 of 3 rows without text is left unanswered (first: row 2)" in said.err
     with (tmp_path / "answers.csv").open(newline="", encoding="utf-8") as file:
         header, *answers = csv.reader(file)
     assert header == ["id", "text", "remark", *ADDED]
@@ -116,7 +116,7 @@ def test_rows_answered_are_counted(reviews: Trained, tmp_path: Path) -> None:
     assert said.out.startswith(f"{tmp_path / 'a.csv'}: 1 row answered (")
     gaps = write_csv(tmp_path / "gaps.csv", [("good film",), (" ",), (" ",)], ("text",))
     said = glassformer("predict", reviews.folder, "--file", gaps, "--out", tmp_path / "b.csv")
-    assert "2 of 3 rows without a word are left unanswered (first: row 2)" in said.err
+    assert "2 of 3 rows without text are left unanswered (first: row 2)" in said.err
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.ndjson.gz"])
@@ -266,7 +266,7 @@ def test_an_answer_has_one_json_shape(reviews: Trained, tmp_path: Path) -> None:
 def test_a_text_without_a_word_has_no_answer(reviews: Trained) -> None:
     said = glassformer("predict", reviews.folder, "", "good film")
     assert (said.code, said.out.splitlines()[0]) == (0, "(no text)\t\t")
-    assert said.err == "warning: 1 of 2 texts without a word is left unanswered (first: text 1)\n"
+    assert said.err == "warning: 1 of 2 texts without text is left unanswered (first: text 1)\n"
 
 
 @pytest.mark.parametrize("flags", [(), ("--jsonl",)])
@@ -330,3 +330,12 @@ def test_formulas_are_written_as_text_where_that_is_asked_for(reviews: Trained, 
     assert found[1] == ["'=a", *(f"'{formula}" for formula in FORMULAS[:7]), *FORMULAS[7:10], "'-", ""]
     on_screen = glassformer("predict", reviews.folder, "--file", table, "--safe-csv").out
     assert "'=1+1" in on_screen
+
+
+def test_a_table_without_the_column_of_training_is_said(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "new.csv", [("a good film", "1"), ("a bad book", "2")], ("remark", "number"))
+    said = glassformer("predict", reviews.folder, "--file", table)
+    assert said.code == 0
+    assert "has no column 'text', which the model learned from" in said.err
+    given = glassformer("predict", reviews.folder, "--file", table, "--text", "remark")
+    assert "has no column" not in given.err

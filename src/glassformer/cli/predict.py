@@ -177,7 +177,7 @@ class _Told:
         if self.empty:
             are = "is" if self.empty == 1 else "are"
             say(
-                f"warning: {human_count(self.empty)} of {human_count(self.rows)} {self.unit}s without a word {are} "
+                f"warning: {human_count(self.empty)} of {human_count(self.rows)} {self.unit}s without text {are} "
                 f"left unanswered (first: {self.unit} {human_count(self._first_empty)})"
             )
 
@@ -185,7 +185,11 @@ class _Told:
 def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
     from glassformer.data.columns import find_columns, same_column
 
-    text = text or same_column(predictor.trained.config.remembered.data.text_column, sample.columns)
+    remembered = predictor.trained.config.remembered.data
+    learned = same_column(remembered.text_column, sample.columns)
+    if text is None and learned is None and remembered.read_as is not None:
+        say(f"warning: {source} has no column {remembered.text_column!r}, which the model learned from")
+    text = text or learned
     columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
     for note in columns.notes:
         say(note)

@@ -42,7 +42,8 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
     unfinished, finished = is_unfinished(out), is_model_folder(out)
     if resume and not unfinished:
         state = "is finished" if finished else "holds no unfinished run"
-        raise UsageError(f"`resume=True`: {out} {state}; leave out `resume=True` to start one")
+        instead = "name another folder, or `overwrite=True` to train anew" if finished else "leave out `resume=True`"
+        raise UsageError(f"`resume=True`: {out} {state}; {instead}")
     if resume or (overwrite and (unfinished or finished)):
         return
     if unfinished:
