@@ -1,7 +1,7 @@
-"""Text to token ids, by a vocabulary learned from the training texts alone.
+"""Turn text into token ids, with a vocabulary learned from the training texts alone.
 
-The work is done by the `tokenizers` library; this file says which of its parts make which kind of tokenizer. Character
-offsets into the original text are kept through every normalisation.
+The `tokenizers` library does the work. This file says which of its parts make each kind of tokenizer. Every
+normalisation keeps the character offsets into the original text.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TokenizerConfig(BaseModel):
 
 
 class TextTokenizer:
-    """A trained tokenizer. Ids 0, 1 and 2 are padding, unknown and the start token that stands before every text."""
+    """A trained tokenizer. Id 0 is padding, 1 the unknown token, and 2 the start token, which begins every text."""
 
     def __init__(self, inner: Tokenizer) -> None:
         inner.encode_special_tokens = True  # "<pad>" in a user's text is five ordinary characters
@@ -70,11 +70,11 @@ class TextTokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], config: TokenizerConfig) -> TextTokenizer:
-        """Learn a vocabulary from `texts`: the same one from the same texts.
+        """Learn a vocabulary from `texts`. The same texts give the same vocabulary.
 
         Raises:
-            UsageError: the texts have more characters than `config.vocab_size` (`wordpiece` and `unigram` keep all), or
-                the tokenizer is one that comes with weights.
+            UsageError: the texts have more different characters than `config.vocab_size` (`wordpiece` and `unigram`
+                keep all of them), or this kind of tokenizer comes with weights.
         """
         if config.kind == "pretrained":
             raise UsageError("tokenizer.kind = 'pretrained' comes with a checkpoint's weights; name one with --init")
@@ -104,7 +104,7 @@ class TextTokenizer:
 
         Raises:
             GlassformerError: the file is damaged.
-            UsageError: it has a part that is not known to be harmless.
+            UsageError: the file has a part that is not known to be harmless.
         """
         return cls(read_own_tokenizer(path))
 
@@ -113,7 +113,7 @@ class TextTokenizer:
         path.write_text(self.to_json(), encoding="utf-8")
 
     def to_json(self) -> str:
-        """What `save` writes."""
+        """Return what `save` writes."""
         return str(self._inner.to_str(pretty=True))
 
     @property
@@ -121,39 +121,39 @@ class TextTokenizer:
         return int(self._inner.get_vocab_size())
 
     def vocabulary(self) -> dict[str, int]:
-        """Token → id."""
+        """Return token → id."""
         return dict(self._inner.get_vocab())
 
     def encode(self, texts: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-        """Token ids of each text, without the start token; an empty text has none.
+        """Return the token ids of each text, without the start token. An empty text has none.
 
-        Where the tokenizer came with weights, the end token that they were trained with follows every text.
+        If the tokenizer came with weights, every text ends with the end token that they were trained with.
         """
         encoded = self._inner.encode_batch_fast(list(texts), add_special_tokens=True)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encoded]
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids and, for each, the characters of `text` (start, end) that it stands for; an end token for none."""
+        """Return the token ids and, for each, its span of characters in `text` (start, end). An end token has none."""
         encoded = self._inner.encode(text, add_special_tokens=True)
         return list(encoded.ids), [(int(start), int(end)) for start, end in encoded.offsets]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text that these tokens spell. Whole words are set apart by one space, whatever stood between them."""
+        """Return the text that these tokens spell. One space separates whole words, whatever was between them."""
         return str(self._inner.decode(list(ids), skip_special_tokens=True))
 
     def unknown_words(self, text: str) -> list[str]:
-        """The parts of `text` that are not in the vocabulary, in order, each once."""
+        """Return the parts of `text` that are not in the vocabulary, in order and without repeats."""
         ids, offsets = self.encode_with_offsets(text)
         unknown = (text[start:end] for id_, (start, end) in zip(ids, offsets, strict=True) if id_ == UNKNOWN_ID)
         return list(dict.fromkeys(unknown))
 
     def normalised(self, word: str) -> str:
-        """The word as the vocabulary spells it: its case folded, say."""
+        """Return the word as the vocabulary spells it, for example in lower case."""
         normalizer = self._inner.normalizer
         return word if normalizer is None else str(normalizer.normalize_str(word))
 
     def word_ids(self, words: Sequence[str]) -> list[int | None]:
-        """The id of each word that is one known token where it follows another word; none for the others."""
+        """Return the id of each word that is one known token when it follows another word, or None for other words."""
         whole = self._copy()
         whole.no_truncation()
         start = whole.encode("x", add_special_tokens=False).ids
@@ -162,23 +162,23 @@ class TextTokenizer:
         return [row[0] if len(row) == 1 and row[0] != UNKNOWN_ID else None for row in ids]
 
     def words(self) -> dict[str, int]:
-        """Word → id of the tokens with a letter or digit that are whole words, not pieces of some."""
+        """Return word → id for the tokens that are whole words with a letter or digit, not pieces of words."""
         spell = decoders.ByteLevel() if isinstance(self._inner.model, models.BPE) else decoders.Metaspace()
-        added = {token.content for token in self._inner.get_added_tokens_decoder().values()}  # these are no pieces
+        added = {token.content for token in self._inner.get_added_tokens_decoder().values()}  # these are not pieces
         spelled = [token if token in added else str(spell.decode([token])).strip() for token in self.vocabulary()]
         candidates = [word for word in dict.fromkeys(spelled) if _is_word(word) and word == self.normalised(word)]
         ids = zip(candidates, self.word_ids(candidates), strict=True)
         return {word: id_ for word, id_ in ids if id_ is not None}
 
     def words_in_pieces(self, text: str) -> list[str]:
-        """The words of a text that are cut into several tokens, in order, each once."""
+        """Return the words of a text that are cut into several tokens, in order and without repeats."""
         words = [part for part, _ in _CUT_INTO_WORDS.pre_tokenize_str(self.normalised(text)) if _is_word(part)]
         unknown = {self.normalised(word) for word in self.unknown_words(text)}
         ids = zip(words, self.word_ids(words), strict=True)
         return list(dict.fromkeys(word for word, id_ in ids if id_ is None and word not in unknown))
 
     def refusals(self, words: Sequence[str]) -> dict[str, str]:
-        """Which of `words` cannot be added, and why."""
+        """Return the words that cannot be added, each with the reason."""
         pieces = {} if isinstance(self._inner.model, models.WordLevel) else self.vocabulary()
         reasons: dict[str, str] = {}
         for word, known in zip(words, self.word_ids(words), strict=True):
@@ -191,14 +191,14 @@ class TextTokenizer:
         return reasons
 
     def with_words(self, words: Sequence[str]) -> TextTokenizer:
-        """This tokenizer with a new id at the end for each of `words`; texts without them are encoded as before.
+        """Return this tokenizer with a new id at the end for each of `words`. Other texts are encoded as before.
 
-        A word-level vocabulary gets one more entry. Beside pieces a new word is found before a text is cut into them,
-        and only where no letter, digit or underscore touches it; the space before it is then part of it. It is decoded
-        as the vocabulary spells it, a space before it.
+        A word-level vocabulary gets one more entry per word. A tokenizer of pieces finds a new word before it cuts the
+        text into pieces, and only if no letter, digit or underscore touches the word. The space before the word is then
+        part of it. The word is decoded as the vocabulary spells it, after a space.
 
         Raises:
-            UsageError: a word cannot be added (see `refusals`), or stands there twice.
+            UsageError: a word cannot be added (see `refusals`), or is given twice.
         """
         for word, reason in self.refusals(words).items():
             raise UsageError(f"{word!r} cannot be added to the vocabulary: {reason}")
@@ -211,7 +211,7 @@ class TextTokenizer:
             inner = Tokenizer.from_str(json.dumps(spec))
         else:
             inner = self._copy()
-            spaced = not isinstance(inner.model, models.WordPiece)  # pieces bring the space before a word along
+            spaced = not isinstance(inner.model, models.WordPiece)  # these pieces include the space before a word
             inner.add_tokens([AddedToken(word, single_word=True, lstrip=spaced, normalized=True) for word in words])
             if spaced:
                 inner.decoder = _spelling(inner, words)
@@ -233,15 +233,15 @@ def _is_word(text: str) -> bool:
 
 
 def _spelling(inner: Tokenizer, words: Sequence[str]) -> Any:
-    """The decoder of a tokenizer of pieces that bring the space before a word along, to which `words` were added.
+    """Return the decoder for added `words`, for a tokenizer whose pieces include the space before a word.
 
-    The library decodes an added word as if it were a piece: one without a space, and a letter outside of ASCII would be
-    taken for a byte. So the word is put into the letters of pieces first.
+    The library decodes an added word like a piece. The space would be lost, and a letter outside of ASCII would be
+    taken for a byte. The decoder therefore spells the word in the letters of pieces first.
     """
     in_bytes = isinstance(inner.model, models.BPE)
     steps = []
     if plain := [re.escape(word) for word in words if word.isascii() or not in_bytes]:
-        # One step for all of them: a step for each would make thousands for every token.
+        # One step handles all words. A step per word would mean thousands of steps for every token.
         steps.append(decoders.Replace(Regex(rf"\A(?=(?:{'|'.join(plain)})\z)"), "\u0120" if in_bytes else "\u2581"))
     for word in words:
         if in_bytes and not word.isascii():
@@ -251,7 +251,7 @@ def _spelling(inner: Tokenizer, words: Sequence[str]) -> Any:
 
 
 def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Lists of `size` texts, the last one shorter."""
+    """Yield lists of `size` texts. The last list may be shorter."""
     batch: list[str] = []
     for text in texts:
         batch.append(text)
@@ -263,7 +263,7 @@ def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 def _untrained(config: TokenizerConfig) -> tuple[Tokenizer, Any]:
-    """The library's model and trainer for each kind."""
+    """Return the untrained tokenizer and the trainer of the library for the configured kind."""
     common: dict[str, Any] = {"special_tokens": SPECIAL_TOKENS, "show_progress": False}
     sized = common | {"vocab_size": config.vocab_size}
     counted = sized | {"min_frequency": config.min_frequency}
@@ -273,7 +273,7 @@ def _untrained(config: TokenizerConfig) -> tuple[Tokenizer, Any]:
         case "word" | "character":
             model, trainer = models.WordLevel(unk_token=UNKNOWN), trainers.WordLevelTrainer(**counted)
         case "byte":
-            # Room for no merge: the 256 bytes are the whole vocabulary, whatever it is trained on.
+            # There is no room for merges: the 256 bytes are the whole vocabulary, whatever the texts.
             bytes_alone = common | {"vocab_size": len(_BYTES) + len(SPECIAL_TOKENS)}
             model, trainer = models.BPE(), trainers.BpeTrainer(**bytes_alone, initial_alphabet=_BYTES)
         case "bpe":
@@ -286,7 +286,7 @@ def _untrained(config: TokenizerConfig) -> tuple[Tokenizer, Any]:
 
 
 def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
-    """A tokenizer that normalises and cuts as `config` says, around a model that may already have a vocabulary."""
+    """Return a tokenizer around `model` that normalises and cuts as `config` says. The model may be trained."""
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.Sequence(_normalizers(config))
     if config.kind == "wordpiece":
@@ -305,7 +305,7 @@ def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
             tokenizer.decoder = decoders.ByteLevel()
         case "unigram":
             tokenizer.decoder = decoders.Metaspace()
-            # This model alone would find the special tokens in a text that spells them.
+            # Only this model would find special tokens in a text that spells them.
             spelled = Regex(SPECIAL_PATTERN)
             tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
                 [pre_tokenizers.Metaspace(), pre_tokenizers.Split(spelled, "isolated")]
@@ -314,11 +314,11 @@ def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
 
 
 def _settled_wordpiece_trainer(texts: list[str], config: TokenizerConfig) -> Any:
-    """A trainer whose pieces of one character are numbered in the order of the alphabet.
+    """Return a trainer that numbers pieces of one character in the order of the alphabet.
 
-    The library numbers those inside a word ("##c") as a hash map happens to list the words, and merges of equal count
-    are chosen by these numbers: two runs would learn two vocabularies (huggingface/tokenizers, issue 1794). A first
-    pass with no room for merges finds the characters; handed over as special tokens they are numbered first.
+    The library numbers such pieces inside a word ("##c") in the order of a hash map, and chooses between merges of
+    equal count by these numbers. Two runs would learn two vocabularies (huggingface/tokenizers, issue 1794). A first
+    pass with no room for merges finds the characters. They are then passed as special tokens, which are numbered first.
     """
     alphabet, _ = _untrained(config)
     no_merges = trainers.WordPieceTrainer(special_tokens=SPECIAL_TOKENS, vocab_size=0, show_progress=False)
@@ -338,18 +338,18 @@ def _settled_wordpiece_trainer(texts: list[str], config: TokenizerConfig) -> Any
 
 
 def _settled_model(trained: Tokenizer, config: TokenizerConfig) -> Any:
-    """The model that was learned, without what differs from run to run: see above, and the rounding of sums."""
+    """Return the learned model without what differs from run to run: the order above, and the rounding of sums."""
     if config.kind == "wordpiece":
         return models.WordPiece(trained.get_vocab(), unk_token=UNKNOWN)
     pieces = json.loads(trained.to_str())["model"]["vocab"]
-    # Sums over threads and hash maps differ by 1e-14, which is enough to order pieces of the same score differently.
+    # Sums over threads and hash maps differ by 1e-14. That is enough to change the order of pieces of equal score.
     scores = {piece: round(score, 9) for piece, score in pieces if piece not in SPECIAL_TOKENS}
     special = [(token, 0.0) for token in SPECIAL_TOKENS]
     return models.Unigram(special + sorted(scores.items(), key=lambda item: (-item[1], item[0])), UNKNOWN_ID, False)
 
 
 def _numbered_by_appearance(trained: Tokenizer, texts: Iterable[str]) -> Any:
-    """The same words, in the order in which the texts bring them."""
+    """Return a model of the same words, numbered in the order in which they first occur in the texts."""
     met = dict.fromkeys(id_ for text in texts for id_ in trained.encode(text, add_special_tokens=False).ids)
     words = [str(trained.id_to_token(id_)) for id_ in met if id_ != UNKNOWN_ID]
     return models.WordLevel({word: id_ for id_, word in enumerate(SPECIAL_TOKENS + words)}, unk_token=UNKNOWN)

@@ -1,4 +1,4 @@
-"""The model card: what a model is and what it is not, in the words of its own records."""
+"""Write the model card, which says what a model is and is not, from the records of its run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from glassformer.prediction.model_folder import TrainedModel
 
 
 def model_card(trained: TrainedModel) -> str:
-    """Markdown for the model folder's README.md (Mitchell et al. 2019, cut to what the run knows)."""
+    """Return the Markdown of the model folder's README.md (Mitchell et al. 2019, reduced to what the run knows)."""
     config, data = trained.config, trained.config.data
     best = trained.metrics.get("best", {})
     labels = ", ".join(str(label) for label in config.labels)

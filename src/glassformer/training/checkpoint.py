@@ -1,4 +1,4 @@
-"""A run frozen in the middle, in one safetensors file: resumed, it goes on exactly as if it had never stopped."""
+"""Save an unfinished run in one safetensors file. A resumed run continues exactly as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from glassformer.data.files import why_not_written, written_aside
 from glassformer.errors import GlassformerError
 
 State = TypeVar("State")
-"""A dataclass of plain numbers that says how far a run has come; tensors are kept beside it."""
+"""A dataclass of plain numbers that says how far a run has come. Tensors are kept separately."""
 
 
 class CheckpointError(GlassformerError):
-    """A checkpoint could not be written; the one before it is as it was."""
+    """A checkpoint could not be written. The previous checkpoint is unchanged."""
 
 
 @dataclass(kw_only=True)
@@ -38,9 +38,9 @@ class RunState:
     """The epoch whose weights are kept; 0 before the first."""
     best_loss: float = math.inf
     micro_batches: int = 1
-    """Parts that a batch is computed in; doubled when memory runs out."""
+    """The number of parts that each batch is computed in. It is doubled when memory runs out."""
     learning_rate: float = 0.0
-    """Of the last step."""
+    """The learning rate of the last step."""
     seconds: float = 0.0
     """Time spent training, validation included."""
     sums: dict[str, float] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class RunState:
     """One row per finished epoch."""
 
     def metrics(self) -> dict[str, Any]:
-        """What a model folder keeps of its training: the figures of every epoch, and which was the best."""
+        """Return what a model folder keeps of its training: the metrics of each epoch, and the best epoch."""
         best = next((row for row in self.history if row["epoch"] == self.best_epoch), {})
         return {"best_epoch": self.best_epoch, "best": best, "history": self.history}
 
@@ -61,7 +61,7 @@ def save_checkpoint(
     best: dict[str, Tensor],
     optimizers: list[torch.optim.Optimizer],
 ) -> None:
-    """Write everything that the next step depends on, aside first, then renamed; `state` is a `State`.
+    """Write everything that the next step depends on to a hidden file, then rename that file. `state` is a `State`.
 
     Raises:
         CheckpointError: the disk is full, or the folder gone.
@@ -74,7 +74,7 @@ def save_checkpoint(
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    # A clone each: safetensors refuses tensors that share memory.
+    # Each tensor is cloned, as safetensors refuses tensors that share memory.
     apart = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     try:
         with written_aside(path) as aside:
@@ -88,7 +88,7 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path, kind: type[State], model: nn.Module, optimizers: list[torch.optim.Optimizer]
 ) -> tuple[State, dict[str, Tensor]]:
-    """Put model, optimizers and random numbers back to where `save_checkpoint` found them.
+    """Restore the model, the optimizers and the random number generators as `save_checkpoint` saved them.
 
     Returns:
         The run's state and the best weights so far.

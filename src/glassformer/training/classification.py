@@ -1,4 +1,4 @@
-"""The task of a classifier: say the label of each text."""
+"""The task of a classifier: predict the label of each text."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class TrainingData:
     """Encoded texts and their labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`.
 
     Attributes:
-        train_weights, validation_weights: (rows,) what each row counts for in the loss, times its class's weight; None
-            where all count the same.
+        train_weights, validation_weights: (rows,) the weight of each row in the loss, which the weight of its class
+            multiplies. None if all rows have the same weight.
     """
 
     train: TokenStore
@@ -41,7 +41,7 @@ class TrainingData:
 
 
 class Classification:
-    """Labelled texts in an order of their own in each epoch, and the loss that the recipe names."""
+    """Labelled texts, in a new order in each epoch, and the loss that the recipe names."""
 
     unit = "texts"
 
@@ -59,7 +59,7 @@ class Classification:
         return [Examples(batch.inputs, self._labels(batch.rows)) for batch in batches]
 
     def _labels(self, rows: IntArray) -> Tensor:
-        """The labels of rows; where rows count differently, what they count for stands in a last column beside them."""
+        """Return the labels of rows. If rows have weights, the last column holds them."""
         labels = torch.from_numpy(self.data.train_labels[rows])
         if self.data.train_weights is None:
             return labels
@@ -107,7 +107,7 @@ class Classification:
         return losses if rows is None else losses * rows
 
     def _weights(self, labels: Tensor, rows: Tensor | None) -> Tensor:
-        """What each text counts for in the mean: with several labels per text, its own weight alone."""
+        """Return the weight of each text in the mean. With several labels per text, class weights are left out."""
         weights = torch.ones(len(labels)) if self.data.multilabel else self.data.class_weights[labels.cpu()]
         return weights if rows is None else weights * rows.cpu()
 
@@ -120,7 +120,7 @@ class Classification:
 
 
 def _right_answers(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether each text is answered rightly: the best class, or with several labels per text all of them."""
+    """Whether the answer for each text is right. With several labels per text, all labels must be right."""
     if labels.ndim == 2:
         return ((logits >= 0) == labels.bool()).all(dim=1)
     return logits.argmax(dim=1) == labels

@@ -1,4 +1,4 @@
-"""The weights that training starts from: a model folder of ours, or a checkpoint of a known family (`hf:…`)."""
+"""The weights that training starts from: our own model folder, or a checkpoint of a known family (`hf:…`)."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ class InitialWeights:
     """A model to start from.
 
     Attributes:
-        name: where it came from, as the user named it.
-        weights: by the names of the model that `model` describes. Of a head there may be all, a part or nothing.
-        labels: what the rows of the last matrix stand for; none where that is not known.
-        free: settings of `model` that the weights leave open.
-        new_words: what was learned from definitions, and stays learned.
+        name: the name or path that the user gave.
+        weights: the tensors, by the names in the model that `model` describes. The head may be complete, partial or
+            missing.
+        labels: the labels of the rows of the last matrix, or None if they are not known.
+        free: the settings of `model` that the weights do not fix.
+        new_words: the words that were learned from definitions. They are kept.
     """
 
     name: str
@@ -65,7 +66,7 @@ class InitialWeights:
 
     @classmethod
     def of(cls, trained: TrainedModel | TrainedLanguageModel, name: str = "a model in memory") -> InitialWeights:
-        """Those of a classifier, or of the trunk of a language model for a classifier of the same shape.
+        """Take the weights of a classifier, or of the trunk of a language model for a classifier of the same shape.
 
         Raises:
             UsageError: the language model has no trunk that a classifier could start from.
@@ -85,12 +86,12 @@ class InitialWeights:
 
     @cached_property
     def record(self) -> dict[str, str]:
-        """What the model folder keeps: the name and the fingerprint of the weights."""
+        """Return what the model folder keeps: the name and the fingerprint of the weights."""
         return {"from": self.name, "fingerprint": weights_fingerprint(self.weights)}
 
 
 def weights_fingerprint(weights: Mapping[str, Tensor]) -> str:
-    """SHA-256 (hex) over the weights in the order of their names."""
+    """Return the SHA-256 (hex) over the weights in the order of their names."""
     digest = hashlib.sha256()
     for name in sorted(weights):
         tensor = weights[name]
@@ -100,11 +101,11 @@ def weights_fingerprint(weights: Mapping[str, Tensor]) -> str:
 
 
 def read_initial_weights(name: str) -> InitialWeights:
-    """Read the model folder `name`, or for `hf:…` a checkpoint in a folder of that path or on the hub of that name.
+    """Read the model folder `name`. `hf:…` names a checkpoint: a folder, or a repository on the hub.
 
     Raises:
-        UsageError: there is none, or it is of a kind that cannot be read.
-        GlassformerError: it is damaged, or cannot be downloaded.
+        UsageError: there is no such model, or its kind cannot be read.
+        GlassformerError: the files are damaged, or cannot be downloaded.
     """
     if name.startswith(HUB):
         return _checkpoint(_folder(name), name)
@@ -119,7 +120,7 @@ def read_initial_weights(name: str) -> InitialWeights:
 
 
 def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:
-    """A classifier of the shape of a language model."""
+    """Return the settings of a classifier with the shape of a language model."""
     if not isinstance(config.model, LanguageModelConfig):
         raise UsageError(f"`init={name!r}`: {config.model.in_words()} has no trunk that a classifier could start from")
     shape = config.model.model_dump(include=set(TrunkConfig.model_fields) - {"dropout", "attention_dropout"})
@@ -129,10 +130,10 @@ def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:
 def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> str:
     """Copy the weights into `model`, which has the shape of `initial.model` or a shorter window.
 
-    The last matrix, whose size is that of the labels, is copied where the labels are the same.
+    The last matrix, which has a row per label, is copied only if the labels are the same.
 
     Returns:
-        What was copied, in words.
+        A phrase that says what was copied.
 
     Raises:
         GlassformerError: the weights do not fit the model.
@@ -168,16 +169,16 @@ def _reordered(tensor: Tensor, rows: list[int]) -> Tensor:
 
 
 def _sized_by_labels(config: AnyModelConfig, vocab_size: int) -> set[str]:
-    """Names of the weights whose shape follows from the number of classes."""
+    """Return the names of the weights whose shape depends on the number of classes."""
     with torch.device("meta"):
         two, three = (build_model(config, vocab_size, n_classes).state_dict() for n_classes in (2, 3))
     return {name for name in two if two[name].shape != three[name].shape}
 
 
 def _rows_of_labels(initial: InitialWeights, labels: LabelSet) -> list[int] | None:
-    """For each of our labels the row of the last matrix; none where the labels are others, but for their case.
+    """Return the row of the last matrix for each of our labels, or None if the labels differ in more than case.
 
-    The placeholders of a checkpoint without names, LABEL_0, LABEL_1 …, stand for as many labels in their order.
+    A checkpoint without label names has placeholders, LABEL_0, LABEL_1 …. They match as many labels, in order.
     """
     theirs, ours = initial.labels, labels.names
     if theirs is None or len(theirs) != len(ours) or initial.multilabel != labels.multilabel:
@@ -192,7 +193,7 @@ def _rows_of_labels(initial: InitialWeights, labels: LabelSet) -> list[int] | No
 
 
 def _folder(name: str) -> Path:
-    """Where the files of `hf:…` are; a name that is no path on this machine is downloaded."""
+    """Return the folder with the files of `hf:…`. A name that is not a path on this machine is downloaded."""
     place = name.removeprefix(HUB)
     if not place:
         raise UsageError(f"`init={name!r}`: name a checkpoint, {HUB}path/to/folder or {HUB}owner/name")
@@ -219,7 +220,7 @@ def _folder(name: str) -> Path:
 
 
 def _is_of_the_network(error: BaseException | None) -> bool:
-    """Whether there was no connection. The library words that in many ways, and its HTTP client has been exchanged."""
+    """Whether the connection failed. The library reports that in many ways, and its HTTP client has changed."""
     names = {"NetworkError", "TimeoutException", "ProxyError", "OfflineModeIsEnabled"}
     while error is not None:
         if isinstance(error, (ConnectionError, TimeoutError, socket.gaierror)):
@@ -259,7 +260,7 @@ def _labels(raw: Mapping[str, Any], count: int, where: str) -> tuple[str, ...]:
 
 
 def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
-    """All tensors of `model.safetensors`, or of the files that its index names."""
+    """Read all tensors of `model.safetensors`, or of the files that its index names."""
     if (folder / _WEIGHTS).is_file():
         files = [_WEIGHTS]
     elif (folder / _INDEX).is_file():

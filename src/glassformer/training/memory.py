@@ -1,4 +1,4 @@
-"""Keeping large buffers between steps."""
+"""Keep large buffers between steps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 def keep_large_buffers() -> None:
     """Ask the C library not to hand large freed buffers back to the system.
 
-    Every training step frees and takes the same large buffers. By default glibc returns each to the kernel, which then
-    clears its pages again: up to half of the processor time. Other C libraries are left as they are.
+    Every training step frees and allocates the same large buffers. By default glibc returns each of them to the kernel,
+    which must then clear its pages again. That takes up to half of the processor time. Other C libraries are left as
+    they are.
     """
     if not sys.platform.startswith("linux"):
         return

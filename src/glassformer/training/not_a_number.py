@@ -1,4 +1,4 @@
-"""Where a not-a-number came from, in words."""
+"""Explain where a NaN or infinite value came from."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from glassformer.layers.taps import Tap
 
 @torch.no_grad()
 def explain_not_a_number(model: nn.Module, run: Callable[[], Any]) -> str:
-    """One sentence that names the first part of the model to blame: a weight, a layer's output, or only the gradient.
+    """Return a sentence that names the first faulty part of the model: a weight, a layer's output, or the gradient.
 
     Args:
-        run: does once more, in float32, what the failing step had the model do.
+        run: repeats, in float32, what the model did in the failing step.
     """
     for name, parameter in model.named_parameters():
         if not parameter.isfinite().all():
