@@ -1,4 +1,4 @@
-"""The tasks of a language model: say the next token, or fill in hidden ones."""
+"""The tasks of a language model: predict the next token, or fill in hidden tokens."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from glassformer.training.training_config import PretrainingConfig
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 
 IGNORED = -100
-"""An answer that does not count."""
+"""The label of a position that does not count in the loss."""
 _VALIDATION_TOKENS = 8192  # in a batch
-_LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # lost in any sum, and yet 0 can be divided by it
+_LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # too small to change any sum, but 0 can be divided by it
 
 
 class LanguageModelling:
-    """Packed documents in an order of their own in each epoch.
+    """Packed documents, in a new order in each epoch.
 
     Args:
-        window: tokens that the model reads at once.
-        validation: held-out documents, every token of which is predicted with at least half a window before it.
-        validation_bytes: the length of those documents in UTF-8, for bits per byte; 0 where they make no sense.
-        begins_word: (vocab,) which tokens begin a word; needed with `config.whole_words` alone.
+        window: the number of tokens that the model reads at once.
+        validation: held-out documents. Each token is predicted with at least half a window before it.
+        validation_bytes: the length of those documents in UTF-8, for bits per byte. 0 if bits per byte make no sense.
+        begins_word: (vocab,) which tokens begin a word. Needed only with `config.whole_words`.
 
     Raises:
-        UsageError: there is less text than fills a window, or there are unknown words alone and so nothing to hide.
+        UsageError: the text does not fill a window, or it has only unknown words and so nothing to hide.
     """
 
     unit = "tokens"
@@ -97,7 +97,7 @@ class LanguageModelling:
         return [self._batch(stream, number, chosen[i : i + size].tolist()) for i in range(0, len(chosen), size)]
 
     def _batch(self, stream: PackedStream, number: int, chosen: list[int]) -> Examples:
-        """Whole windows; what is hidden in each is a function of seed, pass and window, however they are grouped."""
+        """Return whole windows. What is hidden depends on seed, pass and window, not on how windows are grouped."""
         tokens = np.stack([stream.window(one) for one in chosen])  # (batch, window + 1)
         read, labels = tokens[:, :-1], tokens[:, 1:]
         if not self.causal:
@@ -108,12 +108,12 @@ class LanguageModelling:
         )
 
     def _hide(self, tokens: IntArray, *numbers: int) -> BoolArray:
-        """Which tokens of a window or text to hide: one by one, or word by word (Devlin et al. 2019, §3.1).
+        """Choose the tokens of a window or text to hide: one by one, or word by word (Devlin et al. 2019, §3.1).
 
-        At least one is hidden where there is an ordinary one, neither special nor unknown; no others are.
+        Only ordinary tokens are hidden, never special or unknown ones. If there are any, at least one is hidden.
 
         Args:
-            numbers: which window or text it is; they and the seed decide.
+            numbers: the numbers of the window or text. Together with the seed they decide the choice.
         """
         ordinary, words = tokens > START_ID, np.arange(len(tokens))
         if self.begins_word is not None:
@@ -123,7 +123,7 @@ class LanguageModelling:
         return ordinary & ((draws < self.config.hidden_share) | (draws == lowest))
 
     def weight(self, examples: Examples) -> float:
-        return max(_LEAST_WEIGHT, count_tokens(examples))  # among unknown words alone nothing is hidden
+        return max(_LEAST_WEIGHT, count_tokens(examples))  # if all words are unknown, nothing is hidden
 
     def count(self, examples: Examples) -> int:
         return examples.inputs.token_ids.numel()
@@ -141,7 +141,7 @@ class LanguageModelling:
         return found
 
     def _held_out(self, store: TokenStore) -> list[Examples]:
-        """Held-out texts in pieces, those of one length together. Every token counts once, in whatever piece."""
+        """Return held-out texts in pieces, grouped by length. Every token counts in exactly one piece."""
         shown = store if self.causal else self._with_gaps(store)
         pieces = list(zip(excerpts(store, self.window), excerpts(shown, self.window), strict=True))
         pieces.sort(key=lambda both: len(both[0].tokens))
@@ -149,7 +149,7 @@ class LanguageModelling:
         return [self._padded(pieces[i : i + size]) for i in range(0, len(pieces), size)]
 
     def _with_gaps(self, store: TokenStore) -> TokenStore:
-        """Held-out texts with what is to be filled in hidden: a function of seed and text, whatever it is read with."""
+        """Return held-out texts with tokens hidden to be filled in. Only seed and text decide which ones."""
         tokens = np.array(store.tokens)
         for text, (first, last) in enumerate(pairwise(store.offsets)):
             tokens[first:last][self._hide(tokens[first:last], 0, 3, text)] = UNKNOWN_ID
@@ -187,17 +187,17 @@ def _compiled_cost() -> Callable[[nn.Module, Examples], Tensor]:
 def documents_and_places(
     token_ids: Int[Tensor, "batch seq"],
 ) -> tuple[Int[Tensor, "batch seq"], Int[Tensor, "batch seq"]]:
-    """The number of each token's document within its row, and the token's place in it; start tokens begin one."""
+    """Return the number of each token's document in its row, and its position in it. Start tokens begin documents."""
     begins = token_ids == START_ID
     everywhere = torch.arange(token_ids.shape[1], device=token_ids.device)
     return begins.cumsum(dim=1), everywhere - (everywhere * begins).cummax(dim=1).values
 
 
 def token_cost(model: nn.Module, examples: Examples) -> Tensor:
-    """The summed cross entropy of all labels that count, in nats."""
+    """Return the summed cross entropy of all labels that count, in nats."""
     token_ids, attention_mask = examples.inputs
     documents, places = documents_and_places(token_ids)
-    documents = documents.masked_fill(~attention_mask, -1)  # padding sees padding: it must see something
+    documents = documents.masked_fill(~attention_mask, -1)  # padding attends to padding, as it must attend to something
     predicts = cast(TokenPredictor, model)
     hidden = predicts.read(token_ids, documents_to_mask(documents), positions=places)
     counts = examples.labels != IGNORED
@@ -205,7 +205,7 @@ def token_cost(model: nn.Module, examples: Examples) -> Tensor:
 
 
 def count_tokens(examples: Examples) -> float:
-    """How many of them count."""
+    """Return the number of labels that count."""
     return float((examples.labels != IGNORED).sum())
 
 

@@ -1,4 +1,7 @@
-"""The training loop: epochs of steps, validation after each, the best weights kept. What is learned is a `Task`."""
+"""The training loop: epochs of steps, with validation after each epoch. A `Task` says what is learned.
+
+The best weights are kept.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _CHECKPOINT_SECONDS = 30.0
 
 
 class InterruptedTraining(GlassformerError):  # noqa: N818 (an event, not a mistake)
-    """The user asked to stop; the run is saved and can be resumed. The exit code is that of a shell for the signal."""
+    """The user asked to stop. The run is saved and can be resumed. The exit code is that of a shell for the signal."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(
@@ -39,17 +42,17 @@ class InterruptedTraining(GlassformerError):  # noqa: N818 (an event, not a mist
 
 
 class NotANumberError(GlassformerError):
-    """The loss or a gradient stopped being finite; the best weights so far are in `Trainer.best`, if there are any."""
+    """The loss or a gradient became NaN or infinite. `Trainer.best` holds the best weights so far, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
-    """What the live view shows.
+    """The figures of a step for the live view.
 
     Attributes:
-        accuracy: share of right answers in the epoch so far, where the task counts them.
-        speed: what the task counts, texts or tokens, in a second.
-        padding: share of the places of the step that hold padding.
+        accuracy: the share of right answers in the epoch so far, if the task counts them.
+        speed: texts or tokens (whichever the task counts) per second.
+        padding: the share of positions of the step that are padding.
     """
 
     epoch: int
@@ -65,7 +68,7 @@ class StepReport:
 
 
 class Observer(Protocol):
-    """Hears how training goes."""
+    """Receives the progress of training."""
 
     def on_step(self, report: StepReport) -> None: ...
 
@@ -88,8 +91,9 @@ class Trainer(Generic[Model]):
     """Trains one model on one task; `run` returns the history.
 
     Args:
-        checkpoint: where the run is saved every half minute and on Ctrl-C; None keeps it in memory only.
-        processes: those that train the same model together; one of them has the checkpoint. None: this one is alone.
+        checkpoint: where the run is saved every half minute and on Ctrl-C. None: the run is kept in memory only.
+        processes: the processes that train the same model together; one of them has the checkpoint. None: this process
+            trains alone.
     """
 
     def __init__(
@@ -126,10 +130,10 @@ class Trainer(Generic[Model]):
         Raises:
             InterruptedTraining: on Ctrl-C, after the run was saved.
             NotANumberError: the loss or its gradient was not finite.
-            GlassformerError: memory does not suffice for a single example.
+            GlassformerError: there is too little memory for a single example.
         """
         with stop_requests() as stop:
-            while self.state.batch > 0 or not self._over():  # an epoch that was begun is ended
+            while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
                 self._epoch(stop)
         self.model.load_state_dict(self.best)
         return self.state.history
@@ -178,7 +182,7 @@ class Trainer(Generic[Model]):
         self.observer.on_epoch(self.state.history[-1])
 
     def _progress(self, steps_per_epoch: int, *, ahead: float = 0.0) -> float:
-        """The share of training that is done, `ahead` steps from now: of the budget, or without one of the epochs."""
+        """Return the share of training that is done `ahead` steps from now: of the budget, or else of the epochs."""
         config, state = self.config, self.state
         if config.max_steps is not None:
             return (state.step + ahead) / config.max_steps
@@ -191,7 +195,7 @@ class Trainer(Generic[Model]):
         set_learning_rate(self.optimizers, self.state.learning_rate)
 
     def _step(self, batches: list[Examples]) -> None:
-        """One update from all batches together; out of memory, it is computed in twice as many parts instead."""
+        """Update once from all batches together. If memory runs out, compute the update in twice as many parts."""
         random = torch.get_rng_state()
         weight = sum(map(self.task.weight, batches))
         while True:
@@ -225,10 +229,10 @@ class Trainer(Generic[Model]):
             self.state.sums[name] += value
 
     def _gradients(self, batches: list[Examples], weight: float) -> tuple[float, float, float]:
-        """This process's part of the gradients of the loss over all examples by `weight`, in whatever parts.
+        """Compute this process's part of the gradients. The loss over all examples is divided by `weight`.
 
         Returns:
-            Summed loss, number of right answers, and number of answers that were judged: none where they are not.
+            The summed loss, the number of right answers, and the number of judged answers.
         """
         self.model.zero_grad(set_to_none=True)
         total_loss, correct, count = 0.0, 0.0, 0.0
@@ -256,7 +260,7 @@ class Trainer(Generic[Model]):
             "learning_rate": self.state.learning_rate,
         }
         found = self.task.validate(self.model)
-        best = True  # without validation the last epoch is taken for the best
+        best = True  # without validation the last epoch counts as the best
         if found:
             (loss,) = self.processes.agree(found["validation_loss"])
             found["validation_loss"] = loss
@@ -270,19 +274,19 @@ class Trainer(Generic[Model]):
         self.state.history.append(row | found)
 
     def _means(self) -> tuple[float, float | None]:
-        """Loss and accuracy of the epoch so far; no accuracy where answers are not judged."""
+        """Return the loss and accuracy of the epoch so far. The accuracy is None if answers are not judged."""
         sums = self.state.sums
         return sums["loss"] / sums["weight"], sums["correct"] / sums["count"] if sums["count"] else None
 
     def save(self) -> None:
-        """Write the checkpoint, if there is to be one. Raises `CheckpointError` where that fails."""
+        """Write the checkpoint, if one is wanted. Raises `CheckpointError` if that fails."""
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, self.state, self.model, self.best, self.optimizers)
             self.saved_step = self.state.step
         self._last_saved = time.perf_counter()
 
     def _try_to_save(self) -> None:
-        """A full disk may have room again by the end: training goes on, and says so once."""
+        """Save, but continue training if the disk is full, and say so once. There may be room again by the end."""
         try:
             self.save()
         except CheckpointError as error:
@@ -318,11 +322,11 @@ class Trainer(Generic[Model]):
 
 
 def computes_in_bfloat16(config: LoopConfig, device: torch.device) -> bool:
-    """Whether matrices are multiplied in bfloat16 there."""
+    """Whether matrices are multiplied in bfloat16 on this device."""
     if config.precision != "auto":
         return config.precision == "bfloat16"
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    # torch for some processors comes without oneDNN, and then without this question to it.
+    # On some processors torch comes without oneDNN, and then this function does not exist.
     with_onednn = device.type == "cpu" and torch.backends.mkldnn.is_available()
     return with_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())

@@ -1,4 +1,4 @@
-"""Losses: one number per text, so that any grouping into micro-batches gives the same sum."""
+"""Loss functions. They give one number per text, so the sum does not depend on the split into micro-batches."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def binary_cross_entropy_on_probabilities(
 ) -> Float[Tensor, " batch"]:
     """Binary cross entropy *with logits*, given softmax(logits): the sigmoid of a probability. A mistake, kept as such.
 
-    A probability of 1 becomes σ(1) = .73, so that the loss of a perfect answer is .503 and of a blind one .724; what is
-    left to learn from lies between. `bui-dang-columns` trains by it; nothing else should.
+    A probability of 1 becomes σ(1) = .73. The loss of a perfect answer is .503, and that of a blind answer .724, so
+    little signal is left between them. `bui-dang-columns` trains with this loss. Nothing else should.
     """
     targets = F.one_hot(labels, logits.shape[1]).to(logits.dtype)
     targets = targets * (1 - label_smoothing) + label_smoothing / logits.shape[1]
@@ -64,7 +64,7 @@ def binary_cross_entropy(
 
 
 def objective(config: TrainingConfig, *, multilabel: bool) -> Callable[..., Float[Tensor, " batch"]]:
-    """The loss of a run: one sigmoid per label where a text may have several, else what the recipe says.
+    """Return the loss of a run: one sigmoid per label if a text may have several labels, else the recipe's loss.
 
     Raises:
         UsageError: the recipe's loss is not made for several labels per text.
@@ -79,10 +79,10 @@ def objective(config: TrainingConfig, *, multilabel: bool) -> Callable[..., Floa
 def class_weights(
     config: TrainingConfig, names: tuple[str, ...], labels: np.ndarray, *, multilabel: bool
 ) -> Float[Tensor, " n_classes"]:
-    """One weight per class.
+    """Return one weight per class.
 
-    `balanced` is rows / (n_classes · rows of the class) (King & Zeng 2001), which leaves the average weight of a row at
-    1; with several labels per text it is texts without the label / texts with it.
+    `balanced` is rows / (n_classes · rows of the class) (King & Zeng 2001). The average weight of a row is then 1. With
+    several labels per text, it is texts without the label / texts with it.
 
     Raises:
         UsageError: the recipe's table names a label that the data does not have, or leaves one out.

@@ -14,11 +14,11 @@ from glassformer.training.training_config import LoopConfig
 
 
 def build_optimizers(model: nn.Module, config: LoopConfig) -> list[torch.optim.Optimizer]:
-    """One or two optimizers that together hold every trained parameter once.
+    """Return one or two optimizers that together hold every trained parameter once.
 
-    Decay acts on matrices alone: on a norm's scale or a bias it would pull towards a value that means nothing
-    (Loshchilov & Hutter 2019 for AdamW). Muon (Jordan et al. 2024) makes the update of a matrix orthogonal; its step is
-    scaled to AdamW's (Liu et al. 2025), so that one learning rate serves both.
+    Weight decay acts on matrices alone. It would pull a norm's scale or a bias towards a meaningless value (Loshchilov
+    & Hutter 2019 for AdamW). Muon (Jordan et al. 2024) makes the update of a matrix orthogonal. Its step is scaled to
+    that of AdamW (Liu et al. 2025), so one learning rate serves both.
 
     Raises:
         UsageError: `layer_decay` is set and the model is not made of blocks.
@@ -52,10 +52,10 @@ def set_learning_rate(optimizers: Iterable[torch.optim.Optimizer], rate: float) 
 
 
 def freeze(model: nn.Module, lowest: int | Literal["all"]) -> None:
-    """Stop training the embeddings and the `lowest` blocks, none where it is 0; or all but the head.
+    """Freeze the embeddings and the `lowest` blocks (nothing if it is 0), or with "all" everything but the head.
 
     Raises:
-        UsageError: the model has no blocks, or fewer than that, or no head.
+        UsageError: the model has no blocks, fewer than `lowest`, or no head.
     """
     if lowest == 0:
         return
@@ -76,7 +76,7 @@ def freeze(model: nn.Module, lowest: int | Literal["all"]) -> None:
 
 
 def _groups(named: Iterable[tuple[str, Tensor]], scales: dict[str, float], weight_decay: float) -> list[dict[str, Any]]:
-    """Parameters of the same decay and share of the learning rate, matrices first."""
+    """Group parameters by weight decay and share of the learning rate, matrices first."""
     together: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in sorted(named, key=lambda pair: pair[1].ndim < 2):
         key = (weight_decay if parameter.ndim >= 2 else 0.0, scales.get(name, 1.0))
@@ -85,7 +85,7 @@ def _groups(named: Iterable[tuple[str, Tensor]], scales: dict[str, float], weigh
 
 
 def _scales(model: nn.Module, layer_decay: float) -> dict[str, float]:
-    """decay^(depth from the top) for each parameter: what lies deeper knows more that is worth keeping.
+    """Return decay^(depth from the top) for each parameter. Lower layers hold more that is worth keeping.
 
     Howard & Ruder 2018, §3.2; with embeddings lowest and head on top as in Clark et al. 2020, appendix B.
     """
@@ -96,9 +96,9 @@ def _scales(model: nn.Module, layer_decay: float) -> dict[str, float]:
 
 
 def _depths(model: nn.Module, wanted_by: str) -> tuple[dict[str, int], int]:
-    """The depth of each parameter: 0 in the embedding, 1 in the first block …; and the number of blocks.
+    """Return the depth of each parameter (0 in the embedding, 1 in the first block …) and the number of blocks.
 
-    All that is neither embedding nor block lies above the blocks.
+    Parameters outside the embedding and the blocks count as above the blocks.
     """
     parts = parts_of(model)
     if not parts.blocks:

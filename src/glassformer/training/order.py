@@ -20,7 +20,7 @@ _MOST_PASSES = 1_000  # in an epoch; their numbers do not meet those of the next
 def plan_epoch(
     lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, epoch: int
 ) -> tuple[Windows, list[list[IntArray]]]:
-    """What the texts show in an epoch, and its steps, each a group of batches; few texts come several times."""
+    """Return the windows of an epoch and its steps, each a group of batches. If texts are few, they come repeatedly."""
     windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=epoch)
     first = one_pass(windows, config, epoch * _MOST_PASSES)
     return windows, first + [
@@ -29,7 +29,7 @@ def plan_epoch(
 
 
 def passes_per_epoch(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int) -> int:
-    """How often each text comes in an epoch (here the first): once, or so often that there are steps enough."""
+    """Return how often the first epoch reads each text: once, or as often as it takes to have enough steps."""
     windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=0)
     return _passes(one_pass(windows, config, 0), config)
 
@@ -39,7 +39,7 @@ def _passes(once: list[list[IntArray]], config: TrainingConfig) -> int:
 
 
 def one_pass(windows: Windows, config: TrainingConfig, number: int) -> list[list[IntArray]]:
-    """Steps in which every window comes once; each pass, by its number, in an order of its own."""
+    """Return steps in which every window comes once. The number of the pass decides the order."""
     size, seed = config.batch_size, config.seed
     if config.order == "bucketed":
         tokens = config.batch_tokens
@@ -51,12 +51,12 @@ def one_pass(windows: Windows, config: TrainingConfig, number: int) -> list[list
 
 
 def even_parts(rows: IntArray, at_most: int) -> list[IntArray]:
-    """As few parts as hold `at_most` rows each, of nearly equal size."""
+    """Split rows into as few parts as possible, of at most `at_most` rows each and of nearly equal size."""
     return np.array_split(rows, math.ceil(len(rows) / at_most))
 
 
 def several_passes(steps_of: Callable[[int], list[Step]], epoch: int, *, at_least: int) -> list[Step]:
-    """The steps of an epoch: those of one pass over the data, or of as many as give enough; each pass has a number."""
+    """Return the steps of an epoch: of one pass over the data, or of as many passes as give `at_least` steps."""
     steps: list[Step] = []
     for number in count(epoch * _MOST_PASSES):
         steps += steps_of(number)

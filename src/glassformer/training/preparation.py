@@ -1,4 +1,4 @@
-"""What a run has before its first step: `train` begins with it, and checks before a run take it from here."""
+"""Prepare everything that a run needs before its first step. `train` and the checks before a run use it."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def prepare(
     device: str = "cpu",
     work: Path | None = None,
 ) -> Prepared:
-    """Split the rows; everything else is made when it is first asked for.
+    """Split the rows. Everything else is made when it is first used.
 
     Args:
-        init: weights to start from, those that `recipe` was loaded with; their tokenizer is used as it is.
+        init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
         device: a torch device.
-        work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts; None: memory does.
+        work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts. None: memory does.
 
     Raises:
         UsageError: the rows cannot be learned from.
@@ -56,7 +56,7 @@ def prepare(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Prepared:
-    """A run before its first step: the arguments of `prepare`, and what follows from them."""
+    """A run before its first step: the arguments of `prepare`, and everything that is derived from them."""
 
     recipe: Recipe
     labels: LabelSet
@@ -67,7 +67,7 @@ class Prepared:
 
     @cached_property
     def tokenizer(self) -> TextTokenizer:
-        """Learned from the training rows alone, or that of the weights to start from."""
+        """The tokenizer, learned from the training rows alone, or that of the weights to start from."""
         if self.init is not None:
             return self.init.tokenizer
         return learn_tokenizer(self.splits.train.frame["text"], self.recipe.tokenizer, self.work)
@@ -79,7 +79,7 @@ class Prepared:
 
     @cached_property
     def class_weights(self) -> Tensor:
-        """(n_classes,) Raises `UsageError` where the recipe weighs other labels."""
+        """The class weights, (n_classes,). Raises `UsageError` if the recipe gives weights for other labels."""
         names, multilabel = self.labels.names, self.labels.multilabel
         return class_weights(self.recipe.training, names, self.train_labels, multilabel=multilabel)
 
@@ -103,7 +103,7 @@ class Prepared:
         )
 
     def sample(self, rows: IntArray) -> TrainingData:
-        """These training rows alone, encoded in memory; classes weigh what they do in the whole."""
+        """Return only these training rows, encoded in memory. The class weights are those of all rows."""
         return TrainingData(
             train=TokenStore.in_memory(self.tokenizer.encode(self.splits.train.frame["text"][rows].to_list())),
             train_labels=self.train_labels[rows],
@@ -115,9 +115,9 @@ class Prepared:
 
     @property
     def model(self) -> nn.Module:
-        """The model before its first step, a function of the recipe's seed and of the weights to start from.
+        """The model before its first step. It depends on the recipe's seed and the weights to start from alone.
 
-        Torch's random numbers are seeded when it is built, and those of training follow.
+        Building it seeds torch's random numbers. Training continues with them.
 
         Raises:
             UsageError: the design does not fit the vocabulary, the kind of labels or the machine's memory.
@@ -127,7 +127,7 @@ class Prepared:
 
     @property
     def origin(self) -> str:
-        """What was taken of the weights to start from, in words; empty where there are none."""
+        """A phrase that says what was copied from the weights to start from. Empty if there are none."""
         return self._built[1]
 
     @cached_property
@@ -152,12 +152,12 @@ class Prepared:
 
     @property
     def parameters(self) -> int:
-        """How many values the model has, counted without building it."""
+        """The number of parameters, counted without building the model."""
         return parameter_count(self.recipe.model, self.tokenizer.vocab_size, len(self.labels.names))
 
     @property
     def passes(self) -> int:
-        """How often an epoch reads each row: more than once where the rows are few."""
+        """How often an epoch reads each row: more than once if there are few rows."""
         window = self.recipe.model.max_seq_len
         return passes_per_epoch(self.data.train.lengths, self.recipe.training, max_seq_len=window)
 

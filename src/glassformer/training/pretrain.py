@@ -1,4 +1,4 @@
-"""One run of pre-training: texts in, the model folder of a language model out."""
+"""Run pre-training: read texts and write the model folder of a language model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from glassformer.training.recipe import PretrainingRecipe
 from glassformer.training.unfinished import encode, learn_tokenizer, run_to_end, versions, work_in
 
 _SAMPLE = SamplingConfig(max_tokens=40, temperature=0.8, top_p=0.95)
-_LARGEST_LOSS = 30.0  # the perplexity above it is a number that nobody reads, and soon one that does not exist
+_LARGEST_LOSS = 30.0  # above it the perplexity is too large to be useful, and soon overflows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class PreparedTexts:
     """What a run is about to train on.
 
     Attributes:
-        tokens: of the training texts.
-        unknown: share of them that the vocabulary does not have.
+        tokens: the number of tokens of the training texts.
+        unknown: the share of these tokens that are not in the vocabulary.
     """
 
     train: Documents
@@ -62,16 +62,16 @@ def pretrain(
     on_prepared: Callable[[PreparedTexts], None] | None = None,
     prompt: str = "",
 ) -> TrainedLanguageModel:
-    """Hold out, learn a vocabulary, encode, train; with `out`, leave a model folder there.
+    """Hold out texts, learn a vocabulary, encode and train. With `out`, write a model folder there.
 
     Args:
-        resume: continue the unfinished run in `out`; texts and recipe must be what they were.
+        resume: continue the unfinished run in `out`. Texts and recipe must be the same as before.
         device: a torch device.
-        on_prepared: hears of the texts and the size of the model before training begins.
+        on_prepared: receives the texts and the size of the model before training begins.
         prompt: how the sample of each epoch begins (causal models).
 
     Raises:
-        UsageError: there is too little text, or `out` is taken.
+        UsageError: there is too little text, or `out` is in use already.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
@@ -118,7 +118,7 @@ def _trainer(
     work: Path | None,
     device: str,
 ) -> Trainer[TokenPredictor]:
-    """A new model, a function of the recipe's seed, and its encoded texts."""
+    """Return the trainer of a new model on its encoded texts. The recipe's seed decides the initial weights."""
     task = LanguageModelling(
         store,
         recipe.training,
@@ -137,15 +137,15 @@ def _trainer(
 
 
 def _spells(config: TokenizerConfig) -> bool:
-    """Whether the tokens of a text spell its every byte, so that these can be counted."""
+    """Whether the tokens of a text spell every byte of it. The bytes can then be counted."""
     as_it_is = config.normalization == "none" and not config.lowercase and not config.strip_accents
     return config.kind in {"byte", "bpe"} and as_it_is
 
 
 def begins_word(tokenizer: TextTokenizer, kind: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """(vocab,) Which tokens begin a word: those that follow a space, or are no continuation of a piece.
+    """Return which tokens begin a word, (vocab,): those after a space, or those that do not continue a piece.
 
-    In `bpe` what follows a word without a space, as punctuation does, counts as part of it.
+    In `bpe`, anything that follows a word without a space counts as part of it, for example punctuation.
     """
     begins = np.ones(tokenizer.vocab_size, dtype=bool)
     for token, id_ in tokenizer.vocabulary().items():
@@ -162,7 +162,7 @@ def begins_word(tokenizer: TextTokenizer, kind: str) -> np.ndarray[Any, np.dtype
 
 
 class _Sampling:
-    """An observer in front of another that also hears, after each epoch, how the model writes."""
+    """An observer that passes everything on to another, and after each epoch a sample of the model's text."""
 
     def __init__(self, inner: Observer, writer: TextGenerator, prompt: str) -> None:
         self._inner, self._writer, self._prompt = inner, writer, prompt
@@ -172,7 +172,7 @@ class _Sampling:
         self._inner.on_epoch(row)
         try:
             (written,) = self._writer.complete([self._prompt], _SAMPLE)
-        except GlassformerError as error:  # the next step finds it too, and says what to do
+        except GlassformerError as error:  # the next step meets the same error and reports it
             self._inner.on_message(f"  it cannot write: {error}")
             return
         self._inner.on_message(f"  it writes: {self._prompt}{' '.join(written.text.splitlines())}")
@@ -186,7 +186,7 @@ def _finished(
     recipe: PretrainingRecipe,
     parameters: int,
 ) -> TrainedLanguageModel:
-    """What the model folder will hold."""
+    """Return the model as the model folder will hold it."""
     state = trainer.state
     config = LanguageFolderConfig(
         model=recipe.model,
@@ -212,7 +212,7 @@ def _finished(
 
 
 def _card(trained: TrainedLanguageModel) -> str:
-    """Markdown for the model folder's README.md."""
+    """Return the Markdown of the model folder's README.md."""
     config, data, best = trained.config, trained.config.data, trained.metrics["best"]
     does = "goes on with a text" if config.model.causal else "fills in hidden tokens of a text"
     facts = [
@@ -237,7 +237,7 @@ It writes what its texts are like, their mistakes and prejudices included, and k
 
 
 def figures_in_words(row: dict[str, float]) -> str:
-    """The held-out figures of an epoch."""
+    """Return the validation metrics of an epoch in words."""
     loss = row["validation_loss"]
     bits = row.get("validation_bits_per_byte")
     parts = [f"loss {loss:.4f} nats per token"]

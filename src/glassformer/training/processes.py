@@ -1,4 +1,4 @@
-"""What processes that train one model together must do together. One process alone has nothing to do."""
+"""The steps that several processes must take together to train one model. A single process has nothing to do."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Processes(Protocol):
     """Every process holds the same model, takes the same steps and calls the same methods in the same order."""
 
     def share(self, batches: list[Examples]) -> list[Examples]:
-        """This process's part of the examples of a step; together the processes have each example once."""
+        """Return this process's part of the examples of a step. Each example goes to exactly one process."""
 
     def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:
-        """Each value summed over the processes. The gradients become their sums, a missing one counting as zero."""
+        """Sum each value over the processes. Gradients are summed in place; a missing gradient counts as zero."""
 
     def agree(self, *values: float) -> Sequence[float]:
-        """For each value the largest that any process has."""
+        """Return the largest of each value over all processes."""
 
 
 class OneProcess:

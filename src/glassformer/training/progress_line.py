@@ -1,4 +1,4 @@
-"""How training goes, for a Python program, on standard error: a bar, and a line per epoch."""
+"""Show the progress of training in a Python program, on standard error: a bar, and a line per epoch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDTH = 20
 
 
 class ProgressLine:
-    """An observer that shows a bar in a terminal and in a notebook, and elsewhere a line per epoch."""
+    """An observer that shows a bar in a terminal or a notebook. Elsewhere it prints a line per epoch."""
 
     def __init__(self) -> None:
         self._shown_at = 0.0
@@ -48,5 +48,5 @@ class ProgressLine:
 
 
 def _redraws() -> bool:
-    """Whether a carriage return begins the line anew: in a terminal, or in a notebook (its stream is ipykernel's)."""
+    """Whether a carriage return overwrites the line: in a terminal, or in a notebook (with ipykernel's stream)."""
     return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")

@@ -1,4 +1,4 @@
-"""One run: a labelled table in, a model folder out."""
+"""Run training: read a labelled table and write a model folder."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def train_classifier(
     on_prepared: Callable[[Prepared], None] | None = None,
     init: InitialWeights | None = None,
 ) -> TrainedModel:
-    """Split, learn a vocabulary, encode, train, calibrate; with `out`, leave a model folder there.
+    """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
     Args:
-        source: what `sources` was read from, kept in the model folder so that its rows can be found again.
-        resume: continue the unfinished run in `out`; data and recipe must be what they were.
+        source: where `sources` was read from. The model folder keeps it, so the rows can be found again.
+        resume: continue the unfinished run in `out`. Data and recipe must be the same as before.
         device: a torch device.
-        on_prepared: hears of the run before its first step.
-        init: weights to start from, those that `recipe` was loaded with; their tokenizer is used as it is.
+        on_prepared: receives the prepared run before its first step.
+        init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
 
     Raises:
-        UsageError: the data cannot be learned from, or `out` is taken.
+        UsageError: the data cannot be learned from, or `out` is in use already.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
@@ -106,7 +106,7 @@ def _trainer(prepared: Prepared, observer: Observer) -> Trainer[nn.Module]:
 
 
 def _identity(prepared: Prepared) -> dict[str, Any]:
-    """What must not change between a run and its continuation."""
+    """Return the values that must not change between a run and its continuation."""
     train, validation = prepared.splits.train, prepared.splits.validation
     return {
         "train": fingerprint(train),
@@ -118,7 +118,7 @@ def _identity(prepared: Prepared) -> dict[str, Any]:
 
 
 def _finished(trainer: Trainer[nn.Module], prepared: Prepared, source: SourceConfig | None) -> TrainedModel:
-    """Calibrate on validation and put together what the model folder will hold."""
+    """Calibrate on the validation rows and return the model as the model folder will hold it."""
     state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
     data, temperature = prepared.data, 1.0
     if data.validation is not None and data.validation_labels is not None:
@@ -167,5 +167,5 @@ def _dropped_record(source: str, dropped: Dropped) -> dict[str, Any]:
 
 
 def as_labels(trained: TrainedModel, labels: tuple[Any, ...]) -> TrainedModel:
-    """The same model answering with other label values, in the same order (the Python API keeps the caller's types)."""
+    """Return the same model with other label values, in the same order. The Python API keeps the caller's types."""
     return dataclasses.replace(trained, config=trained.config.model_copy(update={"labels": labels}))

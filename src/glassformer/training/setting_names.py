@@ -1,4 +1,4 @@
-"""The setting that somebody may have meant who wrote another name."""
+"""Suggest the setting that a user may have meant by an unknown name."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ OTHER_NAMES = {
     "lam": ("lambda", "gae_lambda"),
     "group_size": ("num_generations",),
 }
-"""What other libraries call our settings."""
+"""The names of our settings in other libraries."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known setting that goes by this name elsewhere, or is spelled most like it."""
+    """Return the known setting that has this name in another library or a similar spelling, or None."""
     settings, written = set(known), name.lower().replace("-", "_")
     for ours, others in OTHER_NAMES.items():
         if ours in settings and written in others:

@@ -1,4 +1,4 @@
-"""Being asked to stop: the first time a step is ended and saved, the second time nothing is."""
+"""Handle requests to stop. After the first one the step is finished and saved; the second one stops at once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class StopRequest:
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
-    """The first Ctrl-C is taken down, so that a step can end and be saved; the second one stops at once.
+    """Record the first Ctrl-C, so that a step can be finished and saved. The second Ctrl-C stops at once.
 
-    The same goes for the other signals that ask to stop, where a program answers them with a function of its own.
+    The same holds for other signals that ask to stop, if the program handles them with its own function.
     """
     asked = StopRequest()
     before: dict[int, Callable[[int, FrameType | None], object]] = {}

@@ -1,4 +1,4 @@
-"""What a training loop needs of whatever is learned: the examples of each step, and what they cost."""
+"""The interface between the training loop and a task: the examples of each step, and their loss."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from glassformer.data.batches import ModelInputs
 
 
 class Examples(NamedTuple):
-    """What a step learns from, or a part of it: tensors whose first axis counts the examples."""
+    """The examples of a step, or a part of them, as tensors. The first axis counts the examples."""
 
     inputs: ModelInputs
     labels: Tensor
-    """What is to be learned of each example: its class, the next token at each place, …"""
+    """The target of each example: its class, the next token at each position, …"""
 
     def split(self, parts: int) -> list[Examples]:
-        """The same in so many parts, or as many as there are examples."""
+        """Split into this many parts, or into one part per example if there are fewer examples."""
         pieces = [tensor.tensor_split(min(parts, len(self.labels))) for tensor in (*self.inputs, self.labels)]
         return [Examples(ModelInputs(*inputs), labels) for *inputs, labels in zip(*pieces, strict=True)]
 
@@ -28,7 +28,7 @@ class Examples(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What examples cost, and how many of them were answered rightly, where the task counts that."""
+    """The loss of examples, and the number of right answers if the task counts them."""
 
     loss: Tensor
     """Summed over the examples, with a gradient."""
@@ -42,7 +42,7 @@ class Task(Protocol):
     """What `count` counts, for people."""
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
-        """The steps of an epoch, a function of its number; each is called when its examples are needed."""
+        """Return the steps of an epoch, which depend on its number alone. Calling a step gives its examples."""
 
     def weight(self, examples: Examples) -> float: ...
 
@@ -51,4 +51,4 @@ class Task(Protocol):
     def cost(self, model: nn.Module, examples: Examples) -> Cost: ...
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Figures on held-out data, `validation_loss` among them; none where nothing is held out."""
+        """Return metrics on held-out data, with `validation_loss` among them. Empty if nothing is held out."""

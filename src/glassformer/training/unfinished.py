@@ -1,4 +1,4 @@
-"""The work folder of an unfinished run: what it began with, its vocabulary, its encoded texts, and where it stands."""
+"""The work folder of an unfinished run: its identity, its vocabulary, its encoded texts and its checkpoint."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 @contextmanager
 def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwrite: bool) -> Iterator[None]:
-    """An unfinished run in `out`, begun or gone on with, where no other process may write meanwhile.
+    """Begin or continue an unfinished run in `out`. No other process may write there meanwhile.
 
-    A run that fails before there is anything to resume leaves nothing. Without `out` there is nothing to do.
+    A run that fails before there is anything to resume leaves no files. Without `out`, nothing is done.
 
     Args:
-        identity: what must not change between a run and its continuation.
+        identity: the values that must not change between a run and its continuation.
 
     Raises:
-        UsageError: see `prepare_out`; another process has the folder; or what must not change did.
-        GlassformerError: what is there is damaged, or the disk is full.
+        UsageError: see `prepare_out`; another process uses the folder; or a value of `identity` has changed.
+        GlassformerError: the files there are damaged, or the disk is full.
     """
     if out is None:
         yield
@@ -88,7 +88,7 @@ def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwri
 
 
 def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
-    """Begin an unfinished run in `work`, or make sure that it is the one to go on with."""
+    """Begin an unfinished run in `work`, or check that the run there is the one to continue."""
     file = work / RUN_FILE
     if resume and file.is_file():
         try:
@@ -108,7 +108,7 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
-    """Dotted names of the values that differ."""
+    """Return the dotted names of the values that differ."""
     changed: list[str] = []
     for key in before.keys() | now.keys():
         old, new = before.get(key), now.get(key)
@@ -120,7 +120,7 @@ def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> l
 
 
 def learn_tokenizer(texts: pl.Series, config: TokenizerConfig, work: Path | None) -> TextTokenizer:
-    """The vocabulary of the training texts; a resumed run reads the one it began with."""
+    """Learn the vocabulary of the training texts. A resumed run reads the vocabulary that it began with."""
     file = None if work is None else work / "tokenizer.json"
     if file is not None and file.is_file():
         return TextTokenizer.load(file)
@@ -132,7 +132,7 @@ def learn_tokenizer(texts: pl.Series, config: TokenizerConfig, work: Path | None
 
 
 def encode(texts: pl.Series, tokenizer: TextTokenizer, work: Path | None, name: str) -> TokenStore:
-    """The texts as tokens, on disk under this name, or without a work folder in memory."""
+    """Encode the texts, on disk under this name, or in memory if there is no work folder."""
     if work is None:
         return TokenStore.in_memory(tokenizer.encode(texts.to_list()))
     try:
@@ -142,7 +142,7 @@ def encode(texts: pl.Series, tokenizer: TextTokenizer, work: Path | None, name: 
 
 
 def versions() -> dict[str, str]:
-    """Of what a model was made with."""
+    """Return the versions of the software that a model is made with."""
     return {
         "glassformer": glassformer.__version__,
         "python": platform.python_version(),
@@ -152,12 +152,12 @@ def versions() -> dict[str, str]:
 
 
 def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: Callable[[], Made]) -> Made:
-    """Train, from the checkpoint where there is one to resume, and `save` what came out, in place of the work folder.
+    """Train, from a checkpoint if there is one to resume. Then `save` the model and remove the work folder.
 
     Raises:
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, were saved.
-        GlassformerError: the model could not be written; where the run is over, `out` can be resumed to write it.
+        GlassformerError: the model could not be written. If training has ended, resume `out` to write it.
     """
     if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
@@ -174,7 +174,7 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
         raise NotANumberError(f"{error} {kept}") from error
     if out is None:
         return save()
-    with suppress(CheckpointError):  # then the model has the room that it would have taken
+    with suppress(CheckpointError):  # without the checkpoint, there is more room for the model
         trainer.save()
     return finish(out, save, saved_step=trainer.saved_step)
 
@@ -186,7 +186,7 @@ def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None) -> Ma
         saved_step: the step of the last checkpoint, if there is one.
 
     Raises:
-        GlassformerError: it could not be written. The run is as it was.
+        GlassformerError: the model folder could not be written. The run is unchanged.
     """
     try:
         made = save()
