@@ -1,4 +1,4 @@
-"""A recipe: a whole run as a short TOML file, with any value overridable by its dotted name."""
+"""A recipe describes a whole run in a short TOML file. Any value can be overridden by its dotted name."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _NOT_OF_THE_SHAPE = {"dropout", "attention_dropout"}
 class AnyRecipe(BaseModel):
     """Everything that decides a run except the data itself.
 
-    In a file `[model]` may begin with `preset = "small"`; the other keys of the section then change that preset. Or it
-    begins with `design = "…"`, one of the published designs, and the keys are that design's.
+    In a file, `[model]` may have `preset = "small"`. The other keys of the section then change that preset. Or it may
+    have `design = "…"`, one of the published designs. The other keys are then settings of that design.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,16 +40,16 @@ class AnyRecipe(BaseModel):
     designs: ClassVar[Mapping[str, type[DesignConfig]]]
     """The designs that `[model]` may name, our own first."""
     presets: ClassVar[Mapping[str, DesignConfig]]
-    """Of our own design."""
+    """The presets of our own design."""
     files: ClassVar[tuple[str, ...]]
-    """Where in the folder of recipes those of this kind are."""
+    """The patterns of the files of this kind in the folder of recipes."""
 
     description: str = ""
     validation: ValidationConfig = ValidationConfig()
 
 
 class Recipe(AnyRecipe):
-    """Of a classifier."""
+    """The recipe of a classifier."""
 
     designs: ClassVar[Mapping[str, type[DesignConfig]]] = DESIGNS
     presets: ClassVar[Mapping[str, DesignConfig]] = PRESETS
@@ -61,7 +61,7 @@ class Recipe(AnyRecipe):
 
 
 class PretrainingTokenizerConfig(TokenizerConfig):
-    """Pieces that spell any text, as it is."""
+    """How texts are cut into pieces that spell any text unchanged."""
 
     kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram"] = "bpe"
     vocab_size: VocabSize = 8_192
@@ -76,7 +76,7 @@ class PretrainingTokenizerConfig(TokenizerConfig):
 
 
 class PretrainingRecipe(AnyRecipe):
-    """Of a language model."""
+    """The recipe of a language model."""
 
     designs: ClassVar[Mapping[str, type[DesignConfig]]] = LANGUAGE_DESIGNS
     presets: ClassVar[Mapping[str, DesignConfig]] = LANGUAGE_PRESETS
@@ -92,7 +92,7 @@ KindOfRecipe = TypeVar("KindOfRecipe", bound=AnyRecipe)
 
 
 def shipped_recipes(kind: type[AnyRecipe] = Recipe) -> dict[str, Path]:
-    """Name → file of every recipe of a kind that comes with glassformer, those of published designs last."""
+    """Return name → file of each recipe of this kind that comes with glassformer, published designs last."""
     return recipe_files(kind.files)
 
 
@@ -105,8 +105,8 @@ def load_recipe(
 ) -> Recipe:
     """Read a recipe by name or path (None: the defaults), choose a preset, then apply overrides by dotted name.
 
-    With `init` model and tokenizer are those that the weights belong to; dropout and a shorter window may be chosen.
-    Where the weights are a checkpoint's, the recipe `fine-tune` says what the recipe at hand leaves open.
+    With `init`, the model and the tokenizer are those of the weights. Dropout and a shorter window may be chosen.
+    If the weights come from a checkpoint, the recipe `fine-tune` gives the values that this recipe leaves open.
 
     Raises:
         UsageError: no such recipe or preset, TOML that cannot be read, an unknown key (the nearest known one is named),
@@ -121,7 +121,7 @@ def load_recipe(
 def load_pretraining_recipe(
     name_or_path: str | None = None, *, preset: str | None = None, overrides: Mapping[str, Any] | None = None
 ) -> PretrainingRecipe:
-    """The same for a language model.
+    """Read the recipe of a language model, as `load_recipe` does for a classifier.
 
     Raises:
         UsageError: as `load_recipe` does.
@@ -133,7 +133,7 @@ def load_pretraining_recipe(
 def _gather(
     kind: type[AnyRecipe], name_or_path: str | None, preset: str | None, overrides: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], str]:
-    """What a recipe's file and the command line say together, and what to call it."""
+    """Return the values of the recipe's file and of the overrides together, and the name of the recipe."""
     source, raw = "recipe", {}
     if name_or_path is not None:
         path = _find(kind, name_or_path)
@@ -155,7 +155,7 @@ def _checked(kind: type[KindOfRecipe], raw: dict[str, Any], source: str) -> Kind
 
 
 def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict[str, Any]:
-    """The recipe with the sections `[model]` and `[tokenizer]` that the weights need."""
+    """Return the recipe with the sections `[model]` and `[tokenizer]` that the weights need."""
     if (preset := _section(raw, "model", source).get("preset")) is not None:
         raise UsageError(
             f"{source}: preset {preset!r} contradicts `init={init.name!r}`, which is of {init.model.in_words()}; leave "
@@ -179,7 +179,7 @@ def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict
 
 
 def _model_section(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> dict[str, Any]:
-    """The section `[model]` with its preset, if it has one, written out."""
+    """Return the section `[model]`. A preset is replaced by its values."""
     model = dict(raw.get("model", {}))
     if model.get("design", own := _own(kind)) != own:
         if "preset" in model:
@@ -261,7 +261,7 @@ def _override(kind: type[AnyRecipe], raw: dict[str, Any], dotted: str, value: An
 
 
 def _known_keys(kind: type[AnyRecipe], design: str) -> dict[str, set[str]]:
-    """The keys of every section, those of `[model]` for one design."""
+    """Return the keys of every section. Those of `[model]` are the keys of one design."""
     sections = {
         name: set(field.annotation.model_fields)
         for name, field in kind.model_fields.items()

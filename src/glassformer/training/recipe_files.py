@@ -9,7 +9,7 @@ OF_LANGUAGE_MODELS = ("language-models/*.toml",)
 
 
 def recipe_files(patterns: tuple[str, ...]) -> dict[str, Path]:
-    """Name → file of every recipe whose path fits one of these patterns, in their order."""
+    """Return name → file of each recipe whose path matches one of these patterns, in the order of the patterns."""
     package = Path(__file__).parent.parent
     installed, checkout = package / "recipes", package.parent.parent / "recipes"
     folder = installed if installed.is_dir() else checkout

@@ -8,7 +8,7 @@ from glassformer.training.training_config import LoopConfig
 
 
 def learning_rate(config: LoopConfig, progress: float) -> float:
-    """The rate after the share `progress` (0 … 1) of training: a linear rise, then the schedule's way down.
+    """Return the learning rate after the share `progress` (0 … 1) of training: a linear rise, then the schedule.
 
     Cosine falls to 0 as (1 + cos πx)/2 (Loshchilov & Hutter 2017, eq. 5), linear as 1 − x, constant not at all. By
     epoch it is (1 + cos(π·e/cosine_epochs))/2 over e finished epochs: torch's `CosineAnnealingLR`, stepped each epoch.

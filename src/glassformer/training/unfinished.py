@@ -31,8 +31,8 @@ def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Refuse to lose an earlier run, or files that are not ours.
 
     Raises:
-        UsageError: another process writes there; the folder holds a model or an unfinished run, and neither flag says
-            what to do with it; or it holds other files alone, which `overwrite` does not replace.
+        UsageError: another process writes there; the folder holds a model or an unfinished run, and neither `resume`
+            nor `overwrite` is set; or it holds only other files, which `overwrite` does not replace.
     """
     check_free(out)
     _refuse_loss(out, resume=resume, overwrite=overwrite)
