@@ -1,5 +1,6 @@
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -181,7 +182,7 @@ def test_a_reader_that_goes_away_is_no_traceback(reviews: Trained, tmp_path: Pat
         running.stdout.close()
         said = running.stderr.read().decode()
     assert running.returncode == 141
-    assert said in ("", "loading (10 s)\n")
+    assert re.fullmatch(r"(loading \(\d+ s\)\n)*", said)  # a slow machine is told so
 
 
 @pytest.mark.parametrize("figure", [math.nan, math.inf])
