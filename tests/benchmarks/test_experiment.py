@@ -15,7 +15,7 @@ from benchmarks.tables_common import command_today
 from glassformer.errors import UsageError
 
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py")}
-OF_OTHERS = {"variants", "reproduce"}  # what the library's own commands write
+OF_OTHERS = {"variants", "reproduce", "attacks.json"}  # what the library's own commands and the tests write
 WITH_RECORD = re.compile(r"experiment\.write\(")
 FILES = [file for file in sorted(RESULTS.rglob("*.json")) if file.relative_to(RESULTS).parts[0] not in OF_OTHERS]
 RECORD = ("command", "machine", "versions", "commit", "created")
