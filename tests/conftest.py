@@ -1,6 +1,7 @@
 """What every test shares: shapes checked as types, one thread, the same random numbers each time."""
 
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -12,6 +13,10 @@ from jaxtyping import install_import_hook
 install_import_hook(["glassformer.layers", "glassformer.models"], "beartype.beartype")
 
 torch.set_num_threads(1)
+
+# A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class TorchRandom:
