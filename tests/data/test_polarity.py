@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from glassformer.data.polarity import FAVOURABLE, PATTERNS, SUBJECTS, UNFAVOURABLE, generate
+from glassformer.data.polarity import FAVOURABLE, SUBJECTS, TEMPLATES, UNFAVOURABLE, generate
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 
@@ -97,4 +97,4 @@ def skeleton(sentence: str) -> str:
 
 def test_every_pattern_is_used() -> None:
     openings = {skeleton(text).split(" good")[0].split(" bad")[0] for text in TRAIN.frame["text"]}
-    assert openings == {re.sub(r"\{[st]\}", "S", pattern.words).split(" {x}")[0] for pattern in PATTERNS}
+    assert openings == {re.sub(r"\{[st]\}", "S", template.words).split(" {x}")[0] for template in TEMPLATES}

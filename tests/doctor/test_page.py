@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 
 from glassformer.doctor.findings import Diagnosis, Finding, Histogram, LayerFigures, ModelFigures
-from glassformer.doctor.page import render, write_diagnosis
+from glassformer.doctor.page import render_diagnosis, write_diagnosis
 from glassformer.doctor.rate_range import read_rate_range
 from tests.doctor.test_rate_range import RATES, valley
 
@@ -36,7 +36,7 @@ def sample(**changes: object) -> Diagnosis:
 
 
 def test_the_page_is_alone_and_escapes_what_came_from_outside() -> None:
-    page = render(sample())
+    page = render_diagnosis(sample())
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= 4
     assert not re.search(r'(src|href)="(?!#)', page)
@@ -44,7 +44,7 @@ def test_the_page_is_alone_and_escapes_what_came_from_outside() -> None:
 
 def test_one_of_anything_is_one() -> None:
     figures = sample().figures.model_copy(update={"steps": 1, "overfit": (0.7,)})
-    page = render(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
+    page = render_diagnosis(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
     for said in (
         "before training: 1 row; ",
         "small after 1 step;",
@@ -56,11 +56,11 @@ def test_one_of_anything_is_one() -> None:
 
 
 def test_long_names_of_modules_may_be_broken() -> None:
-    assert '<th scope="row">blocks.<wbr>0 (relu)</th>' in render(sample())
+    assert '<th scope="row">blocks.<wbr>0 (relu)</th>' in render_diagnosis(sample())
 
 
 def test_the_worst_stands_first_and_is_counted() -> None:
-    page = render(sample())
+    page = render_diagnosis(sample())
     assert "1 problem, 0 worth knowing, 1 good." in page
     assert page.index("first loss") < page.index("<b>size</b>")
     assert 'aria-label="problem"' in page
@@ -68,7 +68,7 @@ def test_the_worst_stands_first_and_is_counted() -> None:
 
 
 def test_every_drawing_says_what_it_shows() -> None:
-    page = render(sample())
+    page = render_diagnosis(sample())
     assert page.count('<svg viewBox="0 0 360') == page.count("<desc id=") == 2
     assert "falls fastest at" in page
     assert "The recipe’s rate is 0.0003." in page
@@ -76,13 +76,13 @@ def test_every_drawing_says_what_it_shows() -> None:
 
 
 def test_the_window_is_not_drawn_where_no_text_reaches_it() -> None:
-    assert "window 512</text>" not in render(sample(window=512))
+    assert "window 512</text>" not in render_diagnosis(sample(window=512))
 
 
 def test_rates_that_end_in_nothing_are_drawn() -> None:
     broken = read_rate_range(RATES[:3], valley()[:3] * [1, float("inf"), float("inf")])
     figures = sample().figures.model_copy(update={"rate_range": broken})
-    assert "It does not fall noticeably." in render(sample(figures=figures))
+    assert "It does not fall noticeably." in render_diagnosis(sample(figures=figures))
 
 
 def test_both_files_are_written(tmp_path: Path) -> None:

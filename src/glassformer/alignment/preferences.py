@@ -69,14 +69,14 @@ def train_reward_model(run: Run, preferences: Sequence[Preference], *, source: s
             "It gives a text a number. For two texts with the same prompt, σ(difference) is the probability that the "
             "first is preferred. It learned the preferences of its records, their prejudices included."
         )
-        figures = figures_in_words(facts.metrics["best"]) if records.held_out else ""
+        figures = reward_figures_in_words(facts.metrics["best"]) if records.held_out else ""
         save_model(run.out, trained, card=card("A glassformer reward model", does, facts, figures))
         return trained
 
     return run.learn(model, Preferences(train, run.config, held_out=held_out), records, save)
 
 
-def figures_in_words(row: Mapping[str, float]) -> str:
+def reward_figures_in_words(row: Mapping[str, float]) -> str:
     """Write the held-out figures of an epoch as a sentence fragment."""
     return (
         f"accuracy {row['validation_accuracy']:.4f}, mean margin {row['validation_margin']:.3f}, "

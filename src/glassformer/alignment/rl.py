@@ -13,7 +13,7 @@ from glassformer.alignment.judged import Reward
 from glassformer.alignment.pairs import hold_out_records
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rewards import RewardError
-from glassformer.alignment.stage_run import Facts, Records, Start, card, describe, fingerprint
+from glassformer.alignment.stage_run import Facts, Records, Start, card, describe, records_fingerprint
 from glassformer.alignment.steering import Steered, SteeringObserver, check_room
 from glassformer.errors import GlassformerError
 from glassformer.models.language_model import LanguageModel
@@ -60,7 +60,7 @@ def steer(
     work = out / CHECKPOINT_FOLDER
     algorithm = "ppo" if isinstance(config, PPOConfig) else "grpo"
     recipe = {"algorithm": algorithm, "reward": reward_name, "training": config.model_dump(mode="json")}
-    identity = {"prompts": fingerprint(prompts), "from": start.record, **recipe}
+    identity = {"prompts": records_fingerprint(prompts), "from": start.record, **recipe}
     with work_in(out, identity, resume=resume, overwrite=overwrite):
         policy = copy.deepcopy(cast(LanguageModel, start.trained.model)).to(device)
         around: Any = {"max_seq_len": shape.max_seq_len, "observer": observer, "checkpoint": work / STATE_FILE}
@@ -79,7 +79,7 @@ def steer(
         train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
         records = Records(
             source=source,
-            fingerprint=fingerprint(prompts),
+            fingerprint=records_fingerprint(prompts),
             train=len(train),
             held_out=len(held_out),
             too_long=0,

@@ -116,7 +116,7 @@ class Run:
         )
         counts = Records(
             source=source,
-            fingerprint=fingerprint(records),
+            fingerprint=records_fingerprint(records),
             train=len(train),
             held_out=len(held_out),
             too_long=len(records) - len(train) - len(held_out),
@@ -195,7 +195,7 @@ def describe(
     )
 
 
-def fingerprint(records: Sequence[Pair | Preference | str]) -> str:
+def records_fingerprint(records: Sequence[Pair | Preference | str]) -> str:
     """Return the SHA-256 (hex) of records or prompts. It depends on their order."""
     plain = [record if isinstance(record, str) else asdict(record) for record in records]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()

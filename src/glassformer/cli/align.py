@@ -149,7 +149,7 @@ def reward(
     if quiet:
         hush()
     from glassformer.alignment.pairs import read_preferences
-    from glassformer.alignment.preferences import figures_in_words, train_reward_model
+    from glassformer.alignment.preferences import reward_figures_in_words, train_reward_model
 
     settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
     with _run(model, out, settings, device, resume=resume, overwrite=overwrite, quiet=quiet) as run:
@@ -158,7 +158,9 @@ def reward(
     if json:
         print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
         return
-    measured = f"on held-out pairs {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
+    measured = (
+        f"on held-out pairs {reward_figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
+    )
     show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
     if not quiet:
         say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
@@ -288,12 +290,12 @@ def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:
     What was only pre-trained, or steered from there, begins with what it likes.
     """
     from glassformer.alignment.pairs import read_prompts
-    from glassformer.alignment.stage_run import fingerprint
+    from glassformer.alignment.stage_run import records_fingerprint
 
     if given is not None:
         return read_prompts(given), str(given)
     config = start.trained.config
-    if config.init is None or config.data["fingerprint"] == fingerprint([""]):
+    if config.init is None or config.data["fingerprint"] == records_fingerprint([""]):
         return [""], ""
     source = Path(str(config.data["source"]))
     if not source.is_file():

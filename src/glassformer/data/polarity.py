@@ -39,7 +39,7 @@ ASIDES = ("to be honest", "i must say", "for the most part", "all in all", "as a
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pattern:
+class Template:
     """A sentence with one judgement `{x}`, or with two, `{x}` and `{y}`, about the subjects `{s}` and `{t}`.
 
     The judgement that `decides` gives the opinion of the sentence. If it is `denied`, the opinion is the opposite. Two
@@ -52,44 +52,44 @@ class Pattern:
     agree: bool = False
 
 
-PATTERNS = (
+TEMPLATES = (
     # one judgement: stated, denied, denied twice
-    Pattern(words="the {s} is {x}"),
-    Pattern(words="i find the {s} {x}"),
-    Pattern(words="the {s} seems {x}"),
-    Pattern(words="the {s} was {x}"),
-    Pattern(words="we all found the {s} {x}"),
-    Pattern(words="i call the {s} {x}"),
-    Pattern(words="the {s} is nothing but {x}"),
-    Pattern(words="it is not true that the {s} is not {x}"),
-    Pattern(words="nobody could say that the {s} is not {x}"),
-    Pattern(words="nobody could say that the {s} is {x}", denied=True),
-    Pattern(words="the {s} is not {x}", denied=True),
-    Pattern(words="the {s} is hardly {x}", denied=True),
-    Pattern(words="the {s} is anything but {x}", denied=True),
-    Pattern(words="the {s} is far from being {x}", denied=True),
-    Pattern(words="it is not at all the case that the {s} is {x}", denied=True),
+    Template(words="the {s} is {x}"),
+    Template(words="i find the {s} {x}"),
+    Template(words="the {s} seems {x}"),
+    Template(words="the {s} was {x}"),
+    Template(words="we all found the {s} {x}"),
+    Template(words="i call the {s} {x}"),
+    Template(words="the {s} is nothing but {x}"),
+    Template(words="it is not true that the {s} is not {x}"),
+    Template(words="nobody could say that the {s} is not {x}"),
+    Template(words="nobody could say that the {s} is {x}", denied=True),
+    Template(words="the {s} is not {x}", denied=True),
+    Template(words="the {s} is hardly {x}", denied=True),
+    Template(words="the {s} is anything but {x}", denied=True),
+    Template(words="the {s} is far from being {x}", denied=True),
+    Template(words="it is not at all the case that the {s} is {x}", denied=True),
     # two that agree
-    Pattern(words="the {s} is {x}, and the {t} is {y}", agree=True),
-    Pattern(words="the {s} is {x}, more than that, it is {y}", agree=True),
-    Pattern(words="the {s} is {x}, and on top of that {y}", agree=True),
-    Pattern(words="the {s} is not only {x}, but also {y}", agree=True),
-    Pattern(words="the {s} is neither {x}, nor {y}", agree=True, denied=True),
-    Pattern(words="neither is the {s} {x}, nor is the {t} {y}", agree=True, denied=True),
+    Template(words="the {s} is {x}, and the {t} is {y}", agree=True),
+    Template(words="the {s} is {x}, more than that, it is {y}", agree=True),
+    Template(words="the {s} is {x}, and on top of that {y}", agree=True),
+    Template(words="the {s} is not only {x}, but also {y}", agree=True),
+    Template(words="the {s} is neither {x}, nor {y}", agree=True, denied=True),
+    Template(words="neither is the {s} {x}, nor is the {t} {y}", agree=True, denied=True),
     # two opposites: the first decides
-    Pattern(words="the {s} is {x}, not {y}"),
-    Pattern(words="the {s} is {x}, and not in the least {y}"),
-    Pattern(words="the {s} is {x}, although the {t} is {y}"),
-    Pattern(words="the {s} is {x}, instead of being {y}"),
-    Pattern(words="i call the {s} {x}, others call it {y}"),
-    Pattern(words="in the end the {s} is {x}, at first it seems {y}"),
+    Template(words="the {s} is {x}, not {y}"),
+    Template(words="the {s} is {x}, and not in the least {y}"),
+    Template(words="the {s} is {x}, although the {t} is {y}"),
+    Template(words="the {s} is {x}, instead of being {y}"),
+    Template(words="i call the {s} {x}, others call it {y}"),
+    Template(words="in the end the {s} is {x}, at first it seems {y}"),
     # two opposites: the second decides
-    Pattern(words="the {s} is not {x}, it is {y}", decides="y"),
-    Pattern(words="the {s} is {x}, but the {t} is {y}", decides="y"),
-    Pattern(words="although the {s} is {x}, the {t} is {y}", decides="y"),
-    Pattern(words="instead of being {x}, the {s} is {y}", decides="y"),
-    Pattern(words="others call the {s} {x}, i call it {y}", decides="y"),
-    Pattern(words="at first the {s} seems {x}, in the end it is {y}", decides="y"),
+    Template(words="the {s} is not {x}, it is {y}", decides="y"),
+    Template(words="the {s} is {x}, but the {t} is {y}", decides="y"),
+    Template(words="although the {s} is {x}, the {t} is {y}", decides="y"),
+    Template(words="instead of being {x}, the {s} is {y}", decides="y"),
+    Template(words="others call the {s} {x}, i call it {y}", decides="y"),
+    Template(words="at first the {s} seems {x}, in the end it is {y}", decides="y"),
 )
 
 FAVOURABLE = PRAISE + PRAISED_AS
@@ -121,18 +121,18 @@ def subject_of(sentence: str) -> str:
 
 
 def _sentence(rng: random.Random, *, positive: bool, held_out: bool) -> str:
-    pattern = _pick(rng, PATTERNS)
-    decisive, other = (FAVOURABLE, UNFAVOURABLE) if positive != pattern.denied else (UNFAVOURABLE, FAVOURABLE)
-    if pattern.agree:
+    template = _pick(rng, TEMPLATES)
+    decisive, other = (FAVOURABLE, UNFAVOURABLE) if positive != template.denied else (UNFAVOURABLE, FAVOURABLE)
+    if template.agree:
         other = decisive
     while True:
         s, t = _pick(rng, SUBJECTS), _pick(rng, SUBJECTS)
         first, second = _pick(rng, decisive), _pick(rng, other)
-        partner = second if "{y}" in pattern.words else s
+        partner = second if "{y}" in template.words else s
         if s != t and first != second and ((NUMBER[first] + NUMBER[partner]) % ONE_IN == 0) == held_out:
             break
-    x, y = (first, second) if pattern.decides == "x" else (second, first)
-    return pattern.words.format(s=s, t=t, x=_judgement(rng, x), y=_judgement(rng, y))
+    x, y = (first, second) if template.decides == "x" else (second, first)
+    return template.words.format(s=s, t=t, x=_judgement(rng, x), y=_judgement(rng, y))
 
 
 def _judgement(rng: random.Random, word: str) -> str:

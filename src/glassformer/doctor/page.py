@@ -30,12 +30,12 @@ def write_diagnosis(folder: Path, diagnosis: Diagnosis) -> None:
     """Write `findings.json` and `report.html` into `folder`, each aside and renamed."""
     folder.mkdir(parents=True, exist_ok=True)
     document = diagnosis.model_dump_json(indent=2) + "\n"
-    for name, text in (("findings.json", document), ("report.html", render(diagnosis))):
+    for name, text in (("findings.json", document), ("report.html", render_diagnosis(diagnosis))):
         with written_aside(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
 
 
-def render(diagnosis: Diagnosis) -> str:
+def render_diagnosis(diagnosis: Diagnosis) -> str:
     """The page as a string of HTML; all that came from the user's data is escaped."""
     sections = {
         "findings": ("Findings", _findings(diagnosis)),

@@ -82,7 +82,7 @@ def test_the_step_worked_by_hand() -> None:
     assert F.cross_entropy(after, label).item() == pytest.approx(0.649707, abs=1e-6)
 
 
-def test_the_printed_attention_is_thrown_away() -> None:
+def test_the_printed_attention_is_not_used() -> None:
     config = VinhAttentionConfig(max_seq_len=7, embed_dim=5)
     printed = randomise(VinhAttention(config, 11, 3))
     mlp = VinhMLP(VinhMLPConfig(max_seq_len=7, embed_dim=5), 11, 3)

@@ -76,7 +76,7 @@ class _Notes(nn.Module):
         self.embedding = nn.Embedding(vocab_size, config.emb_dim)
         self.register_buffer("positions", sinusoidal_table(length, config.emb_dim), persistent=False)
         self.dropout = Dropout(config.dropout)
-        self.blocks = nn.Sequential(*(_Block(config) for _ in range(config.n_layers)))
+        self.blocks = nn.Sequential(*(_DecoderBlock(config) for _ in range(config.n_layers)))
         self.final_layernorm = nn.LayerNorm(config.emb_dim)
         self.final_linear = nn.Linear(config.emb_dim, outputs)
 
@@ -134,7 +134,7 @@ class NotesLanguageModel(_Notes, TokenPredictor):
         return self.final_linear(hidden)
 
 
-class _Block(nn.Module):
+class _DecoderBlock(nn.Module):
     """x ← x + attention(norm(x)); x ← x + feed-forward(norm(x))."""
 
     def __init__(self, config: NotesDecoderConfig) -> None:

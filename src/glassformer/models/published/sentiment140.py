@@ -63,7 +63,7 @@ class Sentiment140(nn.Module):
         self.n_classes = n_classes
         self.embedding = nn.Embedding(vocab_size, config.d_model)
         self.rotation = Rotary(config.max_seq_len, config.d_model)
-        self.blocks = nn.ModuleList(_Block(config) for _ in range(config.n_layers))
+        self.blocks = nn.ModuleList(_EncoderBlock(config) for _ in range(config.n_layers))
         self.dropout = Dropout(config.dropout)
         self.classifier = nn.Linear(config.d_model, n_classes + config.unused_classes)
 
@@ -80,7 +80,7 @@ class Sentiment140(nn.Module):
         return Parts(embedding=(self.embedding,), blocks=tuple(self.blocks), head=(self.classifier,))
 
 
-class _Block(nn.Module):
+class _EncoderBlock(nn.Module):
     """x ← norm(x + dropout(attention(x))); x ← norm(x + dropout(gated(x)))."""
 
     def __init__(self, config: Sentiment140Config) -> None:
