@@ -52,11 +52,11 @@ def fitted() -> TextClassifier:
 )
 def test_labels_keep_their_type(labels: Any, classes: list[Any], tmp_path: Path) -> None:
     classifier = small().fit(TEXTS, labels)
-    for one in (classifier, TextClassifier.load(classifier.save(tmp_path / "model"))):
-        assert one.classes_.tolist() == np.unique(classes).tolist() == classes
-        assert [type(label) for label in one.classes_.tolist()] == [type(label) for label in classes]
-        predicted = one.predict(TEXTS)
-        assert predicted.dtype == one.classes_.dtype
+    for ours in (classifier, TextClassifier.load(classifier.save(tmp_path / "model"))):
+        assert ours.classes_.tolist() == np.unique(classes).tolist() == classes
+        assert [type(label) for label in ours.classes_.tolist()] == [type(label) for label in classes]
+        predicted = ours.predict(TEXTS)
+        assert predicted.dtype == ours.classes_.dtype
         assert set(predicted.tolist()) <= set(classes)
 
 
@@ -386,3 +386,15 @@ def test_the_score_of_several_labels_counts_texts_with_all_labels_right() -> Non
 def test_labels_in_several_spellings_are_said() -> None:
     with pytest.warns(UserWarning, match=r"3 labels are 2 but for case and white space: 'a' \(12\) = 'A' \(6\)"):
         small(epochs=1).fit(TEXTS, ["a", "b", "a", "A"] * 6)
+
+
+def test_labels_in_several_spellings_are_joined_by_fold_labels() -> None:
+    labels = ["a", "b", "a ", "A", *["a", "b"] * 10]  # one row alone has "A": without joining, that is refused
+    folding = small(fold_labels=True, learning_rate=1e-2, epochs=6).fit(TEXTS, labels)
+    assert folding.classes_.tolist() == ["a", "b"]
+    answers = folding.predict(TEXTS)
+    assert folding.score(TEXTS, [f" {answer.upper()}" for answer in answers]) == 1.0
+    assert folding.score(TEXTS, ["c"] * len(TEXTS)) == 0.0
+    tags = small(fold_labels=True).fit(TEXTS, [["B", "a"], ["b"], ["b", "a"], ["a"]] * 6)
+    assert tags.classes_.tolist() == ["a", "b"]
+    assert small(fold_labels=True, epochs=1).fit(TEXTS, BINARY).classes_.tolist() == [0, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from glassformer.data.in_memory import InputError, as_table, as_texts, as_weights, plain_labels
 from glassformer.data.labels import label_name
 from glassformer.data.sources import Sources
-from glassformer.data.spellings import table_spellings
+from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.table import counted
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
@@ -53,6 +53,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             have the weight 1. None means the recipe's `training.class_weights`.
         random_state: the seed, or a numpy generator to draw it from. None means the recipe's `training.seed`.
         verbose: 0 shows nothing, 1 shows progress on standard error.
+        fold_labels: read labels that differ only by case or white space (`Billing`, `billing `) as one label, under the
+            most frequent spelling. `score` then reads its labels in the same way.
         settings: any other settings of the recipe by dotted name, for example `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
         observer: is called during training (see `glassformer.training.loop.Observer`).
@@ -72,6 +74,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         learning_rate: float | None = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         random_state: int | np.random.RandomState | None = None,
+        fold_labels: bool = False,
         settings: Mapping[str, Any] | None = None,
         device: str = "auto",
         verbose: int = 0,
@@ -84,6 +87,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.learning_rate = learning_rate
         self.class_weight = class_weight
         self.random_state = random_state
+        self.fold_labels = fold_labels
         self.settings = settings
         self.device = device
         self.verbose = verbose
@@ -95,7 +99,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         All labels must have the same type. If they are lists of labels, the classifier is a multi-label one. From 200
         rows on, a tenth of them is held out as validation set for early stopping (recipe section `[validation]`).
 
-        Empty texts are left out, with a warning. There is also a warning if labels differ only by case or white space.
+        Empty texts are left out, with a warning. There is also a warning if labels differ only by case or white space,
+        unless `fold_labels` joins them.
 
         Args:
             sample_weight: the weight of each text in the training loss and the validation loss. A text of weight 0 is
@@ -105,9 +110,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             UsageError: the sizes differ, a text is not a string, the labels have several types, there is only one
                 class, a setting is unknown, or the weights to start from cannot be read.
         """
-        table, by_name = as_table(X, y, sample_weight)
+        table, by_name = as_table(X, _folded(plain_labels(y)) if self.fold_labels else y, sample_weight)
         if several := table_spellings(table):
-            warnings.warn(f"{several}. If they mean the same, write them alike before fit", stacklevel=2)
+            warnings.warn(f"{several}. If they mean the same, join them with fold_labels=True", stacklevel=2)
         start = None if self.init is None else read_initial_weights(self.init)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
         trained = train_classifier(
@@ -175,6 +180,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     def score(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
         """Return the share of texts with the right label. For a multi-label classifier, all labels must be right."""
         given, truth = self.predict(X), plain_labels(y)
+        if self.fold_labels:
+            truth = _folded(truth, [label for label in self.classes_ if isinstance(label, str)])
         if len(given) != len(truth):
             raise InputError(f"{len(given)} texts but {len(truth)} labels")
         right = [
@@ -216,7 +223,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """Read a trained classifier from a model folder.
 
         Raises:
-            UsageError, GlassformerError: see `load_model`.
+            glassformer.errors.UsageError: the folder does not exist, or does not hold a classifier.
+            glassformer.errors.GlassformerError: the folder is damaged or incomplete. `UsageError` is a subclass of it.
         """
         classifier = cls(device=device)
         classifier._take(Predictor(load_model(Path(folder), CLASSIFIER), device=choose_device(device)))
@@ -227,3 +235,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
+    """Replace other spellings of labels (see `joined_spellings`). Labels that are not strings stay as they are."""
+    flat = [label for value in labels for label in (value if isinstance(value, list) else [value])]
+    replaced = joined_spellings([label for label in flat if isinstance(label, str)], names)
+
+    def folded(label: Any) -> Any:
+        return replaced.get(label, label) if isinstance(label, str) else label
+
+    return [list(dict.fromkeys(map(folded, value))) if isinstance(value, list) else folded(value) for value in labels]

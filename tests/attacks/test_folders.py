@@ -304,6 +304,51 @@ def test_generate_refuses(tamper: Tamper, words: tuple[str, ...], code: int, wri
     answered(glassformer("generate", writer, "the"), *words, code=code)
 
 
+RECORDS: dict[str, tuple[Tamper, tuple[str, ...]]] = {
+    "data-a-number": (config(data=5), ("config.json: data", "damaged")),
+    "data-a-list": (config(data=["x"]), ("config.json: data", "damaged")),
+    "records-source-a-list": (config(data={"source": ["x"]}), ("data.source", "damaged")),
+    "records-fingerprint-a-number": (config(data={"fingerprint": 5}), ("data.fingerprint", "damaged")),
+    "init-a-number": (config(init=5), ("config.json: init", "damaged")),
+    "recipe-a-list": (config(recipe=[]), ("config.json: recipe", "damaged")),
+}
+UNNAMED: dict[str, Tamper] = {
+    "records-of-no-name": config(data={"x": []}, init={"from": "lm"}),
+    "records-gone": config(data={"source": "nosuch"}, init={}),
+    "records-of-a-long-name": config(data={"source": "x" * 100_000}, init={}),
+    "records-of-a-null-byte": config(data={"source": "a\0b"}, init={}),
+    "records-without-end": config(data={"source": "/dev/zero"}, init={}),
+}
+
+
+@pytest.mark.parametrize("command", ["generate", "learn-word", "sft", "rl"])
+@pytest.mark.parametrize("name", RECORDS)
+def test_odd_records_of_a_language_model_are_refused(name: str, command: str, writer: Path, tmp_path: Path) -> None:
+    tamper, words = RECORDS[name]
+    tamper(writer)
+    (tmp_path / "pairs.jsonl").write_text('{"prompt": "a", "completion": "b"}\n')
+    (tmp_path / "judge.py").write_text("def score(texts):\n    return [0.0 for _ in texts]\n")
+    arguments: dict[str, tuple[object, ...]] = {
+        "generate": ("generate", writer, "the"),
+        "learn-word": ("learn-word", writer, "zorp", "--definition", "the cat"),
+        "sft": ("align", "sft", writer, tmp_path / "pairs.jsonl", "--out", tmp_path / "out"),
+        "rl": ("align", "rl", writer, "--reward", f"{tmp_path}/judge.py:score", "--out", tmp_path / "out"),
+    }
+    with nothing_lost(tmp_path):
+        answered(glassformer(*arguments[command]), *words, code=1)
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_steering_without_the_prompts_of_the_model_asks_for_them(name: str, writer: Path, tmp_path: Path) -> None:
+    UNNAMED[name](writer)
+    (tmp_path / "judge.py").write_text("def score(texts):\n    return [0.0 for _ in texts]\n")
+    with nothing_lost(tmp_path):
+        outcome = glassformer(
+            "align", "rl", writer, "--reward", f"{tmp_path}/judge.py:score", "--out", tmp_path / "out"
+        )
+        answered(outcome, "--prompts")
+
+
 HARMLESS: dict[str, Tamper] = {
     "float16-weights": weights(lambda tensor: tensor.half()),
     "bfloat16-weights": weights(lambda tensor: tensor.bfloat16()),

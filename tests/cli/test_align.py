@@ -316,7 +316,7 @@ def test_the_prompts_of_a_fine_tuned_model_are_those_of_its_records(base: Path, 
     command = ("align", "rl", tmp_path / "sft", "--reward", f"{tmp_path / 'judge.py'}:score", *ROUNDS, "--out")
     assert f"2 prompts of {pairs}" in glassformer(*command, tmp_path / "m").err
     pairs.unlink()
-    misused(glassformer(*command, tmp_path / "n"), f"learned from, {pairs}, are not there; name --prompts")
+    misused(glassformer(*command, tmp_path / "n"), f"learned from, {pairs}, are not there; name one with --prompts")
 
 
 def test_what_was_steered_is_steered_on_by_the_same_prompts(base: Path, tmp_path: Path) -> None:

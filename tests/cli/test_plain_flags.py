@@ -84,6 +84,9 @@ def test_a_setting_given_twice_is_refused(
         (("pretrain", "t.txt", "--out", "m", "--set", "training.bs=4"), "training.batch_size"),
         (("align", "sft", "m", "p.jsonl", "--out", "n", "--set", "training.lr=1"), "training.learning_rate"),
         (("train", "t.csv", "--out", "m", "--epoch", "3"), "--epochs"),
+        (("train", "t.csv", "--out", "m", "--lr", "3"), "--learning-rate"),
+        (("train", "t.csv", "--out", "m", "--batch-size", "8"), "--set section.key=value"),
+        (("train", "t.csv", "--out", "m", "--learning-rate", "1,5"), "decimals with a point, as in 1.5"),
         (("trian", "t.csv"), "'train'"),
         (("compare-designs", "t.csv"), "'compare-variants'"),
     ],
@@ -94,13 +97,15 @@ def test_what_was_meant_is_suggested(arguments: tuple[str, ...], meant: str) -> 
     assert meant in said.err
 
 
-def test_version_says_what_a_bug_report_needs() -> None:
-    found = glassformer("version", "--json").document
+@pytest.mark.parametrize("flags", [(), ("--devices",)])
+def test_version_says_what_a_bug_report_needs(flags: tuple[str, ...]) -> None:
+    found = glassformer("version", *flags, "--json").document
     assert (found["glassformer"], found["python"]) == (__version__, platform.python_version())
     assert found["libraries"]["torch"]
-    assert found["devices"][0] == "cpu"
-    assert found["threads"] >= 1
-    lines = glassformer("version").out.splitlines()
+    if flags:
+        assert found["devices"][0] == "cpu"
+        assert found["threads"] >= 1
+    lines = glassformer("version", *flags).out.splitlines()
     assert [line.split()[0] for line in lines] == list(found)
 
 

@@ -41,7 +41,7 @@ def test_breaks_and_tabs_of_a_text_are_shown_not_written(reviews: Trained) -> No
     said = glassformer("predict", reviews.folder, *texts)
     assert [line.split("\t")[2] for line in said.out.splitlines()] == [r"good\nfilm", r"bad\r\n\tfilm", "good film"]
     document = glassformer("predict", reviews.folder, *texts, "--json").document
-    assert [one["text"] for one in document["answers"]] == list(texts)
+    assert [answer["text"] for answer in document["answers"]] == list(texts)
 
 
 def test_json_probabilities_sum_to_one(reviews: Trained) -> None:
@@ -60,8 +60,13 @@ def test_a_pipe_gives_the_answers_that_the_arguments_give(reviews: Trained, monk
     piped = glassformer("predict", reviews.folder, "--json", stdin="\n".join(TEXTS).encode())
     for answers in (expected, piped.document):
         assert [answer["text"] for answer in answers["answers"]] == list(TEXTS)
-    for one, other in zip(probabilities(expected), probabilities(piped.document), strict=True):
-        assert one == pytest.approx(other, abs=2e-6)
+    for given, read in zip(probabilities(expected), probabilities(piped.document), strict=True):
+        assert given == pytest.approx(read, abs=2e-6)
+
+
+def test_a_dash_reads_standard_input(reviews: Trained) -> None:
+    piped = glassformer("predict", reviews.folder, "-", "--json", stdin=b"good film\nbad book\n").document
+    assert [answer["text"] for answer in piped["answers"]] == ["good film", "bad book"]
 
 
 def test_a_line_of_a_pipe_ends_at_a_line_break_alone(reviews: Trained) -> None:
@@ -111,8 +116,8 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
 
 
 def test_rows_answered_are_counted(reviews: Trained, tmp_path: Path) -> None:
-    one = write_csv(tmp_path / "one.csv", [("good film",)], ("text",))
-    said = glassformer("predict", reviews.folder, "--file", one, "--out", tmp_path / "a.csv")
+    table = write_csv(tmp_path / "table.csv", [("good film",)], ("text",))
+    said = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.csv")
     assert said.out.startswith(f"{tmp_path / 'a.csv'}: 1 row answered (")
     gaps = write_csv(tmp_path / "gaps.csv", [("good film",), (" ",), (" ",)], ("text",))
     said = glassformer("predict", reviews.folder, "--file", gaps, "--out", tmp_path / "b.csv")
@@ -184,6 +189,9 @@ def test_the_text_column_is_the_one_asked_for_or_the_one_of_training(reviews: Tr
         (["x", "--file", "t.csv"], ["texts or --file"]),
         (["x", "--out", "a.csv"], ["--out goes with --file"]),
         (["x", "--text", "a"], ["--text goes with --file"]),
+        (["x", "-"], ["- reads texts from standard input"]),
+        (["x", "--overwrite"], ["--overwrite goes with --out"]),
+        (["--file", "t.csv", "--out", "there.csv"], ["there.csv is already there", "--overwrite"]),
         (["--file", "t.csv", "--top-k", "1"], ["--top-k"]),
         (["--file", "t.csv", "--out", "a.xlsx"], ["a.xlsx", ".csv", ".jsonl"]),
         (["--file", "t.csv", "--out", "nosuch/a.csv"], ["no folder nosuch"]),
@@ -208,6 +216,7 @@ def test_a_request_that_cannot_be_met(
     write_csv(Path("t.csv"), [("good", "x")])
     write_csv(Path("taken.csv"), [("good", "x")], ("text", "prediction"))
     Path("empty.csv").touch()
+    Path("there.csv").touch()
     before = set(tmp_path.iterdir())
     misused(glassformer("predict", reviews.folder, *arguments), *words)
     assert set(tmp_path.iterdir()) == before
@@ -223,10 +232,41 @@ def test_a_file_that_breaks_on_the_way_leaves_nothing(
     monkeypatch.setattr(predict, "_ROWS_PER_BATCH", 3)
     (tmp_path / "t.csv").write_text("text,n\na,1\nb,2\nc,3\nd,4,5\n")
     (tmp_path / "a.csv").write_text("of yesterday")
-    said = glassformer("predict", reviews.folder, "--file", tmp_path / "t.csv", "--out", tmp_path / "a.csv")
+    said = glassformer(
+        "predict", reviews.folder, "--file", tmp_path / "t.csv", "--out", tmp_path / "a.csv", "--overwrite"
+    )
     misused(said, "row 4 (line 5)")
     assert (tmp_path / "a.csv").read_text() == "of yesterday"
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "a.csv"}
+
+
+def test_answers_replace_a_file_when_told_to(reviews: Trained, tmp_path: Path) -> None:
+    table, out = write_csv(tmp_path / "new.csv", [("good film",)], header=("text",)), tmp_path / "a.csv"
+    out.write_text("of yesterday")
+    assert glassformer("predict", reviews.folder, "--file", table, "--out", out, "--overwrite").code == 0
+    assert out.read_text().startswith("text,prediction")
+
+
+def test_a_model_folder_and_a_table_in_each_other_s_place(reviews: Trained, tmp_path: Path) -> None:
+    model, table = reviews.folder, reviews.table
+    misused(glassformer("predict", table, model), "give the model folder first", f"{model} --file {table}")
+    for command in (("evaluate",), ("compare", model), ("align", "sft"), ("align", "reward")):
+        out = ("--out", tmp_path / "m") if command[0] == "align" else ()
+        swapped = glassformer(*command, table, model, *out)
+        misused(swapped, "give the model folder first", f"{model} {table}")
+    misused(glassformer("predict", table, "x"), "is a file, and a model folder is needed here")
+
+
+def test_the_name_of_a_file_is_a_text_with_a_note(reviews: Trained) -> None:
+    said = glassformer("predict", reviews.folder, reviews.table)
+    assert said.code == 0
+    assert f"note: {reviews.table} is a file, but it was read as a text; --file {reviews.table}" in said.err
+    assert glassformer("predict", reviews.folder, "good film " * 1000).err == ""  # longer than a path may be
+
+
+def test_a_mistyped_model_folder_gets_a_near_name(reviews: Trained) -> None:
+    misused(glassformer("predict", reviews.folder.with_name("modle"), "x"), "no such model folder", str(reviews.folder))
+    misused(glassformer("predict", reviews.folder / "no" / "model", "x"), f"{reviews.folder / 'no'} does not exist")
 
 
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
@@ -297,10 +337,19 @@ def test_the_unknown_words_that_are_listed_are_the_telling_ones(reviews: Trained
     said = glassformer("predict", reviews.folder, *texts)
     assert said.err == (
         "warning: words never seen in training are read as unknown: "
-        f"zebra, unheard, {'x' * 40}…, A, -, 😀 and 10 more (10 with digits)\n"
+        f"zebra, unheard, {'x' * 40}…, A, 😀 and 11 more (10 with digits, 1 punctuation)\n"
     )
     said = glassformer("predict", reviews.folder, "10023 10024")
     assert said.err == "warning: words never seen in training are read as unknown: 10023, 10024\n"
+
+
+def test_texts_of_punctuation_only_are_answered_with_a_warning(reviews: Trained) -> None:
+    said = glassformer("predict", reviews.folder, "good film", "?! ...", "$", "😀", " ")
+    assert [bool(line.split("\t")[1]) for line in said.out.splitlines()] == [True, True, True, True, False]
+    assert said.err.splitlines()[1:] == [
+        "warning: 2 of 5 texts hold punctuation only; such answers mean little (first: text 2)",
+        "warning: 1 of 5 texts without text is left unanswered (first: text 5)",
+    ]
 
 
 FORMULAS = [
@@ -321,10 +370,11 @@ FORMULAS = [
 
 def test_formulas_are_written_as_text_where_that_is_asked_for(reviews: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", [("good film", formula) for formula in FORMULAS], ("text", "=a"))
-    found = []
+    found: list[list[str]] = []
     for flags in ((), ("--safe-csv",)):
-        assert glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.csv", *flags).code == 0
-        with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        out = tmp_path / f"{len(found)}.csv"
+        assert glassformer("predict", reviews.folder, "--file", table, "--out", out, *flags).code == 0
+        with out.open(newline="", encoding="utf-8") as file:
             found.append([row[1] for row in csv.reader(file)])
     assert found[0] == ["=a", *FORMULAS]
     assert found[1] == ["'=a", *(f"'{formula}" for formula in FORMULAS[:7]), *FORMULAS[7:10], "'-", ""]

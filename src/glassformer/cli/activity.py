@@ -1,7 +1,7 @@
-"""What a command is doing, for a person who waits.
+"""What a command is doing, for a person who waits. No command is silent for more than five seconds.
 
-In a terminal it is a line that is drawn again every second and goes away when there is something to say. Elsewhere it
-is a line now and then, so that a log shows that the command is alive.
+In a terminal, a line is drawn again every second. It disappears when there is a message or a result. Elsewhere, as in a
+pipe or a log file, a new line is written every five seconds while nothing else is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _REDRAWN_AFTER = 1.0  # seconds, in a terminal
-_SAID_AFTER, _SAID_AT_LEAST_EVERY = 10.0, 120.0  # of silence, elsewhere
+_SAID_AFTER = 4.0  # seconds of silence, elsewhere; it is checked every second, so that a silence ends within five
 _ERASE = "\r\x1b[K"
 
 
 class Activity:
-    """A thread that shows what is being done while nothing else is shown."""
+    """A thread that shows what is being done, while nothing else is shown."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -30,12 +30,11 @@ class Activity:
         self._pauses = 0
         self._what = ""
         self._since = self._silent_since = 0.0
-        self._patience = _SAID_AFTER
 
     @contextmanager
     def running(self, what: str) -> Iterator[None]:
-        """Watch as long as this lasts."""
-        self._pauses, self._patience, self._silent_since = 0, _SAID_AFTER, time.monotonic()
+        """Show what is being done until the end of the `with` block."""
+        self._pauses, self._silent_since = 0, time.monotonic()
         self.doing(what)
         self._stopped.clear()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -48,29 +47,30 @@ class Activity:
             self._erase()
 
     def doing(self, what: str) -> None:
-        """From now on this is being done."""
+        """Set what is being done from now on."""
         with self._lock:
             self._what, self._since = what, time.monotonic()
 
     def progress(self, what: str) -> None:
-        """The same thing goes on, and this is how far it is."""
+        """Set how far it is, without restarting the seconds that are shown. Nothing is shown while this is empty."""
         self._what = what
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Something else is written now."""
+        """Write something else inside the `with` block."""
         with self._lock:
             self._erase()
-            self._silent_since, self._patience = time.monotonic(), _SAID_AFTER
+            self._silent_since = time.monotonic()
             yield
 
     def pause(self) -> None:
-        """A bar is there instead, or nothing is to be shown."""
+        """Show nothing until `resume`, because a bar is shown instead, or because the user wants quiet."""
         with self._lock:
             self._erase()
             self._pauses += 1
 
     def resume(self) -> None:
+        """End a pause."""
         with self._lock:
             self._pauses -= 1
 
@@ -86,9 +86,9 @@ class Activity:
         if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             sys.stderr.write(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}")
             self._drawn = True
-        elif now - self._silent_since >= self._patience:
+        elif now - self._silent_since >= _SAID_AFTER:
             sys.stderr.write(f"{line}\n")
-            self._silent_since, self._patience = now, min(2 * self._patience, _SAID_AT_LEAST_EVERY)
+            self._silent_since = now
         sys.stderr.flush()
 
     def _erase(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.hints import check_order, is_file
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from glassformer.alignment.stage_run import Records, Start
     from glassformer.prediction.model_folder import TrainedLanguageModel
 
-app = typer.Typer(help="Teach a language model to answer, and steer it by a reward.", no_args_is_help=True)
+app = typer.Typer(help="Fine-tune a language model on answers and by rewards.", no_args_is_help=True)
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
 Out = Annotated[Path, typer.Option(help="The model folder to write.")]
@@ -44,23 +45,25 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model 
 @app.command("pairs")
 def pairs(
     data: Annotated[str, typer.Argument(help="A table of labelled texts, or a known data set.")],
-    chosen: Annotated[str, typer.Option(help="The label of the texts to prefer.")],
+    chosen: Annotated[str, typer.Option(help="The label of the preferred texts.")],
     out: Annotated[Path, typer.Option(help="The folder for pairs.jsonl and preferences.jsonl.")],
     rejected: Annotated[
-        str | None, typer.Option(help="The label of the texts to avoid. Default: all other labels.")
+        str | None, typer.Option(help="The label of the rejected texts. Default: all other labels.")
     ] = None,
     prompt_words: Annotated[
         int | None,
-        typer.Option(min=0, help="How many words of a text become its prompt. Default: 3; for polarity, a question."),
+        typer.Option(
+            min=0, help="The prompt of a text is its first words, this many. Default: 3; for polarity, a question."
+        ),
     ] = None,
     text: TextColumn = None,
     label: LabelColumn = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed: which texts are compared.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed. It decides which texts are paired.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the records in --out.")] = False,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Make prompts with completions, and preferences, from a table of labelled texts."""
+    """Make the files for sft and reward (prompts with completions, and preferences) from labelled texts."""
     from glassformer.alignment.tables import cut, from_table, question, write_records
     from glassformer.data.known import resolve
 
@@ -109,9 +112,10 @@ def sft(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Supervised fine-tuning: learn to answer prompts as the completions do."""
+    """Supervised fine-tuning: train a language model to answer prompts."""
     if quiet:
         hush()
+    check_order(model, data)
     from glassformer.alignment.pairs import read_pairs
     from glassformer.alignment.sft import fine_tune
 
@@ -145,9 +149,10 @@ def reward(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Train a reward model: which of two completions is the better one."""
+    """Train a reward model, which says which of two completions is better."""
     if quiet:
         hush()
+    check_order(model, data)
     from glassformer.alignment.pairs import read_preferences
     from glassformer.alignment.preferences import reward_figures_in_words, train_reward_model
 
@@ -169,11 +174,17 @@ def reward(
 @app.command("rl")
 def rl(
     model: Model,
-    reward: Annotated[str, typer.Option(help="A reward model's folder, CLASSIFIER:LABEL, or FILE.py:FUNCTION.")],
+    reward: Annotated[
+        str,
+        typer.Option(help="The reward: the folder of a reward model, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."),
+    ],
     out: Out,
-    algorithm: Annotated[str, typer.Option(help="ppo or grpo.")] = "ppo",
+    algorithm: Annotated[str, typer.Option(help="The algorithm, ppo or grpo.")] = "ppo",
     prompts: Annotated[
-        Path | None, typer.Option(help="A file of prompts: JSON lines with a prompt each, or lines of text.")
+        Path | None,
+        typer.Option(
+            help="A file with one prompt per line, as text or JSON. Default: the prompts that it was fine-tuned on."
+        ),
     ] = None,
     set_: Settings = None,
     learning_rate: LearningRate = None,
@@ -184,7 +195,7 @@ def rl(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Reinforcement learning: steer the model towards what the reward likes."""
+    """Reinforcement learning: train a language model to write texts with a high reward (PPO, GRPO)."""
     if quiet:
         hush()
     from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig, configured
@@ -285,9 +296,10 @@ def _start(folder: Path) -> Start:
 
 
 def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:
-    """The prompts, and their file: those given, or of the records that the policy learned to answer.
+    """Return the prompts and the name of their file.
 
-    What was only pre-trained, or steered from there, begins with what it likes.
+    Without a given file, they are the prompts of the records that the model was fine-tuned on. A model that was only
+    pre-trained, or steered from the empty prompt, has the empty prompt and no file.
     """
     from glassformer.alignment.pairs import read_prompts
     from glassformer.alignment.stage_run import records_fingerprint
@@ -295,9 +307,10 @@ def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:
     if given is not None:
         return read_prompts(given), str(given)
     config = start.trained.config
-    if config.init is None or config.data["fingerprint"] == records_fingerprint([""]):
+    if config.init is None or config.records.fingerprint == records_fingerprint([""]):
         return [""], ""
-    source = Path(str(config.data["source"]))
-    if not source.is_file():
-        raise UsageError(f"the records that {start.folder} learned from, {source}, are not there; name --prompts")
-    return read_prompts(source), str(source)
+    source = config.records.source
+    if not is_file(source):
+        gone = f"the records that it learned from, {source}, are not there" if source else "it names no file of prompts"
+        raise UsageError(f"{start.folder}: {gone}; name one with --prompts")
+    return read_prompts(Path(source)), source

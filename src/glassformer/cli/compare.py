@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, Multilabel, TextColumn
+from glassformer.cli.hints import check_order
+from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, MultilabelAsTrained, TextColumn
 from glassformer.cli.output import doing, one_line, print_json, say, show
 
 if TYPE_CHECKING:
@@ -22,18 +23,20 @@ def compare(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
     text: TextColumn = None,
     label: LabelColumn = None,
-    multilabel: Multilabel = None,
+    multilabel: MultilabelAsTrained = None,
     fold_labels: FoldLabels = False,
     device: Device = "auto",
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Compare two models: paired difference, McNemar's p, and the texts on which they differ."""
+    """Compare two models on the same texts: difference in accuracy, McNemar's test, texts on which they differ."""
     from glassformer.data.table import counted
     from glassformer.evaluation.paired_comparison import compare_models
     from glassformer.evaluation.verdict import share
     from glassformer.prediction.devices import choose_device
 
+    check_order(model_a, data)
+    check_order(model_b, data)
     doing(f"answering {data} with both models")
     found = compare_models(
         model_a,

@@ -34,15 +34,17 @@ def compare_variants(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
     vary: Annotated[
         list[str],
-        typer.Option(metavar="<key=value,value>", help="A key of the recipe and its values; may be repeated."),
+        typer.Option(
+            metavar="<key=value,value>", help="A setting of the recipe and the values to try. May be repeated."
+        ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Folder for results.json, report.html and the runs; picks up what is there.")
+        Path, typer.Option(help="Folder for results.json, report.html and the runs. Finished runs in it are kept.")
     ],
-    seeds: Annotated[int, typer.Option(help="Seeds per variant.")] = 5,
-    steps: Annotated[int | None, typer.Option(help="Steps per run (1000 where nothing is said).")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Seconds of training per run, instead of steps.")] = None,
-    test: Annotated[str | None, typer.Option(help="Measure on this table, not on a fifth of the rows.")] = None,
+    seeds: Annotated[int, typer.Option(help="Number of seeds per variant.")] = 5,
+    steps: Annotated[int | None, typer.Option(help="Steps of training per run. Default: 1000.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Seconds of training per run, instead of --steps.")] = None,
+    test: Annotated[str | None, typer.Option(help="Measure on this table. Default: a fifth of the rows.")] = None,
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
@@ -54,7 +56,7 @@ def compare_variants(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Train every combination of some values with several seeds; say which differences are beyond noise."""
+    """Train every combination of some settings with several seeds, and tell real differences from chance."""
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.data.sources import SourceConfig, read_like_training, read_sources

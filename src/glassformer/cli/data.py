@@ -7,19 +7,15 @@ from typing import Annotated
 
 import typer
 
+from glassformer.cli.options import DataDir, Json
 from glassformer.cli.output import human_count, print_json, progressing, say, show
 
-app = typer.Typer(help="List the known data sets, or get one.", no_args_is_help=True, rich_markup_mode=None)
-
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder with the known data sets. Default: GLASSFORMER_DATA.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+app = typer.Typer(help="List the known data sets, or download one.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("list")
 def list_(data_dir: DataDir = None, json: Json = False) -> None:
-    """List the known data sets, and which of them are on this machine."""
+    """List the known data sets, and show which ones are on this machine."""
     from glassformer.data.known import KNOWN, find
 
     here = {name: not known.files or find(name, "train", data_dir) is not None for name, known in KNOWN.items()}
@@ -54,9 +50,11 @@ def list_(data_dir: DataDir = None, json: Json = False) -> None:
 
 @app.command("get")
 def get(
-    name: Annotated[str, typer.Argument(help="A known data set.")],
+    name: Annotated[str, typer.Argument(help="The name of a known data set.")],
     data_dir: DataDir = None,
-    from_: Annotated[Path | None, typer.Option("--from", help="The published file, if you already have it.")] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Read this copy of the published file instead of downloading it.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Download a data set, check it and unpack it."""

@@ -44,7 +44,9 @@ def doctor(
     seed: Seed = None,
     data_dir: DataDir = None,
     device: Device = "auto",
-    out: Annotated[Path | None, typer.Option(help="Folder for report.html and findings.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html and findings.json. Default: nothing is written.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check your data and the first steps of training before a long run, in one or two minutes."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_flags
+from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, TextColumn
+from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, MultilabelAsTrained, TextColumn
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 from glassformer.cli.writers import check_folder
 from glassformer.errors import GlassformerError
@@ -23,19 +24,18 @@ def evaluate(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
     text: TextColumn = None,
     label: LabelColumn = None,
-    multilabel: Annotated[
-        str | None, typer.Option(help="Separator of several labels. Default: as in training.")
-    ] = None,
+    multilabel: MultilabelAsTrained = None,
     fold_labels: FoldLabels = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and metrics.json. Default: MODEL/evaluation.")
     ] = None,
-    train: Annotated[str | None, typer.Option(help="The training table, if it has moved since training.")] = None,
+    train: Annotated[str | None, typer.Option(help="The training table, if it is no longer where it was.")] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Measure a model on labelled texts, beside the majority class and TF-IDF + logistic regression."""
+    """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
+    regression."""
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     from glassformer.evaluation.evaluate_model import evaluate_model
@@ -43,6 +43,7 @@ def evaluate(
     from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
     from glassformer.prediction.predictor import Predictor
 
+    check_order(model, data)
     folder = out or model / EVALUATION_FOLDER
     check_folder(folder)
     doing(f"reading {model} and {data}")

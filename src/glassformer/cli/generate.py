@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from glassformer.cli.options import Device, Json
 from glassformer.cli.output import doing, print_json, say, show
+from glassformer.cli.unknown import warn_of_unknown
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,29 +22,33 @@ if TYPE_CHECKING:
 def generate(
     model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
     prompts: Annotated[
-        list[str] | None, typer.Argument(help="Beginnings of the texts. Without one, the model writes any text.")
+        list[str] | None, typer.Argument(help="Beginnings of the texts. Without any, the model begins by itself.")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads a pipe.")
+        Path | None,
+        typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads standard input."),
     ] = None,
-    max_tokens: Annotated[int, typer.Option(help="The most tokens to write.")] = 100,
+    max_tokens: Annotated[int, typer.Option(help="Maximum number of tokens to write per text.")] = 100,
     temperature: Annotated[
-        float, typer.Option(help="Below 1, likely tokens become likelier. 0 always takes the likeliest.")
+        float, typer.Option(help="Values below 1 make likely tokens likelier. 0 always takes the most likely token.")
     ] = 1.0,
-    top_k: Annotated[int | None, typer.Option(help="Choose among this many of the likeliest tokens.")] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="<int>", help="Choose only among the most likely tokens, this many. Default: all."),
+    ] = None,
     top_p: Annotated[
-        float, typer.Option(help="Choose among the fewest tokens whose probabilities add up to this.")
+        float, typer.Option(help="Choose only among the most likely tokens that together have this probability.")
     ] = 1.0,
     repetition_penalty: Annotated[
-        float, typer.Option(help="Above 1, tokens that are already there become less likely.")
+        float, typer.Option(help="Values above 1 make tokens less likely that already occur in the text.")
     ] = 1.0,
-    stop: Annotated[list[str] | None, typer.Option(help="A string that ends the text. May be repeated.")] = None,
-    samples: Annotated[int, typer.Option(help="Texts for each prompt.")] = 1,
+    stop: Annotated[list[str] | None, typer.Option(help="End the text before this string. May be repeated.")] = None,
+    samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Continue one text or several. A single text appears as it is written."""
+    """Let a language model continue texts. A single text appears while it is written."""
     from pydantic import ValidationError
 
     from glassformer.prediction.devices import choose_device
@@ -108,9 +114,7 @@ def _prompts_of(file: Path) -> list[str]:
 
 
 def _warn(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> None:
-    unknown = list(dict.fromkeys(word for text in texts for word in writer.tokenizer.unknown_words(text)))
-    if unknown:
-        say(f"warning: words never seen in training are read as unknown: {', '.join(unknown[:10])}")
+    warn_of_unknown(Counter(word for text in texts for word in writer.tokenizer.unknown_words(text)))
     if sampling.temperature == 0 and (sampling.top_k or sampling.top_p < 1):
         say("note: at temperature 0 the likeliest token is taken, whatever --top-k and --top-p say")
 

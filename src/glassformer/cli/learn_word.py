@@ -26,24 +26,32 @@ _SHOWN = 10
 def learn_word(
     model: Annotated[Path, typer.Argument(help="The folder of a classifier or language model.")],
     word: Annotated[str | None, typer.Argument(help="The word to learn.")] = None,
-    definition: Annotated[str | None, typer.Option(help="What it means, in words that the model knows.")] = None,
+    definition: Annotated[str | None, typer.Option(help="What the word means, in words that the model knows.")] = None,
     file: Annotated[
-        Path | None, typer.Option(help="A table of many words, with the columns word and definition.")
+        Path | None, typer.Option(help="A table with the columns word and definition, to learn many words at once.")
     ] = None,
     dictionary: Annotated[
         str | None,
-        typer.Option(help="wordnet, or a table as for --file. Its definitions show how meanings become embeddings."),
+        typer.Option(
+            help="wordnet, or a table like that of --file. From its definitions of known words, the "
+            "model learns to turn a definition into an embedding."
+        ),
     ] = None,
     dictionary_dir: Annotated[
-        Path | None, typer.Option(help="Folder of wordnet, if it is not in the usual place.")
+        Path | None, typer.Option(help="Folder of WordNet, if it is not in a usual place.")
     ] = None,
     depth: Annotated[
-        int, typer.Option(min=0, help="How many times unknown words in definitions are looked up in turn.")
+        int,
+        typer.Option(
+            min=0,
+            help="Look up unknown words of a definition in the dictionary, and those of their definitions, this many "
+            "levels deep.",
+        ),
     ] = 2,
     out: Annotated[Path | None, typer.Option(help="The model folder to write. Default: MODEL-words.")] = None,
     json: Json = False,
 ) -> None:
-    """Teach a model new words by their definitions. The old model stays as it is."""
+    """Teach a model new words by their definitions. This writes a new model folder."""
     if (word is None) == (file is None):
         raise UsageError("give one word, or --file with many")
     if definition is not None and file is not None:

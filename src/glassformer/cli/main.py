@@ -31,6 +31,7 @@ from glassformer.cli import (
     version,
 )
 from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.hints import add_hint
 from glassformer.cli.output import one_line, open_streams, say, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.errors import GlassformerError, UsageError
@@ -124,6 +125,7 @@ def _command() -> NoReturn:
     except Exception as error:
         if (describe := getattr(error, "show", None)) is None:  # typer keeps the class of its errors to itself
             raise
+        add_hint(error)
         said = io.StringIO()
         describe(said)
         say(said.getvalue().rstrip("\n"))

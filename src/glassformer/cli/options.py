@@ -1,4 +1,4 @@
-"""Options that several commands take, each said once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-TextColumn = Annotated[str | None, typer.Option(help="Column with the texts.")]
-LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels.")]
-Multilabel = Annotated[str | None, typer.Option(help="Several labels per text, separated by this.")]
-FoldLabels = Annotated[
-    bool, typer.Option("--fold-labels", help="Labels that differ by case or white space alone are one.")
+TextColumn = Annotated[str | None, typer.Option(help="Column with the texts. Found automatically if left out.")]
+LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels. Found automatically if left out.")]
+Multilabel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="<separator>",
+        help="Texts may have several labels, with this separator in between: '|' for drama|comedy.",
+    ),
 ]
-RecipeName = Annotated[str | None, typer.Option(help="A recipe by name or file (see `glassformer recipes`).")]
+MultilabelAsTrained = Annotated[
+    str | None,
+    typer.Option(metavar="<separator>", help="Separator between several labels of a text. Default: as in training."),
+]
+FoldLabels = Annotated[
+    bool,
+    typer.Option(
+        "--fold-labels", help="Read labels that differ only by case or white space, such as Bug and bug, as the same."
+    ),
+]
+RecipeName = Annotated[
+    str | None, typer.Option(help="Settings of a run: a recipe's name (see `glassformer recipes`) or a TOML file.")
+]
 Preset = Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")]
 Init = Annotated[
     str | None, typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint.")
@@ -22,20 +37,23 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="<section.key=value>", help="Change a setting of the recipe. May be repeated."),
 ]
-Epochs = Annotated[int | None, typer.Option(help="The most epochs. Short for --set training.epochs=…")]
-LearningRate = Annotated[float | None, typer.Option(help="Short for --set training.learning_rate=…")]
-Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=…")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors and the result only.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder with the known data sets. Default: GLASSFORMER_DATA.")]
+Epochs = Annotated[int | None, typer.Option(help="Maximum number of epochs. The same as --set training.epochs=…")]
+LearningRate = Annotated[float | None, typer.Option(help="Learning rate. The same as --set training.learning_rate=…")]
+Seed = Annotated[int | None, typer.Option(help="Random seed. The same as --set training.seed=…")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and the result.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps or auto.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Folder with the known data sets. Default: the variable GLASSFORMER_DATA."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
 
 def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any]:
-    """Values of the recipe by dotted name: those of --set, and those of flags that are short for one.
+    """Return the given settings of the recipe by dotted name, from --set and from flags such as --epochs.
 
     Args:
-        flags: by the name of the setting, with `__` for the dot; None where the flag was not given.
+        flags: the values by the name of the setting, with `__` for the dot, or None if the flag was not given.
 
     Raises:
         UsageError: an assignment cannot be read, or a setting is given by its flag and by --set.

@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from glassformer.cli.hints import check_order, is_file
 from glassformer.cli.options import Device, Json, TextColumn
 from glassformer.cli.output import doing, human_count, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
-from glassformer.cli.unknown import warn_of_unknown
+from glassformer.cli.unknown import is_punctuation, warn_of_unknown
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
 
@@ -31,23 +32,39 @@ _ROWS_PER_BATCH = 4096
 def predict(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     texts: Annotated[
-        list[str] | None, typer.Argument(help="Texts; without any, one per line is read from a pipe.")
+        list[str] | None,
+        typer.Argument(help="The texts. Without any, or with -, standard input is read: one text per line."),
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="A table of texts; - reads it from a pipe.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A table of texts. - reads a CSV or JSON lines from standard input.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where a file's answers go: .csv, .tsv or .jsonl, .gz allowed.")
+        Path | None,
+        typer.Option(
+            help="The file for the answers to --file. Its ending says how it is written: .csv, .tsv (tabs) or .jsonl, "
+            "each also with .gz. Default: CSV on standard output."
+        ),
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
     text: TextColumn = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Show only this many labels.")] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="<int>", help="Show only the most probable labels, this many per text. Default: all."
+        ),
+    ] = None,
     safe_csv: Annotated[
-        bool, typer.Option("--safe-csv", help="Put a ' before cells that a spreadsheet would take for formulas.")
+        bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
     ] = False,
     device: Device = "auto",
     json: Json = False,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON line per text on standard output.")] = False,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one line of JSON per text on standard output.")] = False,
 ) -> None:
-    """Answer texts with labels and probabilities."""
-    _check(texts, file, out, text, top_k, safe_csv=safe_csv, json=json, jsonl=jsonl)
+    """Predict the labels of texts, with probabilities."""
+    texts = None if texts == ["-"] else texts
+    if texts:
+        check_order(model, texts[0], option="--file ")
+    _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=json, jsonl=jsonl)
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
 
@@ -66,6 +83,7 @@ def _check(
     text: str | None,
     top_k: int | None,
     *,
+    overwrite: bool,
     safe_csv: bool,
     json: bool,
     jsonl: bool,
@@ -73,6 +91,8 @@ def _check(
     """Refuse what does not go together before a model is loaded."""
     if texts and file:
         raise UsageError("give texts or --file, not both")
+    if texts and "-" in texts:
+        raise UsageError("- reads texts from standard input; give - or texts, not both")
     if file is None and (out is not None or text is not None):
         raise UsageError(f"--{'text' if out is None else 'out'} goes with --file; a text's answer is printed")
     if file is not None and top_k is not None:
@@ -86,6 +106,10 @@ def _check(
         check_out(out)
         if file is not None and out.exists() and file.exists() and out.samefile(file):
             raise UsageError(f"--out {out} is the table that is read; name another file")
+        if out.exists() and not overwrite:
+            raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
+    if overwrite and out is None:
+        raise UsageError("--overwrite goes with --out; leave it out")
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
 
@@ -99,6 +123,8 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
     from glassformer.prediction.answered_rows import record_lines
 
     if texts:
+        for name in filter(is_file, texts):
+            say(f"note: {name} is a file, but it was read as a text; --file {name} answers the rows of the file")
         batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
     else:
         batches = arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=_ROWS_PER_BATCH)
@@ -112,7 +138,7 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
                 write(text_lines(answers, batch, top_k, alone=len(texts or ()) == 1))
             else:
                 write(record_lines(pl.DataFrame({"text": batch}), answers, top_k))
-            told.add(answers)
+            told.add(answers, batch)
             pace.end(len(batch))
         if not told.rows:
             raise UsageError("nothing to answer: the pipe was empty")
@@ -135,9 +161,10 @@ def _answer_file(
     with write_answers(out, style, labels=predictor.trained.config.labels, source=str(file), safe=safe_csv) as write:
         for frame in itertools.chain([first], frames):
             pace.begin(size_of_rows(frame, file) if total else 0)
-            answers = predictor.answer(texts_of(frame, column), on_progress=pace.on_progress)
+            batch = texts_of(frame, column)
+            answers = predictor.answer(batch, on_progress=pace.on_progress)
             write(frame, answers)
-            told.add(answers)
+            told.add(answers, batch)
             pace.end(frame.height)
     told.warn()
     if out is None:
@@ -150,35 +177,46 @@ def _answer_file(
 
 
 class _Told:
-    """What is said about all answers together: how many there are, which texts got none, which words were unknown."""
+    """Counts over all answers: the rows, the labels, the texts without words, and the unknown words."""
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.rows = self.empty = self._first_empty = 0
+        self.rows = self.empty = self._wordless = 0
+        self._first_empty = self._first_wordless = 0
         self._labels: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
 
-    def add(self, answers: Answers) -> None:
+    def add(self, answers: Answers, texts: Sequence[str]) -> None:
         from glassformer.prediction.answered_rows import cell
 
         if not self.empty and answers.empty.any():
             self._first_empty = self.rows + int(answers.empty.argmax()) + 1
+        for number, text in enumerate(texts, self.rows + 1):
+            if is_punctuation(text):
+                self._wordless += 1
+                self._first_wordless = self._first_wordless or number
         self.rows += len(answers.empty)
         self.empty += int(answers.empty.sum())
         self._labels.update(cell(label) for label in answers.predictions() if label is not None)
         self._unknown.update(answers.unknown)
 
     def predictions(self) -> dict[str, int]:
-        """How often each answer was given, the most frequent first."""
+        """Return how often each answer was given, the most frequent first."""
         return dict(self._labels.most_common())
 
     def warn(self) -> None:
+        """Warn of unknown words, of texts of punctuation only, and of empty texts."""
         warn_of_unknown(self._unknown)
-        if self.empty:
-            are = "is" if self.empty == 1 else "are"
+        self._warn_of(
+            self._wordless, self._first_wordless, ("holds", "hold"), "punctuation only; such answers mean little"
+        )
+        self._warn_of(self.empty, self._first_empty, ("without text is", "without text are"), "left unanswered")
+
+    def _warn_of(self, count: int, first: int, verbs: tuple[str, str], what: str) -> None:
+        if count:
             say(
-                f"warning: {human_count(self.empty)} of {human_count(self.rows)} {self.unit}s without text {are} "
-                f"left unanswered (first: {self.unit} {human_count(self._first_empty)})"
+                f"warning: {human_count(count)} of {human_count(self.rows)} {self.unit}s {verbs[count > 1]} {what} "
+                f"(first: {self.unit} {human_count(first)})"
             )
 
 

@@ -38,7 +38,8 @@ def pretrain(
     data: Annotated[str, typer.Argument(help="A text file, a table with a column of texts, or a known data set.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     objective: Annotated[
-        str | None, typer.Option(help="causal (default): predict the next token. masked: fill in hidden tokens.")
+        str | None,
+        typer.Option(help="causal: learn to predict the next token (default). masked: learn to fill in hidden tokens."),
     ] = None,
     text: TextColumn = None,
     recipe: RecipeName = None,
@@ -47,15 +48,19 @@ def pretrain(
     epochs: Epochs = None,
     learning_rate: LearningRate = None,
     seed: Seed = None,
-    prompt: Annotated[str, typer.Option(help="Beginning of the sample that is written after each epoch.")] = "",
+    prompt: Annotated[
+        str, typer.Option(help="Beginning of the sample text that the model writes after each epoch.")
+    ] = "",
     device: Device = "auto",
     data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Train a language model from scratch."""
+    """Train a language model on texts, from scratch."""
     if quiet:
         hush()
     from glassformer.cli.live import LiveView

@@ -11,10 +11,10 @@ from glassformer.cli.output import print_json, show
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="Show this recipe in full.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Print this recipe in full.")] = None,
     json: Json = False,
 ) -> None:
-    """List the recipes, or show one."""
+    """List the recipes that come with glassformer, or print one."""
     import tomllib
 
     from glassformer.errors import UsageError

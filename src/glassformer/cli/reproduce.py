@@ -21,25 +21,27 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    systems: Annotated[list[str] | None, typer.Argument(help="Systems by name; all of them if left out.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the runs; what is finished there is kept.")] = Path(
+    systems: Annotated[list[str] | None, typer.Argument(help="Names of systems. Default: all of them.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the runs. Finished runs in it are kept.")] = Path(
         "runs/reproduce"
     ),
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="A first look: few seeds, long runs cut to 400 steps, without imdb. It proves little."
+            "--quick",
+            help="A first look: few seeds, at most 400 steps per run, without imdb. Its figures prove little.",
         ),
     ] = False,
-    data: Annotated[str | None, typer.Option(help="Only on this data set.")] = None,
+    data: Annotated[str | None, typer.Option(help="Run only on this data set.")] = None,
     init: Annotated[
-        str | None, typer.Option(help="Weights for vinh-transfer: hf:… or a model folder (see `train --init`).")
+        str | None,
+        typer.Option(help="Weights for the system vinh-transfer: a model folder, or hf:… (see `train --init`)."),
     ] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Run the published systems again: as reported, as printed, done right, and our default."""
+    """Run the published systems again: as printed, corrected, and beside our default."""
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose

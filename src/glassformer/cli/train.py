@@ -39,17 +39,23 @@ _LABELS_SHOWN = 10
 
 
 def train(
-    data: Annotated[str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or a known data set.")],
+    data: Annotated[
+        str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or the name of a known data set.")
+    ],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
-    test: Annotated[str | None, typer.Option(help="A table whose texts must not be trained on.")] = None,
-    validation: Annotated[str | None, typer.Option(help="Your own validation table, instead of held-out rows.")] = None,
+    test: Annotated[str | None, typer.Option(help="Your test table. Its texts are left out of training.")] = None,
+    validation: Annotated[
+        str | None, typer.Option(help="Your own validation table. Default: some training rows are held out.")
+    ] = None,
     group: Annotated[
         str | None,
-        typer.Option(help="Column with groups, such as authors. No group is split between training and validation."),
+        typer.Option(
+            help="Column with groups, such as authors. All rows of a group go to the same side: training or validation."
+        ),
     ] = None,
     init: Init = None,
     recipe: RecipeName = None,
@@ -67,7 +73,7 @@ def train(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Train a classifier, from scratch or from given weights."""
+    """Train a text classifier on a labelled table."""
     if quiet:
         hush()
     from glassformer.cli.live import LiveView

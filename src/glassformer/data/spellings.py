@@ -57,20 +57,24 @@ def table_spellings(table: Table) -> str | None:
     return in_words(found, labels.n_unique()) if found else None
 
 
-def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
-    """Return the table with one spelling per label: the most frequent one, or the one among `names`.
+def joined_spellings(labels: Sequence[str], names: Sequence[str] | None = None) -> dict[str, str]:
+    """Return the spelling that replaces each other one: the most frequent one, or the one among `names`.
 
     A label that is among the names stays as it is. So does a label that matches none or several of them.
     """
-    labels = flat_labels(table)
     if names is None:
-        replaced = {way: spelling.name for spelling in spellings(labels) for way, _ in spelling.ways[1:]}
-    else:
-        ways: dict[str, list[str]] = {}
-        for name in names:
-            ways.setdefault(label_key(name), []).append(name)
-        unknown = [label for label in labels.unique() if label not in names]
-        replaced = {label: ways[key][0] for label in unknown if len(ways.get(key := label_key(label), ())) == 1}
+        return {way: spelling.name for spelling in spellings(labels) for way, _ in spelling.ways[1:]}
+    ways: dict[str, list[str]] = {}
+    for name in names:
+        ways.setdefault(label_key(name), []).append(name)
+    unknown = [label for label in dict.fromkeys(labels) if label not in names]
+    return {label: ways[key][0] for label in unknown if len(ways.get(key := label_key(label), ())) == 1}
+
+
+def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
+    """Return the table with one spelling per label (see `joined_spellings`)."""
+    labels = flat_labels(table)
+    replaced = joined_spellings(labels.to_list() if names is None else labels.unique().to_list(), names)
     if not replaced:
         return table
     column = pl.col("label")

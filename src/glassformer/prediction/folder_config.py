@@ -100,6 +100,23 @@ class TrainingRows(BaseModel):
     fingerprint: str = ""
 
 
+class AlignedRecords(BaseModel):
+    """The fields of `data` about the records of an aligned language model that glassformer reads."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    source: str = ""
+    fingerprint: str = ""
+
+
+class RememberedRecords(BaseModel):
+    """The statements about records in the `config.json` of a language model, with checked types."""
+
+    model_config = ConfigDict(frozen=True)
+
+    data: AlignedRecords
+
+
 class _Seed(BaseModel):
     seed: int = 0
 
@@ -164,6 +181,11 @@ class LanguageFolderConfig(AnyFolderConfig):
 
     format: str = "glassformer-language-model"
     model: AnyLanguageModelConfig
+
+    @property
+    def records(self) -> AlignedRecords:
+        """What the config says about the records that the model was aligned with."""
+        return RememberedRecords.model_validate({"data": self.data}).data
 
 
 class RewardFolderConfig(AnyFolderConfig):

@@ -11,6 +11,7 @@ README.md           the model card
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
@@ -39,6 +40,7 @@ from glassformer.prediction.folder_config import (
     FolderConfig,
     LanguageFolderConfig,
     Remembered,
+    RememberedRecords,
     RewardFolderConfig,
 )
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
@@ -223,8 +225,12 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         UsageError: the folder does not exist, or is not a model folder of this kind.
         GlassformerError: a file is missing, incomplete or of a later format, or does not match the others.
     """
+    if folder.is_file():
+        raise UsageError(
+            f"{folder} is a file, and a model folder is needed here (`glassformer {kind.command}` makes one)"
+        )
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such model folder")
+        raise UsageError(f"{folder}: no such model folder{_near_names(folder)}")
     present = [name for name in FILES if (folder / name).exists()]
     if not present and is_unfinished(folder):
         raise UsageError(
@@ -249,6 +255,16 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
     model = read_weights(folder / "model.safetensors", _described(kind, config))
     metrics = _read_metrics(folder / "metrics.json", kind) if (folder / "metrics.json").exists() else {}
     return Trained(config=config, model=model.eval(), tokenizer=tokenizer, metrics=metrics)
+
+
+def _near_names(folder: Path) -> str:
+    """Return a hint at folders beside this one whose names are spelled alike, or nothing."""
+    try:
+        beside = [other.name for other in folder.parent.iterdir() if other.is_dir()]
+    except OSError:
+        return f" (the folder {folder.parent} does not exist)" if not folder.parent.exists() else ""
+    near = difflib.get_close_matches(folder.name, beside)
+    return f"; there is {' and '.join(str(folder.with_name(name)) for name in near)}" if near else ""
 
 
 def _described(kind: Kind[Config, Module], config: Config) -> Described[Module]:
@@ -286,6 +302,8 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
     config = _described_by(kind.config, raw, path)
     if isinstance(config, FolderConfig):
         _described_by(Remembered, {"data": config.data, "recipe": config.recipe}, path)
+    if isinstance(config, LanguageFolderConfig):
+        _described_by(RememberedRecords, {"data": config.data}, path)
     return config
 
 

@@ -1,0 +1,58 @@
+"""Hints for common slips: an option of another program, a decimal comma, a model folder and a table swapped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from glassformer.errors import UsageError
+from glassformer.training.setting_names import nearest
+
+
+def add_hint(error: Exception) -> None:
+    """Add to an error of typer what the user may have meant. Typer does not publish the classes of its errors."""
+    if getattr(error, "possibilities", None) is not None:
+        _suggest_option(error)
+    elif "valid number" in getattr(error, "message", ""):
+        error.message += ". Write decimals with a point, as in 1.5"  # type: ignore[attr-defined]
+
+
+def _suggest_option(error: Exception) -> None:
+    typed, context = str(getattr(error, "option_name", "")), getattr(error, "ctx", None)
+    if context is None:
+        return
+    known = {name.lstrip("-").replace("-", "_"): name for option in context.command.params for name in option.opts}
+    if meant := nearest(typed.lstrip("-"), known):
+        error.possibilities = [known[meant]]  # type: ignore[attr-defined]
+    elif "set" in known:
+        error.message += (  # type: ignore[attr-defined]
+            ". Settings without an option of their own are set with --set section.key=value "
+            "(`glassformer recipes default` lists them)"
+        )
+
+
+def check_order(model: Path, data: str | Path, *, option: str = "") -> None:
+    """Raise `UsageError` if the model and the table of a command stand in each other's place.
+
+    Args:
+        option: the option that takes the table, with a space after it; empty if the table needs none.
+    """
+    if model.is_file() and _is_folder(data):
+        raise UsageError(
+            f"{model} is a file and {data} is a folder; give the model folder first, then the table: "
+            f"{data} {option}{model}"
+        )
+
+
+def is_file(text: str) -> bool:
+    """Whether this is the path of a file."""
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a path
+        return False
+
+
+def _is_folder(text: str | Path) -> bool:
+    try:
+        return Path(text).is_dir()
+    except OSError:
+        return False
