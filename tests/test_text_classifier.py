@@ -161,13 +161,23 @@ def test_settings_that_do_not_exist() -> None:
         small(preset="huge").fit(TEXTS, BINARY)
 
 
+class NAType:
+    """Like `pandas.NA`: no comparison with it is true or false."""
+
+    def __ne__(self, other: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
 @pytest.mark.parametrize(
     ("texts", "labels", "message"),
     [
         ("good", [1, 0, 1, 0], "not one string"),
         (TEXTS, [1, 0], "24 texts but 2 labels"),
-        ([None, *TEXTS[1:]], BINARY, "text 0 is NoneType"),
-        ([*TEXTS[:-1], "\ud800"], BINARY, "text 23 cannot be read"),
+        ([None, *TEXTS[1:]], BINARY, r"texts\[0\] is None \(NoneType\).*fillna"),
+        ([*TEXTS[:-1], "\ud800"], BINARY, r"texts\[23\] cannot be encoded"),
         (np.array([TEXTS, TEXTS]).T, BINARY, r"texts are a matrix of shape \(24, 2\)"),
         (
             pl.DataFrame({"a": TEXTS, "b": TEXTS}),
@@ -177,10 +187,11 @@ def test_settings_that_do_not_exist() -> None:
         (dict.fromkeys(TEXTS), BINARY, "not a dict"),
         (set(TEXTS), BINARY, "not a set"),
         (7, BINARY, "give a list of texts, not 7"),
-        ([float("nan"), *TEXTS[1:]], BINARY, "text 0 is float.*missing texts"),
+        ([float("nan"), *TEXTS[1:]], BINARY, r"texts\[0\] is nan \(float\).*fillna"),
+        ([NAType(), *TEXTS[1:]], BINARY, r"texts\[0\] is .*\(NAType\).*fillna"),
         (TEXTS, None, "the target y is None"),
         (TEXTS, [float("inf"), 1.0] * 12, "inf"),
-        (TEXTS, [None, 1] * 12, "None"),
+        (TEXTS, [1, None] * 12, r"labels\[1\] is None"),
         (TEXTS, [float("nan"), 1.0] * 12, "nan"),
         (TEXTS, [1, "1"] * 12, "several types"),
         (TEXTS, [1, True] * 12, "several types"),

@@ -7,8 +7,9 @@ from tests.cli.terminal import commands, glassformer
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("`init='my model'`: no such folder", "--init my model: no such folder"),
-        ('`init="it\'s"`', "--init it's"),
+        ("`init='my model'`: no such folder", "--init 'my model': no such folder"),
+        ("several: `multilabel='|'`, `text=`", "several: --multilabel '|', --text"),
+        ("name the file with `from_file='train.csv'`", "name the file with --from train.csv"),
         ("`overwrite=True` replaces it; choose another `out=`", "--overwrite replaces it; choose another --out"),
         ("try `training.learning_rate=1e-05`", "try --set training.learning_rate=1e-05"),
         ("`tokenizer.kind='bpe'`", "--set tokenizer.kind=bpe"),

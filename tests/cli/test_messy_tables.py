@@ -51,7 +51,7 @@ def test_an_evaluation_folds_as_training_did(tickets: Trained, tmp_path: Path) -
     said = glassformer("evaluate", tickets.folder, table, "--out", tmp_path / "e")
     assert said.code == 0, said.err
     assert "TF-IDF" in said.out
-    assert "40 labels read in another spelling (--fold-labels)" in said.err
+    assert "40 labels read in another spelling" in said.err
     answered = glassformer("predict", tickets.folder, "--file", table, "--out", tmp_path / "answers.csv")
     assert answered.code == 0
     assert "text column" not in answered.err  # it is the one of training

@@ -98,7 +98,7 @@ def test_zhou_is_read_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_disaster_tweets_come_from_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "train.csv"
     source.write_text('id,keyword,location,text,target\n1,,,"fire, there",1\n4,a,b,a fire of love,0\n')
-    with pytest.raises(UsageError, match=r"account.*--from train\.csv"):
+    with pytest.raises(UsageError, match=r"account.*`from_file='train\.csv'`"):
         download("disaster-tweets", tmp_path, progress=silent)
     with pytest.raises(GlassformerError, match=r"train\.csv is not the published file.*sha256"):
         download("disaster-tweets", tmp_path, progress=silent, from_file=source)
@@ -154,7 +154,7 @@ def test_fetching_reports_progress_and_failures(tmp_path: Path) -> None:
         assert seen[-1] == (600_000, 600_000)
         assert len(seen) > 1
         for path, message in {"missing": "404", "short": "after 7 of 600000 bytes"}.items():
-            with pytest.raises(GlassformerError, match=f"{path} could not be downloaded: .*{message}.*--from"):
+            with pytest.raises(GlassformerError, match=f"{path} could not be downloaded: .*{message}.*`from_file=`"):
                 archives.fetch(f"{root}/{path}", target, silent)
             assert not target.exists()
         server.shutdown()

@@ -98,10 +98,10 @@ def test_realistic_headers(header: str, text: str, label: str) -> None:
         ("Message: messages, age: points, id: numbers", ("no column looks like labels", "40 different whole numbers")),
         (
             "Message: messages, score: floats, status: states, team: classes",
-            ("not clear which column holds the label", "--label", "'status': 'open', 'closed' (2 values)", "'team'"),
+            ("not clear which column holds the label", "`label=`", "'status': 'open', 'closed' (2 values)", "'team'"),
         ),
         ("url: links, label: classes", ("not clear which column holds the text", "'url'", "links")),
-        ("id: ids, label: classes", ("not clear which column holds the text", "--text", "ids")),
+        ("id: ids, label: classes", ("not clear which column holds the text", "`text=`", "ids")),
         ("a: long, b: long, id: ids, label: classes", ("not clear which column holds the text", "'a'", "'b'")),
     ],
 )
@@ -190,3 +190,10 @@ def test_a_long_list_of_columns_is_cut() -> None:
     with pytest.raises(UsageError, match="and 28 more columns") as caught:
         find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True)
     assert len(str(caught.value)) < 1_500
+
+
+def test_columns_to_use_instead_of_decimal_numbers() -> None:
+    sample = sample_of("Message: messages, score: floats, status: states, id: ids, team: classes")
+    found = find_columns(sample, "t.csv", text=None, label="score", group=None, labelled=True)
+    assert found.like_labels == ("status", "team")
+    assert find_columns(sample, "t.csv", text=None, label="team", group=None, labelled=True).like_labels == ()

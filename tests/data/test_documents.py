@@ -85,7 +85,7 @@ def test_what_cannot_be_read_is_said_with_its_line(content: bytes, words: str, t
 
 
 def test_a_plain_text_has_no_columns(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--text review: .*a\.txt is plain text and has no columns; leave it out"):
+    with pytest.raises(UsageError, match=r"`text='review'`: .*a\.txt is plain text and has no columns; leave it out"):
         read(tmp_path / "a.txt", "one", text="review")
 
 

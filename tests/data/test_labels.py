@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -93,16 +95,18 @@ def test_equal_texts_with_different_labels_are_found() -> None:
 
 def test_another_spelling_of_a_label_is_named_with_the_flag() -> None:
     label_set = LabelSet(names=("Billing", "Shipping"))
-    with pytest.raises(UsageError, match=r"'billing' \(row 1\).*'Billing' in another spelling: --fold-labels"):
+    with pytest.raises(UsageError, match=r"'billing' \(row 1\).*'Billing' in another spelling: `fold_labels=True`"):
         label_set.encode(table_of(["billing", "Shipping"]))
-    with pytest.raises(UsageError, match="'Bug' and 'bug' for different labels; train it again with --fold-labels"):
+    with pytest.raises(
+        UsageError, match="'Bug' and 'bug' for different labels; train it again with `fold_labels=True`"
+    ):
         LabelSet(names=("Bug", "bug")).encode(table_of(["BUG"]))
     with pytest.raises(UsageError, match=r"Did you mean 'Shipping'\?"):
         label_set.encode(table_of(["Shiping", "Shipping"]))
 
 
 def test_classes_with_a_single_row_in_another_spelling() -> None:
-    with pytest.raises(UsageError, match=r"'BILLING' \(row 3\).*there are 2 classes: --fold-labels joins them"):
+    with pytest.raises(UsageError, match=r"'BILLING' \(row 3\).*there are 2 classes: `fold_labels=True` joins them"):
         LabelSet.from_table(table_of(["billing", "billing", "BILLING", "bug", "bug"]))
 
 
@@ -111,3 +115,13 @@ def test_what_is_no_name_of_a_class() -> None:
         LabelSet.from_table(table_of(["a", "x" * 1_001, "a", "b"]))
     with pytest.raises(UsageError, match="10,001 different labels, 10,000 at most"):
         LabelSet.from_table(table_of([str(n) for n in range(10_001)] * 2))
+
+
+@pytest.mark.parametrize(
+    ("like_labels", "words"),
+    [(("Art", "Konto"), r"`label=`: 'Art', 'Konto'"), ((), "No other column looks like labels")],
+)
+def test_a_column_of_decimal_numbers_is_no_column_of_labels(like_labels: tuple[str, ...], words: str) -> None:
+    table = replace(table_of(["1,37", "2,5", "2,5", "19,99"]), like_labels=like_labels)
+    with pytest.raises(UsageError, match=f"holds numbers with decimals, not classes.*{words}"):
+        LabelSet.from_table(table)

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import polars as pl
 import pytest
 from pydantic import ValidationError
 
@@ -116,3 +117,40 @@ def test_what_is_known_of_training_rows() -> None:
     assert SourceConfig.of_training(known) == SourceConfig(train="polarity")
     old = {"read_as": {"train": "t.csv", "text": None}, "text_column": "said", "label_column": "what"}
     assert SourceConfig.of_training(old) == SourceConfig(train="t.csv", text="said", label="what")
+
+
+@pytest.mark.parametrize(
+    ("header", "asked", "words"),
+    [
+        (
+            "text,when",
+            None,
+            ("no column 'answer', which the model was trained with, and no column looks like", "'when'"),
+        ),
+        ("text,state,team", None, ("no column 'answer', which", "it is not clear which column", "'state'", "'team'")),
+        ("x,y", None, ("no columns 'text' and 'answer', which", "which column holds the text")),
+        ("text,when", "nope", ("no column 'nope' (`label=`)",)),
+    ],
+)
+def test_a_column_of_training_that_is_missing_is_named(
+    tmp_path: Path, header: str, asked: str | None, words: tuple[str, ...]
+) -> None:
+    values = {
+        "text": "some words, {n}",
+        "when": "2020-01-{n}",
+        "state": "{even}",
+        "team": "{even}",
+        "x": "{n}",
+        "y": "{n}",
+    }
+    columns = header.split(",")
+    frame = {name: [values[name].format(n=n, even=n % 2) for n in range(10, 29)] for name in columns}
+    pl.DataFrame(frame).write_csv(tmp_path / "test.csv")
+    trained = SourceConfig(train="train.csv", text="text", label="answer")
+    with pytest.raises(UsageError) as caught:
+        read_like_training(
+            str(tmp_path / "test.csv"), trained, None, text=None, label=asked, multilabel=None, labels=["a", "b"]
+        )
+    for word in words:
+        assert word in str(caught.value)
+    assert asked is None or "trained with" not in str(caught.value)

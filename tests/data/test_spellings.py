@@ -40,9 +40,7 @@ def test_the_most_frequent_spelling_is_the_name() -> None:
     )
     folded = fold_labels(table_of(labels))
     assert folded.frame["label"].to_list() == ["Billing", "Billing", "Billing", "BUG", "BUG", "other"]
-    assert folded.notes == (
-        "2 labels read in another spelling (--fold-labels): 'billing' as 'Billing', 'bug' as 'BUG'",
-    )
+    assert folded.notes == ("2 labels read in another spelling: 'billing' as 'Billing', 'bug' as 'BUG'",)
     assert table_spellings(folded) is None
 
 
@@ -65,10 +63,11 @@ def test_a_table_without_spellings_is_left_as_it_is() -> None:
 
 def test_values_that_stand_for_none_are_counted() -> None:
     table = table_of(["n/a", "n/a", "ok", "NULL", "none of these"], ["good", "-", "None", "nan", "naan bread"])
+    rest = f"empty these cells in {table.source}: such rows are left out"
     assert sorted(stand_ins(table)) == [
-        "1 row has the label 'NULL'; if that means no label, empty the cell or remove the row",
-        "1 row has the text '-'; if that means no text, empty the cell or remove the row",
-        "1 row has the text 'None'; if that means no text, empty the cell or remove the row",
-        "1 row has the text 'nan'; if that means no text, empty the cell or remove the row",
-        "2 rows have the label 'n/a'; if that means no label, empty the cell or remove the row",
+        f"1 row has the label 'NULL'. If it means that there is no label, {rest}",
+        f"1 row has the text '-'. If it means that there is no text, {rest}",
+        f"1 row has the text 'None'. If it means that there is no text, {rest}",
+        f"1 row has the text 'nan'. If it means that there is no text, {rest}",
+        f"2 rows have the label 'n/a'. If it means that there is no label, {rest}",
     ]

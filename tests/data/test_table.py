@@ -63,14 +63,14 @@ def test_an_unlabelled_table_has_no_label(tmp_path: Path) -> None:
         (
             {"one": LONG, "two": LONG[::-1]},
             {},
-            "(?s)which column holds the text.*--text.*'one': 'a rather long text', ",
+            "(?s)which column holds the text.*`text=`.*'one': 'a rather long text', ",
         ),
         ({"one": [1, 2, 3, 4], "two": [5, 6, 7, 8]}, {}, "which column holds the text"),
-        ({"text": LONG, "p": [1, 1, 2, 2], "q": [1, 2, 2, 1]}, {}, "(?s)which column holds the label.*--label"),
-        ({"text": LONG}, {}, "(?s)no column looks like labels.*--label.*'text': 'a rather long text'"),
-        ({"text": LONG, "label": [1, 1, 2, 2]}, {"label": "lable"}, "no column 'lable' .--label.*mean 'label'"),
-        ({"text": LONG, "label": [1, 1, 2, 2]}, {"group": "zzz"}, "no column 'zzz' .--group.. It has"),
-        ({"text": LONG, "label": [1, 1, 2, 2]}, {"text": "text", "label": "text"}, "both --text and --label"),
+        ({"text": LONG, "p": [1, 1, 2, 2], "q": [1, 2, 2, 1]}, {}, "(?s)which column holds the label.*`label=`"),
+        ({"text": LONG}, {}, "(?s)no column looks like labels.*`label=`.*'text': 'a rather long text'"),
+        ({"text": LONG, "label": [1, 1, 2, 2]}, {"label": "lable"}, "no column 'lable' .`label=`.*mean 'label'"),
+        ({"text": LONG, "label": [1, 1, 2, 2]}, {"group": "zzz"}, "no column 'zzz' .`group=`.. It has"),
+        ({"text": LONG, "label": [1, 1, 2, 2]}, {"text": "text", "label": "text"}, "both `text=` and `label=`"),
         ({"this film was good": LONG, "1": ["1", "2", "1", "2"]}, {}, "first row looks like data"),
         ({"good": LONG, "1": ["1", "2", "1", "2"]}, {}, "first row looks like data: '1'"),
         (
@@ -130,7 +130,7 @@ def test_several_labels_from_a_separator_a_json_list_or_a_parquet_list(tmp_path:
         assert table.frame["label"].to_list() == expected, name
         assert table.dropped == ()
     for name in ("a.parquet", "a.jsonl"):
-        with pytest.raises(UsageError, match=r"holds lists.*--multilabel"):
+        with pytest.raises(UsageError, match=r"holds lists.*`multilabel="):
             read_table(tmp_path / name)
 
 
@@ -165,7 +165,7 @@ def test_row_list_is_short() -> None:
 def test_columns_that_are_no_text_are_refused(values: list[object], words: str, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pl.DataFrame({"odd": values, "text": ["x", "y"], "label": ["p", "n"]}).write_parquet(path)
-    with pytest.raises(UsageError, match=rf"'odd' holds {words}.*--text"):
+    with pytest.raises(UsageError, match=rf"'odd' holds {words}.*`text=`"):
         read_table(path, text="odd")
     with pytest.raises(UsageError, match="'odd' holds"):
         read_table(path, label="odd")

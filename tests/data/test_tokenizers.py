@@ -254,5 +254,5 @@ def test_batched_keeps_every_text_in_order() -> None:
 
 
 def test_one_that_comes_with_weights_is_not_learned() -> None:
-    with pytest.raises(UsageError, match="--init"):
+    with pytest.raises(UsageError, match="`init=`"):
         TextTokenizer.train(["a text"], TokenizerConfig(kind="pretrained"))

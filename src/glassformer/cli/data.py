@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.options import DataDir, Json
 from glassformer.cli.output import human_count, print_json, progressing, say, show
 
@@ -43,7 +44,7 @@ def list_(data_dir: DataDir = None, json: Json = False) -> None:
         show(f"{name}  ({'here' if here[name] else f'not here: glassformer data get {name}'})")
         show(f"    {known.title}. {known.description}")
         show(f"    splits: {known.splits}")
-        show(f"    source: {known.source_url or known.by_hand or 'comes with glassformer'}")
+        show(as_flags(f"    source: {known.source_url or known.by_hand or 'comes with glassformer'}"))
         show(f"    licence: {known.licence}")
         show(f"    cite: {known.citation}")
 

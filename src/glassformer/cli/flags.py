@@ -1,6 +1,6 @@
 """Settings that the library names in a message, as the flags of the command line.
 
-The library writes `init='x'`, `overwrite=True`, `out=` or `training.epochs=3`, in backticks; a shell's user types
+The library writes `init='x'`, `overwrite=True`, `out=` or `training.epochs=3`, in backticks. The terminal shows
 --init x, --overwrite, --out or --set training.epochs=3.
 """
 
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        "algorithm", "chosen", "device", "dictionary", "dictionary_dir", "init", "objective", "out", "overwrite",
-        "preset", "prompts", "recipe", "rejected", "resume", "reward", "train",
+        "algorithm", "chosen", "data_dir", "device", "dictionary", "dictionary_dir", "fold_labels", "group", "init",
+        "label", "multilabel", "objective", "out", "overwrite", "preset", "prompts", "recipe", "rejected", "resume",
+        "reward", "text", "train",
     )
-}  # fmt: skip
-"""Settings of the library that a command takes under the same name."""
+} | {"from_file": "--from"}  # fmt: skip
+"""The flag of each setting of the library that a command takes."""
 
 _SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)?)=([^`]*)`")
 
@@ -29,14 +31,14 @@ def as_flags(message: str) -> str:
 def _flag(found: re.Match[str]) -> str:
     name, value = found[1], _typed(found[2])
     if "." in name:
-        return f"--set {name}={value or '…'}"
+        return f"--set {name}={shlex.quote(value) if value else '…'}"
     if name not in FLAGS:
         return found[0]
-    return FLAGS[name] if value in ("", "True") else f"{FLAGS[name]} {value}"
+    return FLAGS[name] if value in ("", "True") else f"{FLAGS[name]} {shlex.quote(value)}"
 
 
 def _typed(value: str) -> str:
-    """A value as it is typed: text without its quotes."""
+    """Return a value without the quotes of a Python string."""
     try:
         read = ast.literal_eval(value)
     except (ValueError, SyntaxError):

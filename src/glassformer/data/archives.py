@@ -55,7 +55,8 @@ def fetch(url: str, target: Path, progress: Progress) -> None:
     except (OSError, http.client.HTTPException) as error:
         target.unlink(missing_ok=True)
         raise GlassformerError(
-            f"{url} could not be downloaded: {error}. Try again, or download it by other means and name it with --from."
+            f"{url} could not be downloaded: {error}. Try again, or download it by other means and name the "
+            "file with `from_file=`."
         ) from error
 
 

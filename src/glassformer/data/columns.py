@@ -32,11 +32,17 @@ Refusal = Callable[[pl.Series], str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns in use, and notes that say how each was found."""
+    """The columns in use, and notes that say how each was found.
+
+    Attributes:
+        like_labels: other columns that look like labels. They are searched only if the label column holds decimal
+            numbers.
+    """
 
     text: str
     label: str | None
     notes: tuple[str, ...]
+    like_labels: tuple[str, ...] = ()
 
 
 def find_columns(
@@ -59,14 +65,14 @@ def find_columns(
 
     Raises `UsageError` if a column is missing, or the choice is not clear.
     """
-    for flag, column in {"--text": text, "--label": label, "--group": group}.items():
+    for setting, column in {"text": text, "label": label, "group": group}.items():
         if column is not None and column not in sample.columns:
             near = difflib.get_close_matches(column, sample.columns, n=1)
             hint = f" Did you mean {quoted(near[0])}?" if near else ""
-            message = f"{source} has no column {quoted(column)} ({flag}).{hint} It has:"
+            message = f"{source} has no column {quoted(column)} (`{setting}=`).{hint} It has:"
             raise UsageError(message, listing(sample, sample.columns))
     if text is not None and text == label:
-        raise UsageError(f"Column {quoted(text)} cannot be both --text and --label.")
+        raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
 
     free = [name for name in sample.columns if name not in (text, label, group)]
     text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)
@@ -80,7 +86,7 @@ def find_columns(
     _check_header(sample, source, {found_text: text_by_name, found_label: label_by_name})
     if is_opaque(dtype := sample.schema[found_text]):
         raise UsageError(
-            f"{source}: the column {quoted(found_text)} holds {dtype}, not text. Name another with --text."
+            f"{source}: the column {quoted(found_text)} holds {dtype}, not text. Name another with `text=`."
         )
 
     notes = []
@@ -90,7 +96,10 @@ def find_columns(
         values = sample[found_label].n_unique()
         how = "by its name" if label_by_name else f"{values} value{'' if values == 1 else 's'}"
         notes.append(f"label column: {quoted(found_label)} ({how})")
-    return Columns(text=found_text, label=found_label, notes=tuple(notes))
+    others = [name for name in others if name != found_label]
+    decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
+    like_labels = tuple(filter(labels.few_values, others[:MOST_COLUMNS])) if decimal else ()
+    return Columns(text=found_text, label=found_label, notes=tuple(notes), like_labels=like_labels)
 
 
 def same_column(column: str | None, columns: Sequence[str]) -> str | None:
@@ -151,8 +160,8 @@ def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str]) -
     if not scores or scores[0][0] == 0 or (len(scores) > 1 and scores[0][0] < CLEARLY * scores[1][0]):
         texts = [name for score, name in scores if score > 0]
         raise UsageError(
-            f"{source}: it is not clear which column holds the text. Name it with --text (and the label with --label). "
-            f"The columns, with some values:",
+            f"{source}: it is not clear which column holds the text. Name it with `text=` (and the label with "
+            "`label=`). The columns, with some values:",
             listing(sample, texts or sample.columns),
         )
     return scores[0][1]
@@ -203,11 +212,11 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str]) -> st
     if len(few) == 1:
         return few[0]
     if few:
-        why = "it is not clear which column holds the label. Name it with --label. It may be:"
+        why = "it is not clear which column holds the label. Name it with `label=`. It may be:"
     else:
         why = (
             "no column looks like labels: a few different values, no dates, ids or decimal numbers. "
-            "Name the column with --label. The table has:"
+            "Name the column with `label=`. The table has:"
         )
     raise UsageError(f"{source}: {why}", listing(sample, few or sample.columns))
 
@@ -221,5 +230,5 @@ def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str
             raise UsageError(
                 f"{source}: the first row looks like data: {quoted(column)} stands where a "
                 f"column's name should be. Add a header row, for example: text,label. If it is the header, name the "
-                f"columns with --text and --label."
+                f"columns with `text=` and `label=`."
             )

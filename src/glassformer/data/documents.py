@@ -61,7 +61,7 @@ def read_documents(source: str, data_dir: Path | None = None, *, text: str | Non
     """
     if source not in KNOWN and Path(source).suffix.lower() in _PLAIN:
         if text is not None:
-            raise UsageError(f"--text {text}: {source} is plain text and has no columns; leave it out")
+            raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
         return _paragraphs(Path(source))
     if source in KNOWN or not Path(source).is_file():
         table = resolve(source, "train", data_dir, text=text)

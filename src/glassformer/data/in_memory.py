@@ -31,12 +31,13 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
     listed = _listed(texts, "texts")
     for number, text in enumerate(listed):
         if not isinstance(text, str):
-            missing = "; fill or leave out missing texts first" if text is None or text != text else ""
-            raise InputError(f"text {number} is {type(text).__name__}, not a string: {_shown(text)}{missing}")
+            raise InputError(
+                f"texts[{number}] is {_shown(text)} ({type(text).__name__}), not a string.{_way_out(text)}"
+            )
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InputError(f"text {number} cannot be read: {error.reason}: {_shown(text)}") from error
+            raise InputError(f"texts[{number}] cannot be encoded: {error.reason}: {_shown(text)}") from error
     return listed
 
 
@@ -60,10 +61,10 @@ def plain_labels(labels: Iterable[Any]) -> list[Any]:
 
 
 def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """One weight per row.
+    """Return one weight per row.
 
     Raises:
-        InputError: there are more or fewer weights than rows, or a weight is negative, infinite or not a number.
+        InputError: there are more or fewer weights than rows, or a weight is negative, infinite or NaN.
     """
     try:
         array = np.full(count, weights, dtype=np.float64) if np.isscalar(weights) else np.asarray(weights, np.float64)
@@ -73,7 +74,7 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
         raise InputError(f"sample_weight has the shape {array.shape}; give a number for each of the {count} texts")
     if not (np.isfinite(array) & (array >= 0)).all():
         first = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
-        raise InputError(f"sample_weight {first} is {array[first]}; weights are finite and not negative")
+        raise InputError(f"sample_weight[{first}] is {array[first]}; weights must be finite and not negative")
     if not array.any():
         raise InputError("every sample_weight is zero; give some texts a weight")
     return array
@@ -82,7 +83,7 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
 def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -> tuple[Table, dict[str, Any]]:
     """Return the rows as a table, and the label value behind each label name.
 
-    Rows with weight 0 are left out: nothing is learned from them.
+    Rows with weight 0 are left out: nothing is learned from them. Row 1 of the table is `texts[0]`.
 
     Raises:
         InputError: the sizes differ, or a text, label or weight cannot be used (see the functions above).
@@ -93,7 +94,7 @@ def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -
     multilabel = any(isinstance(value, list) for value in values)
     if multilabel and not all(isinstance(value, list) for value in values):
         raise InputError("some texts have a list of labels and some a single label; give each text a list")
-    by_name = _names([label for value in values for label in value] if multilabel else values)
+    by_name = _names(values, multilabel=multilabel)
     empty = [number for number, text in enumerate(listed, 1) if not text.strip()]
     frame = pl.DataFrame(
         {
@@ -138,11 +139,23 @@ def _listed(values: Any, what: str) -> list[Any]:
         raise InputError(f"give a list of {what}, not {_shown(values)}") from error
 
 
-def _names(labels: list[Any]) -> dict[str, Any]:
+def _way_out(text: Any) -> str:
+    """Return a hint for a missing text: None, NaN or `pandas.NA`."""
+    nan = isinstance(text, (float, np.floating)) and text != text
+    missing = text is None or nan or type(text).__name__ in ("NAType", "NaTType")
+    return " Fill missing texts, in pandas by texts.fillna(''), or leave out these rows." if missing else ""
+
+
+def _names(values: list[Any], *, multilabel: bool) -> dict[str, Any]:
     """Return the label value behind each label name."""
-    for label in labels:
-        if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf) or label != label:
-            raise InputError(f"a label is {_shown(label)}; use text, finite numbers or truth values")
+    labels = []
+    for number, value in enumerate(values):
+        for label in value if multilabel else [value]:
+            if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf) or label != label:
+                raise InputError(
+                    f"labels[{number}] is {_shown(value)}; use text, finite numbers or truth values as labels"
+                )
+            labels.append(label)
     if len(types := sorted({type(label).__name__ for label in labels})) > 1:
         raise InputError(f"the labels are of several types ({', '.join(types)}); use one")
     return {label_name(label): label for label in labels}

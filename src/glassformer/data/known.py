@@ -88,15 +88,15 @@ _DATASETS = (
         files={"train": ("train.parquet",), "test": ("train.parquet",)},
         checksum="sha256:61111c6dc31eaffa34d1e1fa62e2395325c9bc3b38bba1941a5f1ed9b3fa60df",
         by_hand="Kaggle asks for an account and for agreement to its rules: download train.csv from "
-        "https://www.kaggle.com/competitions/nlp-getting-started/data, then run: "
-        "glassformer data get disaster-tweets --from train.csv",
+        "https://www.kaggle.com/competitions/nlp-getting-started/data, then name that file to "
+        "`data get`: `from_file='train.csv'`",
         unpack=archives.unpack_disaster_tweets,
     ),
     KnownDataset(
         name="imdb",
         title="Large Movie Review Dataset",
         description="50,000 English film reviews, clearly negative or positive, at most 30 of one film; column `movie` "
-        "names the film (--group movie).",
+        "names the film.",
         licence="none stated; the authors ask for a citation",
         citation="Andrew L. Maas, Raymond E. Daly, Peter T. Pham, Dan Huang, Andrew Y. Ng, Christopher Potts. Learning "
         "Word Vectors for Sentiment Analysis. ACL 2011, https://aclanthology.org/P11-1015",
@@ -155,7 +155,7 @@ def resolve(
         folders = ", ".join(str(folder) for folder in data_folders(data_dir))
         raise UsageError(
             f"The {split} rows of {source} are not in {folders}. Get them: glassformer data get {source}. "
-            f"Or name the folder that holds {source}/{known.files[split][0]} with --data-dir or GLASSFORMER_DATA."
+            f"Or name the folder that holds {source}/{known.files[split][0]} with `data_dir=` or GLASSFORMER_DATA."
         )
     read = partial(read_table, text=text or "text", label=label or "label", group=group, multilabel=multilabel)
     if known.training_rows is not None and split == "train":
@@ -202,7 +202,7 @@ def download(
     if from_file is None and known.source_url is None:
         raise UsageError(f"{name} cannot be downloaded for you. {known.by_hand}")
     if from_file is not None and not from_file.is_file():
-        raise UsageError(f"No such file: {from_file} (--from).")
+        raise UsageError(f"No such file: {from_file} (`from_file=`).")
     folder = data_folders(data_dir)[-1] / name
     folder.mkdir(parents=True, exist_ok=True)
     published = from_file or folder / "download.part"

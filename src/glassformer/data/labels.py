@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from glassformer.data.column_kinds import kind_of
 from glassformer.data.spellings import label_key
 from glassformer.data.table import Table, counted, row_list, text_keys
 from glassformer.errors import UsageError, quoted
@@ -37,20 +38,20 @@ class LabelSet:
         place = f"{table.source}, column {quoted(table.label_column)}"
         if not names:
             raise UsageError(f"{place}: no text has a label, so there is nothing to learn.")
-        _refuse_what_is_no_label(counts, place)
+        _refuse_what_is_no_label(counts, place, _is_it_the_column(table))
         if len(names) == 1 and not table.multilabel:
             raise UsageError(
-                f"{place}: every row has the label {quoted(names[0])}. A classifier needs at least two classes; "
-                f"is --label the right column?"
+                f"{place}: every row has the label {quoted(names[0])}. A classifier needs at least two classes. "
+                f"{_is_it_the_column(table)}"
             )
         if single := counts.filter(pl.col("len") == 1).rows(named=True):
             shown = ", ".join(f"{quoted(label['label'])} (row {label['row']})" for label in single[:5])
             more = f" and {len(single) - 5} more" if len(single) > 5 else ""
             distinct = len(set(map(label_key, names)))
             spellings = (
-                f"Without case and white space there are {distinct} classes: --fold-labels joins them."
+                f"Without case and white space there are {distinct} classes: `fold_labels=True` joins them."
                 if distinct < len(names)
-                else "Is --label the right column?"
+                else _is_it_the_column(table)
             )
             raise UsageError(
                 f"{place}: {len(single)} of {len(names)} classes {'has' if len(single) == 1 else 'have'} a single row: "
@@ -66,7 +67,7 @@ class LabelSet:
         """
         labels = table.frame.select("row", pl.col("label"))
         if self.multilabel != table.multilabel:
-            one, several = "one label per text", "several labels per text (--multilabel)"
+            one, several = "one label per text", "several labels per text (`multilabel=`)"
             expected, found = (several, one) if self.multilabel else (one, several)
             raise UsageError(f"{table.source} was read with {found}, the model was trained with {expected}.")
         flat = labels.with_row_index("index")
@@ -91,10 +92,10 @@ class LabelSet:
         same = [name for name in self.names if label_key(name) == label_key(label)]
         near = difflib.get_close_matches(label[:LONGEST_LABEL], self.names, n=1, cutoff=0.8)
         if len(same) == 1:
-            way_out = f"It is {quoted(same[0])} in another spelling: --fold-labels reads it so."
+            way_out = f"It is {quoted(same[0])} in another spelling: `fold_labels=True` reads it so."
         elif same:
             known_as = " and ".join(map(quoted, same[:3]))
-            way_out = f"The model takes {known_as} for different labels; train it again with --fold-labels."
+            way_out = f"The model takes {known_as} for different labels; train it again with `fold_labels=True`."
         else:
             hint = f"Did you mean {quoted(near[0])}? " if near else ""
             way_out = f"{hint}Rename or remove these rows, or train with rows of that label."
@@ -104,19 +105,31 @@ class LabelSet:
         )
 
 
-def _refuse_what_is_no_label(counts: pl.DataFrame, place: str) -> None:
+def _is_it_the_column(table: Table) -> str:
+    """Ask whether the label column is the right one. Of decimal numbers, say so and name columns to use instead."""
+    if table.multilabel or kind_of(table.frame["label"]) != "decimal numbers":
+        return "Is `label=` the right column?"
+    others = ", ".join(map(quoted, table.like_labels[:5]))
+    instead = (
+        f"Name a column that looks like labels with `label=`: {others}."
+        if others
+        else ("No other column looks like labels: a few different values, each in several rows.")
+    )
+    return f"The column holds numbers with decimals, not classes. {instead}"
+
+
+def _refuse_what_is_no_label(counts: pl.DataFrame, place: str, is_it_the_column: str) -> None:
     """Raise `UsageError` if there are too many labels, or labels too long, to show in tables and pages."""
     too_long = counts.filter(pl.col("label").str.len_chars() > LONGEST_LABEL)
     if not too_long.is_empty():
         label, row = too_long["label"][0], too_long["row"][0]
         raise UsageError(
             f"{place}: the label of row {row} has {len(label):,} characters, {quoted(label, most=30)}; at most "
-            f"{LONGEST_LABEL:,} make a name. Is --label the right column?"
+            f"{LONGEST_LABEL:,} make a name. {is_it_the_column}"
         )
     if len(counts) > MOST_LABELS:
         raise UsageError(
-            f"{place}: {len(counts):,} different labels, {MOST_LABELS:,} at most can be learned. "
-            f"Is --label the right column?"
+            f"{place}: {len(counts):,} different labels, {MOST_LABELS:,} at most can be learned. {is_it_the_column}"
         )
 
 

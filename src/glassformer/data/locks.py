@@ -38,8 +38,10 @@ def only_writer(folder: Path) -> Iterator[None]:
         file = _locked(folder)
     except OSError as error:
         if folder.is_file():
-            raise UsageError(f"--out {folder} is a file; name a folder") from error
-        raise UsageError(f"--out {folder}: nothing can be written there ({error.strerror}); name another") from error
+            raise UsageError(f"`out={str(folder)!r}` is a file; name a folder") from error
+        raise UsageError(
+            f"`out={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
+        ) from error
     try:
         yield
     finally:
@@ -54,7 +56,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 def check_free(folder: Path) -> None:
     """Raise `UsageError` if a run writes into `folder`, or if `folder` is a file."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder} is a file; name a folder")
+        raise UsageError(f"`out={str(folder)!r}` is a file; name a folder")
     with suppress(OSError), (folder / LOCK_FILE).open(encoding="utf-8") as file:
         _take(file, folder)
 
@@ -82,7 +84,7 @@ def _take(file: IO[str], folder: Path) -> None:
     except BlockingIOError as error:
         with file:
             raise UsageError(
-                f"{folder} is in use{_holder(file)}; wait until that run ends, or choose another --out"
+                f"{folder} is in use{_holder(file)}; wait until that run ends, or choose another `out=`"
             ) from error
     except OSError as error:
         if error.errno not in _UNSUPPORTED:

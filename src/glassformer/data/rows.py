@@ -109,7 +109,7 @@ def check_file(path: Path) -> Path:
     if mode is not None and not stat.S_ISREG(mode):
         raise UsageError(
             f"{path} is a pipe or a device, and a table is read more than once; write it into a file first. "
-            f"(`predict --file -` reads standard input.)"
+            f"Only `glassformer predict` can read standard input."
         )
     if mode is None:
         if not path.parent.is_dir():

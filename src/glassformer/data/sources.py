@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from glassformer.data.columns import same_column
+from glassformer.data.columns import find_columns, same_column
 from glassformer.data.known import KNOWN, resolve
 from glassformer.data.rows import iterate_rows
 from glassformer.data.spellings import flat_labels, fold_labels, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import ROWS_PER_BATCH, Table
+from glassformer.errors import UsageError, quoted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +112,36 @@ def read_like_training(
     Raises:
         UsageError: the table cannot be read.
     """
-    header = next(iterate_rows(Path(data), rows_per_batch=ROWS_PER_BATCH)).columns if _is_file(data) else []
-    text = text or (same_column(read_as.text, header) if read_as else None)
-    label = label or (same_column(read_as.label, header) if read_as else None)
     multilabel = multilabel or (read_as.multilabel if read_as else None)
+    if read_as and _is_file(data):
+        text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
     table = _noted(resolve(data, "test", data_dir, text=text, label=label, multilabel=multilabel))
     folding = fold or (read_as is not None and read_as.fold_labels)
     return fold_labels(table, labels) if folding else table
+
+
+def _columns_of_training(
+    path: Path, read_as: SourceConfig, text: str | None, label: str | None, multilabel: str | None
+) -> tuple[str | None, str | None]:
+    """Return the columns of the text and the label: as requested, else those of the training table, else None.
+
+    Raises:
+        UsageError: a column of the training table is missing, and it is not clear which column takes its place.
+    """
+    sample = next(iterate_rows(path, rows_per_batch=ROWS_PER_BATCH))
+    text = text or same_column(read_as.text, sample.columns)
+    label = label or same_column(read_as.label, sample.columns)
+    trained_with = {read_as.text: text, read_as.label: label}
+    if missing := [quoted(name) for name, found in trained_with.items() if name and not found]:
+        try:
+            find_columns(sample, str(path), text=text, label=label, group=None, labelled=True, multilabel=multilabel)
+        except UsageError as error:
+            names = "column " + missing[0] if len(missing) == 1 else "columns " + " and ".join(missing)
+            why = error.message.removeprefix(f"{path}: ")
+            raise UsageError(
+                f"{path} has no {names}, which the model was trained with, and {why}", error.listing
+            ) from error
+    return text, label
 
 
 def _noted(table: Table) -> Table:

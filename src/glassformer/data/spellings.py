@@ -84,7 +84,7 @@ def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
         else column.replace(replaced)
     )
     changed = int(labels.is_in(list(replaced)).sum())
-    note = f"{counted(changed, 'label')} read in another spelling (--fold-labels): {_some(replaced)}"
+    note = f"{counted(changed, 'label')} read in another spelling: {_some(replaced)}"
     return replace(table, frame=table.frame.with_columns(folded), notes=(*table.notes, note))
 
 
@@ -96,7 +96,10 @@ def stand_ins(table: Table) -> list[str]:
         found = values.filter(values.str.to_lowercase().str.strip_chars().is_in(STAND_INS)).value_counts(sort=True)
         for value, rows in found.rows()[:_SHOWN]:
             have = counted(rows, f"row has the {what}", f"rows have the {what}")
-            notes.append(f"{have} {quoted(value)}; if that means no {what}, empty the cell or remove the row")
+            notes.append(
+                f"{have} {quoted(value)}. If it means that there is no {what}, empty these cells in {table.source}: "
+                "such rows are left out"
+            )
     return notes
 
 

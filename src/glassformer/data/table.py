@@ -30,7 +30,8 @@ class Table:
     `frame` has the columns `row` (UInt32, the number of the data row in the source, from 1) and `text` (String);
     `label` (String, or List(String) with `multilabel`) unless the table is unlabelled; `group` (String) if one was
     requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
-    that the user gave. `notes` are sentences about what was detected.
+    that the user gave. `notes` are sentences about what was detected. `like_labels` are other columns that look like
+    labels, if the label column holds decimal numbers.
     """
 
     frame: pl.DataFrame
@@ -40,6 +41,7 @@ class Table:
     multilabel: bool = False
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    like_labels: tuple[str, ...] = ()
 
 
 def read_table(
@@ -77,7 +79,9 @@ def read_table(
     frame, dropped = _drop_unusable(frame, labelled=labelled)
     if frame.is_empty():
         reasons = ", ".join(f"{len(drop.rows)} × {drop.reason}" for drop in dropped)
-        raise UsageError(f"{source} has no usable row ({reasons}). Check --text {columns.text} and --label.")
+        raise UsageError(
+            f"{source} has no usable row ({reasons}). Check the columns `text={columns.text!r}` and `label=`."
+        )
     separated = delimiter_note(path)
     return Table(
         frame=frame,
@@ -87,6 +91,7 @@ def read_table(
         multilabel=labelled and multilabel is not None,
         dropped=dropped,
         notes=((separated,) if separated else ()) + columns.notes,
+        like_labels=columns.like_labels,
     )
 
 
@@ -128,7 +133,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
 def _tidy_values(values: pl.Series) -> pl.Series:
     """Return stripped strings, without the ".0" of whole floats. Empty values become null."""
     if values.dtype == pl.List:
-        raise UsageError(f"The column {values.name!r} holds lists. For several labels per text add: --multilabel '|'")
+        raise UsageError(f"The column {values.name!r} holds lists. For several labels per text add: `multilabel='|'`")
     if is_opaque(values.dtype):
         raise UsageError(f"The column {values.name!r} holds {values.dtype}; text, numbers or truth values are needed.")
     if values.dtype.is_float():
@@ -166,7 +171,7 @@ def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
         (label for label in frame["label"].drop_nulls().unique().sort() if _json_list(label) is not None), None
     )
     if listed is not None:
-        raise UsageError(f"{place} holds lists such as {listed}. For several labels per text add: --multilabel '|'")
+        raise UsageError(f"{place} holds lists such as {listed}. For several labels per text add: `multilabel='|'`")
 
 
 def _drop_unusable(frame: pl.DataFrame, *, labelled: bool) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:

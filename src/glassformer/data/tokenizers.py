@@ -77,7 +77,7 @@ class TextTokenizer:
                 keep all of them), or this kind of tokenizer comes with weights.
         """
         if config.kind == "pretrained":
-            raise UsageError("tokenizer.kind = 'pretrained' comes with a checkpoint's weights; name one with --init")
+            raise UsageError("tokenizer.kind = 'pretrained' comes with a checkpoint's weights; name one with `init=`")
         inner, trainer = _untrained(config)
         if config.numbering == "appearance":
             texts = list(texts)
