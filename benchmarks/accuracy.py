@@ -1,11 +1,9 @@
-"""Train, evaluate and duel on a known data set, over seeds or folds, and write what came out as one JSON file.
+"""Train, evaluate and duel on a known data set, over seeds or folds.
 
 python -m benchmarks.accuracy zhou --seeds 10
 python -m benchmarks.accuracy disaster-tweets --seeds 5
 python -m benchmarks.accuracy disaster-tweets --folds 5
 python -m benchmarks.accuracy imdb
-
-Finished runs are kept in --work: a stopped benchmark goes on where it was.
 """
 
 from __future__ import annotations
@@ -13,17 +11,14 @@ from __future__ import annotations
 import statistics
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.experiment import Experiment, arguments, part
-from benchmarks.models import classifier, some_rows
-from glassformer.data.known import resolve
+from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.models import classifier, read_splits
 from glassformer.data.sources import Sources
-from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.result import Evaluation
@@ -42,13 +37,13 @@ def main() -> None:
     options = parser.parse_args()
     name = f"{options.data}-{options.folds}-fold" if options.folds else options.data
     name += f"-{options.recipe}" if options.recipe else ""
-    with Experiment(options) as experiment:
+    with running(options) as experiment:
         runs = []
-        train, test = (some_rows(resolve(options.data, split), options.rows) for split in ("train", "test"))
-        for number, (learned, measured, seed) in enumerate(_splits(train, test, options.seeds, options.folds)):
+        train, test = read_splits(experiment, options.data)
+        for number, (learned, held_out, seed) in enumerate(_splits(train, test, options.seeds, options.folds)):
             recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
             split = "a fold" if options.folds else "test"
-            runs.append(_run(experiment.work, f"{name}-{number}", learned, measured, recipe, split))
+            runs.append(_run(experiment, f"{name}-{number}", learned, held_out, recipe, split))
             print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
         experiment.write(name, {"benchmark": name, **_summary(runs, load_recipe(options.recipe))})
 
@@ -61,15 +56,10 @@ def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tu
     return [(replace(train, frame=frame[learned]), replace(train, frame=frame[held]), 0) for learned, held in cut]
 
 
-def _run(work: Path, name: str, train: Table, test: Table, recipe: Recipe, split: str) -> Evaluation:
-    folder = classifier(work, name, recipe, train, test)
-
-    def measure() -> Evaluation:
-        rows = Sources(train=train, test=test).split(recipe.validation, seed=recipe.training.seed).train
-        return measure_model(Predictor.load(folder), folder, test, rows, split=split)
-
-    decided_by = {"model": folder.name, "test": fingerprint(test)}
-    return part(work, f"{name}-measured", decided_by, Evaluation, measure)
+def _run(experiment: Experiment, name: str, train: Table, test: Table, recipe: Recipe, split: str) -> Evaluation:
+    folder = classifier(experiment, name, recipe, train, test)
+    rows = Sources(train=train, test=test).split(recipe.validation, seed=recipe.training.seed).train
+    return measure_model(Predictor.load(folder), folder, test, rows, split=split)
 
 
 def _summary(runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:
@@ -98,7 +88,7 @@ def _spread(values: list[float]) -> dict[str, float]:
 
 
 def _row(run: Evaluation) -> dict[str, Any]:
-    """One run without texts: the data sets are not ours to publish."""
+    """Return the figures of one run, without texts: the data sets are not ours to publish."""
     return {
         "seed": run.seed,
         "rows": run.data.rows,

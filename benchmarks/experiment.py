@@ -1,4 +1,4 @@
-"""What every benchmark does around its question: arguments, parts that are kept, provenance, the result file."""
+"""The frame of every benchmark: its arguments, the models that it keeps, its provenance and its result file."""
 
 from __future__ import annotations
 
@@ -7,96 +7,90 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any
 
-# glassformer is imported in the functions: what it takes to import it is measured too.
-Part = TypeVar("Part")
+# glassformer is imported inside functions, because `memory` measures what its import takes.
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def arguments(doc: str | None) -> argparse.ArgumentParser:
-    """The arguments of a benchmark on a known data set."""
+def arguments(doc: str | None, *, data: bool = True) -> argparse.ArgumentParser:
+    """Return a parser with the arguments that all benchmarks have.
+
+    Args:
+        data: whether the benchmark runs on a known data set that the user names.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", help="a known data set")
-    parser.add_argument("--rows", type=int, help="a trial on so many rows of each split; its result stays in --work")
-    parser.add_argument("--work", type=Path, default=Path("runs/benchmarks"), help="folder for what is finished")
+    if data:
+        parser.add_argument("data", help="a known data set")
+    parser.add_argument("--quick", action="store_true", help="a short trial; its result is written to WORK/trial")
+    parser.add_argument("--work", type=Path, default=Path("runs/benchmarks"), help="folder for finished models")
     return parser
 
 
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A benchmark that runs. An error of the user's, and Ctrl-C, end it with one sentence.
+    """A running benchmark.
 
     Attributes:
-        commit: of the code that runs, not of what is committed meanwhile.
-        work: the folder in which finished parts are kept.
+        work: the folder that keeps finished models. A stopped benchmark finds them there when it is run again.
+        quick: whether this is a short trial.
+        commit: the commit of the code that runs. Another one may be checked out before the result is written.
     """
 
-    def __init__(self, options: argparse.Namespace | None = None) -> None:
-        self.commit = commit()
-        self.work: Path = Path("runs/benchmarks") if options is None else options.work
-        self.trial = options is not None and options.rows is not None
+    work: Path
+    quick: bool
+    commit: str
 
-    def __enter__(self) -> Self:
-        return self
+    def model(self, name: str, decided_by: Mapping[str, Any], make: Callable[[Path], object]) -> Path:
+        """Return the folder of a finished model. If there is none yet, `make` writes it.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        from glassformer.errors import GlassformerError
-        from glassformer.training.loop import InterruptedTraining
+        Args:
+            decided_by: everything that decides the model besides the code: see `keeper.run_key`.
+        """
+        from glassformer.experiments.keeper import keep, read_kept, run_key
 
-        if isinstance(error, InterruptedTraining | KeyboardInterrupt):
-            sys.exit(f"stopped; what is done is kept in {self.work}, and the same command goes on")
-        if isinstance(error, GlassformerError):
-            sys.exit(f"error: {error}")
+        folder = self.work / f"{name}-{run_key(decided_by)}"
+        if read_kept(folder / "made-of.json", dict) is None:
+            make(folder)
+            keep(folder / "made-of.json", decided_by)
+        return folder
 
     def write(self, name: str, document: Mapping[str, Any]) -> None:
-        """Write the result to `benchmarks/results/NAME.json`; that of a trial stays in `work`."""
-        file = (self.work / "trial" if self.trial else RESULTS) / f"{name}.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
+        """Write the result with its provenance to `benchmarks/results/NAME.json`."""
         text = json.dumps({**document, **provenance(self.commit)}, indent=1, ensure_ascii=False)
+        self.write_text(name, text)
+
+    def write_text(self, name: str, text: str) -> None:
+        file = (self.work / "trial" if self.quick else RESULTS) / f"{name}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n", encoding="utf-8")
         print(file)
 
 
-def part(work: Path, name: str, decided_by: Mapping[str, Any], kind: type[Part], make: Callable[[], Part]) -> Part:
-    """A finished part of a benchmark: as it is kept, or made now and kept.
+@contextmanager
+def running(options: argparse.Namespace) -> Iterator[Experiment]:
+    """Run a benchmark. A user's mistake and Ctrl-C end it with one sentence."""
+    from glassformer.errors import GlassformerError
+    from glassformer.training.loop import InterruptedTraining
+    from glassformer.training.memory import keep_large_buffers
 
-    Args:
-        name: what it is called in `work` and on standard error.
-        decided_by: all that decides it, the code apart: see `keeper.run_key`.
-        kind: what `make` returns, a record or `dict`.
-    """
-    from glassformer.experiments.keeper import keep, read_kept, run_key, source_digest
-
-    key = run_key({**decided_by, "benchmarks": source_digest(ROOT / "benchmarks")})
-    file = work / f"{name}-{key}.json"
-    found = read_kept(file, kind)
-    if found is None:
-        print(f"{name} …", file=sys.stderr, flush=True)
-        found = make()
-        keep(file, found)
-    return found
+    keep_large_buffers()  # every speed is then measured in the same way, also where no model was trained before
+    try:
+        yield Experiment(work=options.work, quick=options.quick, commit=commit())
+    except (InterruptedTraining, KeyboardInterrupt):
+        sys.exit(f"stopped; finished models are kept in {options.work}, and the same command goes on")
+    except GlassformerError as error:
+        sys.exit(f"error: {error}")
 
 
-def model_folder(work: Path, name: str, decided_by: Mapping[str, Any], make: Callable[[Path], object]) -> Path:
-    """The folder of a finished model: as it is kept, or filled by `make` now."""
-    from glassformer.experiments.keeper import keep, read_kept, run_key
-
-    folder = work / f"{name}-{run_key(decided_by)}"
-    if read_kept(folder / "made-of.json", dict) is None:
-        make(folder)
-        keep(folder / "made-of.json", decided_by)
-    return folder
-
-
-def provenance(at: str) -> dict[str, Any]:
-    """What every result file says of itself: the command, the machine, the versions, the commit and the time."""
+def provenance(commit_of_run: str) -> dict[str, Any]:
+    """Return the command, the machine, the versions, the commit and the time, for a result file."""
     import polars
     import tokenizers
     import torch
@@ -108,13 +102,13 @@ def provenance(at: str) -> dict[str, Any]:
         "command": " ".join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
         "machine": Machine.here().model_dump() | {"threads": torch.get_num_threads(), "processor": processor()},
         "versions": versions() | {"polars": polars.__version__, "tokenizers": tokenizers.__version__},
-        "commit": at,
+        "commit": commit_of_run,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
 def commit() -> str:
-    """The commit that is checked out, and whether its code, recipes or benchmark scripts are changed here."""
+    """Return the commit that is checked out, and say if the code, the recipes or the benchmarks differ from it."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
@@ -124,7 +118,7 @@ def commit() -> str:
 
 
 def processor() -> str:
-    """What the kernel calls the processor, where it says."""
+    """Return the kernel's name of the processor, or an empty string."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,39 +1,36 @@
-"""Words that are hidden from training, and the texts that hold them."""
+"""Words that are hidden from training, the texts that hold them, and what their definitions give."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from glassformer.data.labels import LabelSet
-from glassformer.data.table import Table, text_keys
+from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
+from glassformer.words.context import Vectors
 from glassformer.words.dictionary import Dictionary
+from glassformer.words.embed import Embedded, WordSpace, embed_words, map_of
+from glassformer.words.embedding_map import EmbeddingMap
+from glassformer.words.learners import Learner, enlarged
+from glassformer.words.new_words import DEPTH, word_space
 
 FEWEST_TRAINING_TEXTS = 10  # with the word; fewer teach a model little about it
-MOST_TEXTS = 7_000  # with a hidden word, to learn from afterwards and to judge by; of more, so many are drawn
+MOST_TEXTS = 7_000  # with a hidden word, to train on afterwards and to test on; if there are more, these are drawn
 WORDS_SEED = 17
-
-
-def apart_from(test: Table, train: Table) -> Table:
-    """The training rows whose text is no test text.
-
-    Training leaves those out itself, but does not know them once words are cut out of them.
-    """
-    shared = text_keys(train.frame["text"]).is_in(text_keys(test.frame["text"]).unique().implode())
-    return replace(train, frame=train.frame.filter(~shared))
 
 
 def choose_words(
     train: Table, test: Table, tokenizer: TextTokenizer, dictionary: Dictionary, count: int
 ) -> dict[str, list[str]]:
-    """Defined words that training texts often and test texts ever hold: the most telling, and others by chance.
+    """Choose words that bear on the label ("bearing"), and random ones of the others ("random").
 
-    How telling a word is: by how many standard deviations the number of texts of some label among the training texts
-    with it differs from what their share would make it. Test labels have no part in it.
+    Every word has a definition and occurs in enough training texts and in some test text. To bear on the label, the
+    training texts with the word must have one label more often or more rarely than all texts. The difference is counted
+    in standard deviations. Test labels are not used.
     """
     labels = LabelSet.from_table(train).encode(train)
     holds = np.zeros((int(labels.max()) + 1, tokenizer.vocab_size))
@@ -63,11 +60,11 @@ class Hidden:
     """Words that are hidden from training.
 
     Attributes:
-        without: the training texts, the words cut out.
-        training: the training texts that hold some, as they were, or `MOST_TEXTS` of them.
-        test: the test texts that hold some, or `MOST_TEXTS` of them.
-        first: of each of `test`, the number of the first of the words in it.
-        test_texts: how many test texts hold some.
+        without: all training texts, with the words cut out.
+        training: the unchanged training texts that hold any of the words, `MOST_TEXTS` at most.
+        test: the test texts that hold any of the words, `MOST_TEXTS` at most.
+        first: for each of `test`, the number of the first of the words in it.
+        test_texts: the number of all test texts that hold any of the words.
     """
 
     words: list[str]
@@ -79,7 +76,7 @@ class Hidden:
 
 
 def hide(words: list[str], train: Table, test: Table, tokenizer: TextTokenizer) -> Hidden:
-    """Hide words that a tokenizer knows: one for all seeds, so that all find the same words in the same texts."""
+    """Hide words. The tokenizer is the same for all seeds, so all find the same words in the same texts."""
     without, in_train = cut_out(words, train, tokenizer)
     _, in_test = cut_out(words, test, tokenizer)
     learned, judged = drawn(list(in_train), MOST_TEXTS), drawn(list(in_test), MOST_TEXTS)
@@ -94,17 +91,17 @@ def hide(words: list[str], train: Table, test: Table, tokenizer: TextTokenizer) 
 
 
 def drawn(rows: list[int], most: int) -> list[int]:
-    """The rows, or so many of them, in their order."""
+    """Return the rows, or `most` of them drawn at random, in their order."""
     if len(rows) <= most:
         return rows
     return sorted(np.random.default_rng(WORDS_SEED).choice(rows, most, replace=False).tolist())
 
 
 def cut_out(words: Sequence[str], table: Table, tokenizer: TextTokenizer) -> tuple[Table, dict[int, int]]:
-    """The table with words cut out of its texts; and, by row, the number of the first word that it held.
+    """Cut words out of the texts. Return the new table, and row → the number of the first word that it held.
 
-    They are cut out and not read as unknown: the unknown token would learn what they say. Rows of nothing else are
-    gone.
+    They are not replaced by the unknown token, because that token would learn what they say. Texts that become empty
+    are left out.
     """
     numbers = {id_: number for number, id_ in enumerate(tokenizer.word_ids(words))}
     texts, first = [], {}
@@ -118,3 +115,36 @@ def cut_out(words: Sequence[str], table: Table, tokenizer: TextTokenizer) -> tup
         texts.append(text)
     frame = table.frame.with_columns(pl.Series("text", texts)).filter(pl.col("text").str.strip_chars() != "")
     return replace(table, frame=frame), first
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadDefinitions:
+    """The embeddings that a model makes of definitions.
+
+    Attributes:
+        definitions: word → its definition, for the words that can be learned.
+        by_map: word → its embedding by the map.
+        by_average: word → its embedding by the average of the definition's words.
+    """
+
+    definitions: dict[str, str]
+    fitted: EmbeddingMap
+    by_map: dict[str, Embedded]
+    by_average: dict[str, Embedded]
+
+
+def read_definitions(space: WordSpace, words: Sequence[str], dictionary: Dictionary) -> ReadDefinitions:
+    """Learn words from their definitions, by the map and by averages."""
+    fitted = map_of(space, dictionary)
+    assert fitted is not None
+    definitions = {word: definition for word in words if (definition := dictionary.define(word))}
+    by_map = embed_words(space, definitions, dictionary, fitted, depth=DEPTH)
+    by_average = embed_words(space, definitions, dictionary, None, depth=0)
+    learned = {word: text for word, text in definitions.items() if word in by_map and word in by_average}
+    return ReadDefinitions(definitions=learned, fitted=fitted, by_map=by_map, by_average=by_average)
+
+
+def with_words(trained: Learner, vectors: Mapping[str, Vectors]) -> Learner:
+    """Return the model with more words. Unlike `learn_words`, this takes any embeddings."""
+    larger = word_space(trained).with_words(vectors)
+    return enlarged(trained, larger.tokenizer, larger.embeddings, ())

@@ -1,31 +1,51 @@
-"""The models of the benchmarks: trained once, then read from their folder."""
+"""The data sets that the benchmarks read, and the models that they train."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
-from benchmarks.experiment import model_folder
+from benchmarks.experiment import Experiment
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents
+from glassformer.data.known import resolve
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
-from glassformer.data.table import Table
+from glassformer.data.table import Table, text_keys
 from glassformer.prediction.model_folder import is_unfinished
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, Recipe
 from glassformer.training.run import train_classifier
 
+AnyRecipe = TypeVar("AnyRecipe", Recipe, PretrainingRecipe)
+QUICK_ROWS, QUICK_STEPS = 300, 10
 
-def some_rows(table: Table, rows: int | None, *, seed: int = 0) -> Table:
-    """So many rows, drawn by the seed; all of them for None."""
-    if rows is None or rows >= table.frame.height:
+
+def read_splits(experiment: Experiment, data: str, *, most: int | None = None, seed: int = 0) -> tuple[Table, Table]:
+    """Return the training and the test rows of a known data set: `most` of each, drawn by the seed, or all of them."""
+    most = QUICK_ROWS if experiment.quick else most
+    return _drawn(resolve(data, "train"), most, seed), _drawn(resolve(data, "test"), most, seed)
+
+
+def _drawn(table: Table, most: int | None, seed: int) -> Table:
+    if most is None or most >= table.frame.height:
         return table
-    return replace(table, frame=table.frame.sample(rows, seed=seed, shuffle=True))
+    return replace(table, frame=table.frame.sample(most, seed=seed, shuffle=True))
 
 
-def classifier(work: Path, name: str, recipe: Recipe, train: Table, test: Table | None = None) -> Path:
-    """The folder of a classifier; training leaves out rows whose text is one of `test`."""
+def apart_from(test: Table, train: Table) -> Table:
+    """Return the training rows whose text is not a test text.
+
+    Training leaves such rows out itself, but it cannot recognise them after words were cut out.
+    """
+    shared = text_keys(train.frame["text"]).is_in(text_keys(test.frame["text"]).unique().implode())
+    return replace(train, frame=train.frame.filter(~shared))
+
+
+def classifier(experiment: Experiment, name: str, recipe: Recipe, train: Table, test: Table | None = None) -> Path:
+    """Return the folder of a classifier. Training leaves out rows whose text is one of `test`."""
+    recipe = _of_trial(recipe) if experiment.quick else recipe
 
     def make(folder: Path) -> None:
         with LiveView() as view:
@@ -35,18 +55,21 @@ def classifier(work: Path, name: str, recipe: Recipe, train: Table, test: Table 
             )  # fmt: skip
 
     rows = {"training": fingerprint(train), "test": None if test is None else fingerprint(test)}
-    return model_folder(work, name, {"recipe": recipe.model_dump(mode="json"), **rows}, make)
+    return experiment.model(name, {"recipe": recipe.model_dump(mode="json"), **rows}, make)
 
 
-def language_model(work: Path, name: str, recipe: PretrainingRecipe, documents: Documents) -> Path:
-    """The folder of a language model."""
+def language_model(experiment: Experiment, name: str, recipe: PretrainingRecipe, documents: Documents) -> Path:
+    """Return the folder of a language model."""
+    recipe = _of_trial(recipe) if experiment.quick else recipe
 
     def make(folder: Path) -> None:
         with LiveView() as view:
-            pretrain(
-                documents, recipe,
-                out=folder, resume=is_unfinished(folder), overwrite=True, observer=view,
-            )  # fmt: skip
+            pretrain(documents, recipe, out=folder, resume=is_unfinished(folder), overwrite=True, observer=view)
 
     made_of = {"recipe": recipe.model_dump(mode="json"), "texts": documents.fingerprint}
-    return model_folder(work, name, made_of, make)
+    return experiment.model(name, made_of, make)
+
+
+def _of_trial(recipe: AnyRecipe) -> AnyRecipe:
+    budget = {"max_steps": QUICK_STEPS, "max_seconds": None}
+    return recipe.model_copy(update={"training": recipe.training.model_copy(update=budget)})

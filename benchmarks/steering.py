@@ -1,16 +1,16 @@
-"""Is a policy that is steered towards favourable reviews judged favourable by judges that never gave reward?
+"""Is a policy that is steered towards favourable reviews also favourable to judges that never gave a reward?
 
     python -m benchmarks.steering imdb --seeds 3
 
-A language model learns from all training texts; a classifier that learned from one half of their labels gives the
-reward; the judges learned from the other half: TF-IDF + logistic regression, and a recurrent network. Prompts are the
-first words of training texts, those that are judged of test texts. Finished models are kept in --work: a stopped
-benchmark goes on where it was.
+A language model learns from all training texts. A classifier that learned from one half of their labels gives the
+reward. The judges learned from the other half: TF-IDF + logistic regression, and a recurrent network. The prompts of
+training are the first words of training texts, those of the measurement the first words of test texts.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -19,19 +19,17 @@ import numpy as np
 import polars as pl
 import torch
 
-from benchmarks.experiment import Experiment, arguments, model_folder
-from benchmarks.models import classifier, language_model, some_rows
+from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.models import classifier, language_model, read_splits
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
-from glassformer.alignment.divergence import categorical_kl
 from glassformer.alignment.diversity import distinct_n
-from glassformer.alignment.judged import Reward
+from glassformer.alignment.judged import Reward, read_back
 from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
-from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
+from glassformer.alignment.rollouts import roll_out
 from glassformer.alignment.stage_run import Start
 from glassformer.cli.steering import SteeringView
 from glassformer.data.documents import Documents
-from glassformer.data.known import resolve
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -47,44 +45,51 @@ from glassformer.training.recipe import load_pretraining_recipe, load_recipe
 LIKED = "positive"
 EXCERPT, PROMPT = 60, 4  # words: of the texts that classifiers learn from, and of a prompt
 PROMPTS, JUDGED, MAX_TOKENS = 500, 500, 40
-# A probability spans 1, where rewards of a reward model span several: a nat must cost less of it. Chosen, as the rate,
-# by reward less the price of KL on held-out training prompts (docs/log.md); the judges had no part in it.
+# The KL penalty is smaller than the default, because a probability spans 1 where rewards of a reward model span
+# several. Both numbers were chosen by reward less the KL penalty on held-out training prompts (docs/log.md). The judges
+# were not used.
 BETA, RATE = 0.02, 1e-4
+UPDATES, QUICK_UPDATES = 100, 2
 BATCH = 50
-SHOWN = 5  # texts by each policy, the first ones, uncurated
+SHOWN = 5  # texts of each policy, the first ones, unselected
 Judge = Callable[[Sequence[str]], np.ndarray[Any, Any]]
-ALGORITHMS: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
+AnyConfig = PPOConfig | GRPOConfig
+ALGORITHMS: dict[str, type[AnyConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
 
 
 def main() -> None:
     """Run the experiment that the command line asks for."""
     parser = arguments(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=1, help="of pre-training")
-    parser.add_argument("--updates", type=int, default=100)
     options = parser.parse_args()
-    with Experiment(options) as experiment:
-        work = experiment.work / f"steering-{options.data}"
-        train, test = (some_rows(resolve(options.data, split), options.rows) for split in ("train", "test"))
+    with running(options) as experiment:
+        train, test = read_splits(experiment, options.data)
         rewarding, judging = halves(_excerpts(train))
-        rewarder = classifier(work, "reward", load_recipe(), rewarding)
+        rewarder = classifier(experiment, "reward", load_recipe(), rewarding)
         recurrent = load_recipe("vinh-recurrent", overrides={"training.seed": 1})
         judges = {
             "TF-IDF + logistic regression": _tfidf(judging),
-            "recurrent network": _probability(classifier(work, "judge", recurrent, judging)),
+            "recurrent network": _probability(classifier(experiment, "judge", recurrent, judging)),
         }
-        recipe = load_pretraining_recipe(overrides={"training.epochs": options.epochs})
-        folder = language_model(work, "lm", recipe, Documents(texts=train.frame["text"], source=train.source))
+        documents = Documents(texts=train.frame["text"], source=train.source)
+        folder = language_model(experiment, "lm", load_pretraining_recipe(overrides={"training.epochs": 1}), documents)
         start = Start(trained=load_model(folder, LANGUAGE_MODEL), folder=folder)
-        settings = {"updates": options.updates, "max_tokens": MAX_TOKENS, "beta": BETA, "learning_rate": RATE}
-        configs = [
-            (name, kind(seed=seed, **settings)) for name, kind in ALGORITHMS.items() for seed in range(options.seeds)
-        ]
-        before, runs = steered_and_judged(start, rewarder, judges, configs, train, test, work)
+        reward_name = f"{rewarder}:{LIKED}"
+        reward = open_reward(reward_name, start.trained.tokenizer, device="cpu")
+        prompts, asked = prompts_of(train, PROMPTS), prompts_of(test, JUDGED)
+        before = _judged(start.trained, start.trained, asked, judges, 0)
+        updates = QUICK_UPDATES if options.quick else UPDATES
+        runs = []
+        for algorithm, kind in ALGORITHMS.items():
+            for seed in range(options.seeds):
+                config = kind(seed=seed, updates=updates, max_tokens=MAX_TOKENS, beta=BETA, learning_rate=RATE)
+                steered = policy(experiment, start, reward, prompts, config, reward_name=reward_name)
+                found = _judged(steered, start.trained, asked, judges, seed)
+                runs.append({"algorithm": algorithm, "seed": seed, **_training_of(steered), **found})
         document = {
             "benchmark": f"steering, {options.data}",
-            "judges": {name: _right(judge, _excerpts(test)) for name, judge in judges.items()},
-            "reward": _right(_probability(rewarder), _excerpts(test)),
+            "judges": {name: _accuracy(judge, _excerpts(test)) for name, judge in judges.items()},
+            "reward": _accuracy(_probability(rewarder), _excerpts(test)),
             "language_model": start.trained.metrics["best"],
             "before": before,
             "runs": runs,
@@ -97,29 +102,8 @@ def main() -> None:
         experiment.write(f"steering/{options.data}", document)
 
 
-def steered_and_judged(
-    start: Start,
-    rewarder: Path,
-    judges: dict[str, Judge],
-    configs: Sequence[tuple[str, PPOConfig | GRPOConfig]],
-    train: Table,
-    test: Table,
-    work: Path,
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What is found before, and of the policy by each config."""
-    prompts, asked = prompts_of(train, PROMPTS), prompts_of(test, JUDGED)
-    name = f"{rewarder}:{LIKED}"
-    reward = open_reward(name, start.trained.tokenizer, device="cpu")
-    runs = []
-    for algorithm, config in configs:
-        steered = policy(start, reward, prompts, config, reward_name=name, work=work)
-        found = _judged(steered, start.trained, asked, judges, seed=config.seed)
-        runs.append(_described(algorithm, config.seed, steered) | found)
-    return _judged(start.trained, start.trained, asked, judges, seed=0), runs
-
-
 def _excerpts(table: Table) -> Table:
-    """The first words of every text: judged texts are short, so what judges them learns from short ones."""
+    """Cut each text to its first words. The texts to judge are short, so the judges learn from short ones."""
     short = pl.Series("text", [" ".join(text.split()[:EXCERPT]) for text in table.frame["text"]])
     return dataclasses.replace(table, frame=table.frame.with_columns(short))
 
@@ -132,7 +116,7 @@ def halves(table: Table) -> tuple[Table, Table]:
 
 
 def _probability(folder: Path) -> Judge:
-    """The probability that a classifier gives to the label that is liked."""
+    """Return a judge: the probability that a classifier gives to the label `LIKED`."""
     predictor = Predictor.load(folder)
     column = list(map(str, predictor.trained.config.labels)).index(LIKED)
     return lambda texts: predictor.answer(texts).probs[:, column]
@@ -145,22 +129,21 @@ def _tfidf(table: Table) -> Judge:
     return lambda texts: baseline.predict_proba(texts)[:, column]
 
 
-def _right(judge: Judge, test: Table) -> float:
-    """Accuracy on the beginnings of test texts."""
+def _accuracy(judge: Judge, test: Table) -> float:
     liked = test.frame["label"].to_numpy() == LIKED
     return float(((judge(test.frame["text"].to_list()) > 0.5) == liked).mean())
 
 
 def prompts_of(table: Table, count: int) -> list[str]:
-    """The first words of some texts, all of them different."""
+    """Return different prompts: the first words of some texts."""
     begun = {" ".join(words[:PROMPT]) for text in table.frame["text"] if len(words := text.split()) > PROMPT}
     return [sorted(begun)[i] for i in np.random.default_rng(0).permutation(len(begun))[:count]]
 
 
 def policy(
-    start: Start, reward: Reward, prompts: list[str], config: PPOConfig | GRPOConfig, *, reward_name: str, work: Path
+    experiment: Experiment, start: Start, reward: Reward, prompts: list[str], config: AnyConfig, *, reward_name: str
 ) -> TrainedLanguageModel:
-    """The policy that is kept, or a new one."""
+    """Return the policy of a config, newly trained if it is not kept."""
 
     def make(folder: Path) -> None:
         with SteeringView(config.updates) as view:
@@ -169,22 +152,19 @@ def policy(
                 reward_name=reward_name, source="train", out=folder, overwrite=True, observer=view,
             )  # fmt: skip
 
+    algorithm = type(config).__name__
     made_of = {
         "start": start.record["fingerprint"],
         "reward": reward.fingerprint,
         "prompts": prompts,
-        "algorithm": type(config).__name__,
+        "algorithm": algorithm,
         "settings": config.model_dump(mode="json"),
     }
-    name = f"{type(config).__name__.removesuffix('Config').lower()}-{config.seed}"
-    return load_model(model_folder(work, name, made_of, make), LANGUAGE_MODEL)
+    return load_model(experiment.model(f"{algorithm}-{config.seed}", made_of, make), LANGUAGE_MODEL)
 
 
-def _described(algorithm: str, seed: int, steered: TrainedLanguageModel) -> dict[str, Any]:
-    """What is known of a policy before it is judged."""
+def _training_of(steered: TrainedLanguageModel) -> dict[str, Any]:
     return {
-        "algorithm": algorithm,
-        "seed": seed,
         "settings": steered.config.recipe,
         "seconds": steered.config.training_seconds,
         "best_update": steered.metrics["best_update"],
@@ -193,29 +173,24 @@ def _described(algorithm: str, seed: int, steered: TrainedLanguageModel) -> dict
     }
 
 
-@torch.no_grad()
 def _judged(
     trained: TrainedLanguageModel,
     reference: TrainedLanguageModel,
     asked: list[str],
     judges: dict[str, Judge],
-    *,
     seed: int,
 ) -> dict[str, Any]:
-    """The share of texts that each judge finds favourable, how far they are from the reference, and some of them."""
-    policy, other = (cast(LanguageModel, each.model.eval()) for each in (trained, reference))
+    """Return the share of texts that each judge finds favourable, their KL from the reference, and the first texts."""
+    policy, other = (cast(LanguageModel, model.eval()) for model in (trained.model, reference.model))
+    max_seq_len = trained.config.model.max_seq_len
     texts: list[str] = []
     written: list[list[int]] = []
     nats: list[float] = []
     for number, first in enumerate(range(0, len(asked), BATCH)):
         sampling = SamplingConfig(max_tokens=MAX_TOKENS, seed=1_000 * seed + number)
-        rollouts: Rollouts = roll_out(
-            policy, trained.tokenizer, asked[first : first + BATCH], sampling,
-            max_seq_len=trained.config.model.max_seq_len,
-        )  # fmt: skip
-        mask = rollouts.loss_mask
-        logits, others = (read_rollouts(model, rollouts)[0][mask] for model in (policy, other))
-        nats += torch.zeros(mask.shape).masked_scatter(mask, categorical_kl(logits, others)).sum(dim=1).tolist()
+        prompts = asked[first : first + BATCH]
+        rollouts = roll_out(policy, trained.tokenizer, prompts, sampling, max_seq_len=max_seq_len)
+        nats += read_back(policy, other, rollouts, torch.zeros(len(prompts))).kl.tolist()
         texts += rollouts.texts
         written += rollouts.completion_ids
     liked = {name: judge(texts) > 0.5 for name, judge in judges.items()}
@@ -231,10 +206,10 @@ def _judged(
 
 
 def summary(runs: list[dict[str, Any]], before: dict[str, Any]) -> dict[str, Any]:
-    """Of one algorithm: means and standard deviations over seeds, and how much more each judge likes than before."""
+    """Return means and deviations of one algorithm over seeds, and how much more each judge likes it than before."""
 
     def over_seeds(values: list[float]) -> dict[str, float]:
-        return {"mean": float(np.mean(values)), "std": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0}
+        return {"mean": statistics.mean(values), "std": statistics.stdev(values) if len(values) > 1 else 0.0}
 
     return {
         "liked": {name: over_seeds([run["liked"][name]["value"] for run in runs]) for name in before["liked"]},
@@ -245,15 +220,12 @@ def summary(runs: list[dict[str, Any]], before: dict[str, Any]) -> dict[str, Any
 
 
 def above_before(runs: list[dict[str, Any]], before: dict[str, Any], judge: str) -> Estimate:
-    """By how much the share of texts that a judge likes rose: of each prompt, the mean over seeds of after less before.
+    """Return by how much the share of texts that a judge likes rose, as the mean over seeds, paired by prompt.
 
-    The interval is over prompts and what was drawn for them. Of how much training varies it knows nothing.
+    The interval is over prompts and the texts drawn for them. It does not cover other training runs.
     """
-    after, was = (
-        np.array([[int(digit) for digit in judged["liked_by_prompt"][judge]] for judged in of_it])
-        for of_it in (runs, [before])
-    )
-    return bootstrap_mean((after - was).mean(axis=0), seed=0)
+    was, *after = (np.array([int(digit) for digit in run["liked_by_prompt"][judge]]) for run in (before, *runs))
+    return bootstrap_mean(np.mean(after, axis=0) - was, seed=0)
 
 
 if __name__ == "__main__":

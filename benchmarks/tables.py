@@ -25,7 +25,7 @@ from glassformer.data.files import written_aside
 
 
 def main() -> None:
-    """Write the tables, or say which are not as they would be written."""
+    """Write the tables, or name the pages that are out of date."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def stale_pages() -> dict[Path, str]:
-    """The pages and charts that are not what they should be, and what that is."""
+    """Return page or chart → its right content, for those that differ from it."""
     pages, shown = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], kinds(RESULTS)
     written = {page: fill(page.read_text(encoding="utf-8"), shown) for page in pages}
     for file in (RESULTS / "variants").glob("*.json"):
@@ -50,7 +50,7 @@ def stale_pages() -> dict[Path, str]:
 
 
 def kinds(results: Path) -> Mapping[str, Shown]:
-    """KIND → how the results of a name are shown."""
+    """Return KIND → how a result of that kind is shown."""
     systems = read_results(results / "reproduce")
     return {
         "measured": lambda names: measured_table(results, names.split("+")),

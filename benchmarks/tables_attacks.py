@@ -14,7 +14,7 @@ _COUNTS = ("tried", "answered_well", "lost")
 
 
 def attacks_table(file: Path, suite: Path) -> Iterator[str]:
-    """A row for each family with what its file says that it tries, and their sum."""
+    """Show a row for each family of attacks, with the first sentence of its file, and the sum."""
     if not file.is_file():
         yield NOT_YET
         return

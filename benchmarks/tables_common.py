@@ -1,4 +1,4 @@
-"""What the tables of results have in common: where they stand, and what is said below them."""
+"""What all tables of results share: their place in a page, number formats, and the provenance below them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from glassformer.experiments.published.table import short
 
 Document = Mapping[str, Any]
 Shown = Callable[[str], Iterable[str]]
@@ -17,7 +19,7 @@ _BLOCK = re.compile(r"(<!-- ([\w-]+): (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill(text: str, kinds: Mapping[str, Shown]) -> str:
-    """A page with what stands between `<!-- KIND: NAME -->` and `<!-- end -->` written anew.
+    """Write everything between `<!-- KIND: NAME -->` and `<!-- end -->` of a page anew.
 
     Raises:
         KeyError: a kind is not among `kinds`.
@@ -26,7 +28,7 @@ def fill(text: str, kinds: Mapping[str, Shown]) -> str:
 
 
 def from_file(folder: Path, parts: Callable[[Document], Iterable[str]]) -> Shown:
-    """Shows a result file of a folder with its provenance; where there is no such file yet, the page says so."""
+    """Show a result file of a folder with its provenance, or that there is no such file yet."""
 
     def shown(name: str) -> Iterable[str]:
         file = folder / f"{name}.json"
@@ -38,13 +40,18 @@ def from_file(folder: Path, parts: Callable[[Document], Iterable[str]]) -> Shown
     return shown
 
 
+def interval(estimate: Document, form: Callable[[float], str] = short) -> str:
+    """Format an estimate: `.797 [.780, .812]`."""
+    return f"{form(estimate['value'])} [{form(estimate['low'])}, {form(estimate['high'])}]"
+
+
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """ "seed 3", "seeds 0–4": which they were."""
+    """Format seeds: "seed 3", "seeds 0–4"."""
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
 
 
 def command_today(command: str) -> str:
-    """The command of a result as it is run now: older results were made by scripts, before these were a package."""
+    """Return the command that makes a result now. Older results were made by scripts, not by a package."""
     return re.sub(r"^python benchmarks/(\w+)\.py", r"python -m benchmarks.\1", command)
 
 

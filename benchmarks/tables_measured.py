@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.tables_common import Document, command_today, seeds_in_words
@@ -15,10 +15,10 @@ BASELINE = "TF-IDF + logistic regression"
 _HEADINGS = ("data, test rows", "accuracy", BASELINE, "training", "command")
 
 
-def measured_table(results: Path, names: Sequence[str]) -> Iterator[str]:
-    """One row for each of these results."""
+def measured_table(results: Path, names: Sequence[str]) -> list[str]:
+    """Show each of these results as a row."""
     found = (json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in names)
-    yield markdown([_HEADINGS, *(_row(of_data) for of_data in found)])
+    return [markdown([_HEADINGS, *map(_row, found)])]
 
 
 def _row(found: Document) -> tuple[str, ...]:
@@ -28,17 +28,11 @@ def _row(found: Document) -> tuple[str, ...]:
     baseline = short(found["baselines"][BASELINE]["accuracy"]["mean"])
     training = duration(found["training_seconds"]["mean"])
     data = command.split()[3]
-    return (
-        f"`{data}`, {rows}",
-        _accuracy(found, "folds" if folds else "seeds"),
-        baseline,
-        training,
-        f"`{command}`",
-    )
+    return f"`{data}`, {rows}", _accuracy(found, "folds" if folds else "seeds"), baseline, training, f"`{command}`"
 
 
 def _accuracy(found: Document, runs: str) -> str:
-    """The mean with its deviation over seeds or folds; of one run its interval; of equal runs what all of them have."""
+    """Show the mean and deviation over seeds or folds. Show one run with its interval, and equal runs once."""
     accuracy, count = found["accuracy"], len(found["runs"])
     if count == 1:
         only = found["runs"][0]

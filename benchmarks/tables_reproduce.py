@@ -8,7 +8,6 @@ from pathlib import Path
 
 from benchmarks.tables_common import command_today, seeds_in_words
 from glassformer.cli.output import duration
-from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import ENTRIES, VARIANTS, TableEntry
 from glassformer.experiments.published.table import Cell, Line, Reproduction, markdown, rows, short
 
@@ -18,29 +17,18 @@ _NAMES = {"literal": "literal", "corrected": "corrected", "default": "our defaul
 
 
 def read_results(folder: Path) -> dict[str, Reproduction]:
-    """What was measured, by the name of its file.
-
-    Raises:
-        ValueError: a file is of a first look, or is not named after the one line that it holds.
-    """
-    found = {}
-    for file in sorted(folder.glob("*.json")):
-        one = Reproduction.model_validate_json(file.read_text(encoding="utf-8"))
-        if one.quick:
-            raise ValueError(f"{file.name} is of a first look (--quick), which proves nothing")
-        if [name_of(line) for line in one.lines] != [file.stem]:
-            raise ValueError(f"{file.name} holds {', '.join(name_of(line) for line in one.lines) or 'no line'}")
-        found[file.stem] = one
-    return found
+    """Return name of the file → the one line that it holds, with what it was measured on."""
+    files = sorted(folder.glob("*.json"))
+    return {file.stem: Reproduction.model_validate_json(file.read_text(encoding="utf-8")) for file in files}
 
 
 def name_of(line: TableEntry | Line) -> str:
-    """A line's name, which is that of its file too."""
+    """Return the name of a line, which is also the name of its file."""
     return f"{line.system} {line.data}".replace(" ", "-")
 
 
 def reproduced(name: str, found: Mapping[str, Reproduction]) -> Iterator[str]:
-    """A line of `glassformer reproduce` and what it stands on; or `all` lines.
+    """Show a line of `glassformer reproduce` with what it was measured on, or `all` lines.
 
     Raises:
         ValueError: no line has this name.
@@ -55,7 +43,9 @@ def reproduced(name: str, found: Mapping[str, Reproduction]) -> Iterator[str]:
         (line,) = found[name].lines
         yield markdown([row[2:] for row in rows([line])])
         yield "\n".join(_facts(found[name], line))
-        yield from (_epochs(cell) for cell in line.cells if cell.variant != "default" and _validated(cell.runs[0]))
+        for cell in line.cells:
+            if cell.variant != "default":
+                yield from _epochs(cell)
 
 
 def _whole_table(found: Mapping[str, Reproduction]) -> str:
@@ -70,19 +60,18 @@ def _whole_table(found: Mapping[str, Reproduction]) -> str:
     return markdown([headings, *body])
 
 
-def _facts(one: Reproduction, line: Line) -> Iterator[str]:
-    """Seeds, sizes, rows, machine, versions, command: what the figures stand on."""
+def _facts(found: Reproduction, line: Line) -> Iterator[str]:
     runs = [run for cell in line.cells for run in cell.runs]
     for cell in line.cells:
         yield f"- {_NAMES[cell.variant]}: {_of_the_runs(cell)}"
-    yield f"- measured on {_all(f'{run.test_rows:,}' for run in runs)} test rows of `{line.data}`"
-    processors = _all(run.versions.get("processor", "") for run in runs)
-    machine = f"{one.machine.system}, {one.machine.architecture}, {one.machine.cores} cores"
+    yield f"- measured on {_different(f'{run.test_rows:,}' for run in runs)} test rows of `{line.data}`"
+    processors = _different(run.versions.get("processor", "") for run in runs)
+    machine = f"{found.machine.system}, {found.machine.architecture}, {found.machine.cores} cores"
     machine += f" ({processors})" if processors else ""
-    yield f"- {machine}, threads used: {_all(str(run.threads) for run in runs)}"
-    versions = f"torch {_all(run.versions['torch'] for run in runs)}, Python {one.machine.python}"
-    commits = _all(run.versions.get("commit", "")[:10] for run in runs)
-    yield f"- {versions}, commit {commits or 'unknown'}, `{command_today(one.command)}`"
+    yield f"- {machine}, threads used: {_different(str(run.threads) for run in runs)}"
+    versions = f"torch {_different(run.versions['torch'] for run in runs)}, Python {found.machine.python}"
+    commits = _different(run.versions.get("commit", "")[:10] for run in runs)
+    yield f"- {versions}, commit {commits or 'unknown'}, `{command_today(found.command)}`"
 
 
 def _of_the_runs(cell: Cell) -> str:
@@ -105,39 +94,28 @@ def _of_the_runs(cell: Cell) -> str:
     return ", ".join(parts)
 
 
-def _epochs(cell: Cell) -> str:
-    """The first seed's epochs, then its evaluation, as the documents print them."""
+def _epochs(cell: Cell) -> Iterator[str]:
+    """Yield the first seed's epochs, then its evaluation, as the documents print them.
+
+    Runs without a validation set, as on `zhou`, have nothing to print.
+    """
     run = cell.runs[0]
-    return "\n".join(
-        [
-            f"<details><summary>{_NAMES[cell.variant]}, seed {run.seed}, epoch by epoch "
-            f"(accuracy on {run.validation_rows:,} validation rows)</summary>",
-            "",
-            epoch_table(run),
-            "",
-            f"Epoch {run.best_epoch} was kept. Evaluation on {run.test_rows:,} test rows: accuracy "
-            f"{run.accuracy.value:.6f}, runtime {run.evaluation_seconds:.3f} s, "
-            f"{run.evaluation_texts_per_second:,.1f} samples per second.",
-            "",
-            "</details>",
-        ]
+    if "validation_loss" not in run.history[-1]:
+        return
+    columns = ("train_loss", "validation_loss", "validation_accuracy")
+    rows = ((f"{row['epoch']:.0f}", *(f"{row[column]:.6f}" for column in columns)) for row in run.history)
+    yield (
+        f"<details><summary>{_NAMES[cell.variant]}, seed {run.seed}, epoch by epoch "
+        f"(accuracy on {run.validation_rows:,} validation rows)</summary>"
     )
+    yield markdown([("epoch", "training loss", "validation loss", "accuracy"), *rows])
+    yield (
+        f"Epoch {run.best_epoch} was kept. Evaluation on {run.test_rows:,} test rows: accuracy "
+        f"{run.accuracy.value:.6f}, runtime {run.evaluation_seconds:.3f} s, "
+        f"{run.evaluation_texts_per_second:,.1f} samples per second."
+    )
+    yield "</details>"
 
 
-def _validated(run: SystemRun) -> bool:
-    """Whether there is something to print by epoch: runs on `zhou` hold nothing out."""
-    return "validation_loss" in run.history[-1]
-
-
-def _all(values: Iterable[str]) -> str:
-    """The different ones, in the order that they come."""
+def _different(values: Iterable[str]) -> str:
     return ", ".join(value for value in dict.fromkeys(values) if value)
-
-
-def epoch_table(run: SystemRun) -> str:
-    """A run's epochs as the documents print them: training loss, validation loss and accuracy."""
-    lines: list[tuple[str, ...]] = [("epoch", "training loss", "validation loss", "accuracy")]
-    for row in run.history:
-        figures = (row["train_loss"], row["validation_loss"], row["validation_accuracy"])
-        lines.append((f"{row['epoch']:.0f}", *(f"{figure:.6f}" for figure in figures)))
-    return markdown(lines)

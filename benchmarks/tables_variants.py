@@ -20,7 +20,7 @@ def read_comparison(file: Path) -> VariantComparison:
 
 
 def chart(found: VariantComparison) -> str:
-    """Mean accuracy of every value of every key with its interval, as an SVG file of its own."""
+    """Draw the mean accuracy of every value of every key with its interval, as an SVG file of its own."""
     dots = [
         Dot(name=f"{key.key} = {value.value}", estimate=value.accuracy, style="second" if number % 2 else "first")
         for number, key in enumerate(found.keys)
@@ -55,14 +55,14 @@ def _values(keys: tuple[KeyEffect, ...]) -> Iterator[tuple[str, ...]]:
 
 def _all_variants(found: VariantComparison) -> Iterator[tuple[str, ...]]:
     yield "variant", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds"
-    for one in found.variants:
+    for variant in found.variants:
         yield (
-            one.name,
-            short(one.accuracy.value),
-            _interval(one.accuracy),
-            short(one.spread),
-            f"{one.parameters:,}",
-            f"{one.seconds:.0f}",
+            variant.name,
+            short(variant.accuracy.value),
+            _interval(variant.accuracy),
+            short(variant.spread),
+            f"{variant.parameters:,}",
+            f"{variant.seconds:.0f}",
         )
 
 
@@ -76,5 +76,5 @@ def _compared_facts(found: VariantComparison) -> Iterator[str]:
     yield from (f"- {note}" for note in found.notes)
 
 
-def _interval(one: Estimate) -> str:
-    return f"{short(one.low)}–{short(one.high)}"
+def _interval(estimate: Estimate) -> str:
+    return f"{short(estimate.low)}–{short(estimate.high)}"

@@ -210,14 +210,7 @@ def test_what_is_missing_is_said() -> None:
         fill(BLOCK.format("vinh-mpl-imdb"), {})
 
 
-def test_first_looks_and_misnamed_files_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "vinh-mlp-imdb.json"
-    file.write_text(MLP.model_dump_json(), encoding="utf-8")
-    assert read_results(tmp_path) == {"vinh-mlp-imdb": MLP}
-    file.write_text(MLP.model_copy(update={"quick": True}).model_dump_json(), encoding="utf-8")
-    with pytest.raises(ValueError, match="of a first look"):
-        read_results(tmp_path)
-    file.unlink()
-    (tmp_path / "vinh-mlp.json").write_text(MLP.model_dump_json(), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"vinh-mlp\.json holds vinh-mlp-imdb"):
-        read_results(tmp_path)
+def test_no_committed_line_is_of_a_first_look_or_misnamed() -> None:
+    for name, found in read_results(RESULTS).items():
+        assert not found.quick, name
+        assert [name_of(line) for line in found.lines] == [name]

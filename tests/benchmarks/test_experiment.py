@@ -1,18 +1,22 @@
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks import experiment
-from benchmarks.experiment import RESULTS, ROOT, Experiment, commit, model_folder, part, processor, provenance
+from benchmarks.experiment import RESULTS, ROOT, Experiment, commit, processor, provenance, running
+from benchmarks.models import QUICK_STEPS, classifier, read_splits
 from benchmarks.tables_common import command_today
 from glassformer.errors import UsageError
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.training.loop import InterruptedTraining
+from glassformer.training.recipe import load_recipe
 
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py")}
 OF_OTHERS = {"variants", "reproduce", "attacks.json"}  # what the library's own commands and the tests write
@@ -81,18 +85,18 @@ def test_no_benchmark_has_a_record_of_its_own(name: str) -> None:
     assert not re.search(r'"versions":|"created":|"processor": (?!processor)|rev-parse', SCRIPTS[name])
 
 
-def options(work: Path, rows: int | None = None) -> argparse.Namespace:
-    return argparse.Namespace(work=work, rows=rows)
+def options(work: Path, *, quick: bool = False) -> argparse.Namespace:
+    return argparse.Namespace(work=work, quick=quick)
 
 
-@pytest.mark.parametrize("rows", [None, 40])
+@pytest.mark.parametrize("quick", [False, True])
 def test_a_result_is_written_with_its_record_and_that_of_a_trial_stays(
-    rows: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quick: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(experiment, "RESULTS", tmp_path / "results")
-    with Experiment(options(tmp_path / "work", rows)) as running:
-        running.write("kind/films", {"accuracy": 0.5})
-    folder = tmp_path / ("results" if rows is None else "work/trial")
+    with running(options(tmp_path / "work", quick=quick)) as found:
+        found.write("kind/films", {"accuracy": 0.5})
+    folder = tmp_path / ("work/trial" if quick else "results")
     (file,) = tmp_path.rglob("*.json")
     assert file == folder / "kind" / "films.json"
     assert json.loads(file.read_text()).keys() == {"accuracy", *RECORD}
@@ -102,33 +106,31 @@ def test_a_result_is_written_with_its_record_and_that_of_a_trial_stays(
     ("error", "said"),
     [
         (UsageError("no such data set"), "error: no such data set"),
-        (KeyboardInterrupt(), "stopped; what is done is kept in work, and the same command goes on"),
+        (KeyboardInterrupt(), "stopped; finished models are kept in work, and the same command goes on"),
+        (InterruptedTraining(), "stopped; finished models are kept in work, and the same command goes on"),
     ],
 )
 def test_it_ends_in_a_sentence(error: BaseException, said: str) -> None:
-    with pytest.raises(SystemExit, match=said), Experiment(options(Path("work"))):
+    with pytest.raises(SystemExit, match=said), running(options(Path("work"))):
         raise error
 
 
-def test_a_part_is_made_once_for_all_that_decides_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
+def test_threads_sleep_while_they_wait() -> None:
+    code = "import sys, benchmarks, os; assert 'torch' not in sys.modules; print(os.environ['OMP_WAIT_POLICY'])"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert done.stdout.split() == [b"PASSIVE"]
 
-    def make() -> dict[str, Any]:
-        made.append(1)
-        return {"bits": [0.5]}
 
-    def again(**decided_by: Any) -> bool:
-        """Whether it had to be made."""
-        made.clear()
-        assert part(tmp_path, "speed", decided_by, dict[str, Any], make) == {"bits": [0.5]}
-        return bool(made)
-
-    assert again(recipe="a", texts="b")
-    assert not again(texts="b", recipe="a")
-    assert again(recipe="a", texts="c")
-    (tmp_path / "scripts" / "benchmarks").mkdir(parents=True)
-    monkeypatch.setattr(experiment, "ROOT", tmp_path / "scripts")
-    assert again(recipe="a", texts="b")
+def test_a_trial_is_short(tmp_path: Path) -> None:
+    quick, whole = (Experiment(work=tmp_path, quick=quick, commit="") for quick in (True, False))
+    assert [len(table.frame) for table in read_splits(quick, "polarity")] == [300, 300]
+    assert [len(table.frame) for table in read_splits(whole, "polarity")] == [4_000, 1_000]
+    assert [len(table.frame) for table in read_splits(whole, "polarity", most=2_000)] == [2_000, 1_000]
+    train, test = read_splits(quick, "polarity")
+    tiny = load_recipe(preset="tiny", overrides={"model.d_model": 8, "model.d_ff": 8})
+    folder = classifier(quick, "tiny", tiny, train, test)
+    assert load_model(folder, CLASSIFIER).metrics["history"][-1]["step"] == QUICK_STEPS
 
 
 def test_a_model_that_failed_half_way_is_not_taken_for_a_finished_one(tmp_path: Path) -> None:
@@ -137,10 +139,11 @@ def test_a_model_that_failed_half_way_is_not_taken_for_a_finished_one(tmp_path: 
         (folder / "config.json").write_text("{}")
         raise UsageError("half done")
 
+    kept = Experiment(work=tmp_path, quick=False, commit="")
     with pytest.raises(UsageError, match="half done"):
-        model_folder(tmp_path, "lm", {"texts": "abc"}, fail)
+        kept.model("lm", {"texts": "abc", "recipe": "a"}, fail)
     made: list[Path] = []
-    folder = model_folder(tmp_path, "lm", {"texts": "abc"}, made.append)
-    assert model_folder(tmp_path, "lm", {"texts": "abc"}, made.append) == folder
+    folder = kept.model("lm", {"texts": "abc", "recipe": "a"}, made.append)
+    assert kept.model("lm", {"recipe": "a", "texts": "abc"}, made.append) == folder
     assert made == [folder]
-    assert model_folder(tmp_path, "lm", {"texts": "abd"}, made.append) != folder
+    assert kept.model("lm", {"texts": "abd", "recipe": "a"}, made.append) != folder

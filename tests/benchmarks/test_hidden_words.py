@@ -1,7 +1,8 @@
 import polars as pl
 import pytest
 
-from benchmarks.hidden_words import apart_from, choose_words, cut_out, drawn, hide
+from benchmarks.hidden_words import choose_words, cut_out, drawn, hide
+from benchmarks.models import apart_from
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 

@@ -1,9 +1,16 @@
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+import torch
 
-from benchmarks.new_words import OURS, UNKNOWN, over_words, summary
+from benchmarks.new_words import OURS, UNKNOWN, over_words, summary, trained_afterwards
+from glassformer.data.table import Table
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.training.run import train_classifier
+from glassformer.words.learners import EMBEDDINGS
+from tests.words.samples import KNOWN, trained_on_known
 
 
 def test_intervals_are_over_words() -> None:
@@ -26,7 +33,9 @@ def test_texts_of_one_word_say_no_more_than_one_text_of_it() -> None:
 
 
 def a_run(unknown: str, ours: str, **more: Any) -> dict[str, Any]:
-    return {"first": [0, 2, 0, 2, 2], "correct": {UNKNOWN: unknown, OURS: ours}, "map": {}} | more
+    right = {UNKNOWN: unknown, OURS: ours}
+    correct = {condition: np.array([digit == "1" for digit in digits]) for condition, digits in right.items()}
+    return {"first": [0, 2, 0, 2, 2], "correct": correct, "map": {}} | more
 
 
 def test_figures_of_all_seeds() -> None:
@@ -45,3 +54,25 @@ def test_figures_of_all_seeds() -> None:
     assert found["conditions"][UNKNOWN]["ours_above_it"] == ours["above_unknown"]
     assert ours["cosine"]["value"] == pytest.approx(1 / 2)
     assert "cosine" not in found["conditions"][UNKNOWN]
+
+
+def test_afterwards_only_the_embeddings_of_the_words_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    blind, models = trained_on_known(), []
+
+    def kept(*args: Any, **settings: Any) -> TrainedModel:
+        models.append(train_classifier(*args, **settings))
+        return models[-1]
+
+    monkeypatch.setattr("benchmarks.new_words.train_classifier", kept)
+    texts = [f"{word} {KNOWN[number]}" for number, word in enumerate(["zork", "blah"] * 15)]
+    labels = [str(blind.config.labels[number % 2]) for number in range(len(texts))]
+    frame = pl.DataFrame({"row": range(1, len(texts) + 1), "text": texts, "label": labels})
+    table = Table(frame=frame, source="texts.csv", text_column="text", label_column="label")
+    found = trained_afterwards(blind, ["zork", "blah"], table, seed=2)
+    before, after = blind.model.state_dict(), models[0].model.state_dict()
+    assert after[EMBEDDINGS].shape[0] == before[EMBEDDINGS].shape[0] + 2
+    for name, weights in before.items():
+        assert torch.equal(after[name][: len(weights)], weights), name
+    begin = np.random.default_rng(2).normal(scale=0.02, size=(2, before[EMBEDDINGS].shape[1]))
+    assert np.stack(list(found.values())) == pytest.approx(after[EMBEDDINGS][-2:].numpy())
+    assert (np.abs(np.stack(list(found.values())) - begin) > 1e-3).all()

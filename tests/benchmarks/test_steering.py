@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 import torch
 
+from benchmarks.experiment import Experiment
 from benchmarks.steering import above_before, halves, policy, prompts_of, summary
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.judged import Reward
@@ -55,7 +56,7 @@ def policies(bits: str, **of_runs: str) -> tuple[list[dict[str, Any]], dict[str,
             "distinct_2": 0.5,
         }
 
-    return [judged(one) for one in of_runs.values()], judged(bits)
+    return [judged(liked) for liked in of_runs.values()], judged(bits)
 
 
 def test_the_rise_is_the_mean_over_seeds_of_each_prompts_difference() -> None:
@@ -86,6 +87,7 @@ def test_a_policy_is_another_when_anything_that_it_is_made_of_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Path] = []
+    experiment = Experiment(work=tmp_path, quick=False, commit="")
 
     def steer(start: Start, *_: Any, out: Path, **__: Any) -> TrainedLanguageModel:
         made.append(out)
@@ -97,7 +99,7 @@ def test_a_policy_is_another_when_anything_that_it_is_made_of_is(
         count = len(made)
         start = Start(trained=trained_language_model(seed=seed), folder=tmp_path / "lm")
         judge = Reward(judge=lambda rollouts: torch.zeros(len(rollouts.texts)), fingerprint=reward)
-        policy(start, judge, list(prompts), config, reward_name="a:good", work=tmp_path)
+        policy(experiment, start, judge, list(prompts), config, reward_name="a:good")
         return len(made) > count
 
     monkeypatch.setattr("benchmarks.steering.steer", steer)
