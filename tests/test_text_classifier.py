@@ -309,7 +309,7 @@ def test_class_weight_is_the_recipe_s() -> None:
         small(epochs=1, class_weight=given).fit(TEXTS, BINARY).predictor_.trained.config.recipe["training"]
         for given in ("balanced", {1: 3.0}, None)
     ]
-    assert [one["class_weights"] for one in weights] == ["balanced", {"0": 1.0, "1": 3.0}, "none"]
+    assert [settings["class_weights"] for settings in weights] == ["balanced", {"0": 1.0, "1": 3.0}, "none"]
     for wrong, message in (({7: 1.0}, "'7', which is not a label"), ("equal", "class_weight is 'equal'")):
         with pytest.raises(ValueError, match=message):
             small(class_weight=wrong).fit(TEXTS, BINARY)

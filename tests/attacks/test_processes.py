@@ -112,9 +112,9 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def same_model(one: Path, other: Path) -> bool:
+def same_model(folder: Path, other: Path) -> bool:
     names = ("model.safetensors", "tokenizer.json")
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
+    return all((folder / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
 # Stopped, killed, doubled

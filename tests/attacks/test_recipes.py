@@ -70,8 +70,8 @@ NO_SETTINGS = {
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        *(pytest.param(one, one.partition("=")[0], id=one[:40]) for one in FAR_TOO_LARGE),
-        *(pytest.param(one, words, id=ascii(one[:40])) for one, words in NO_SETTINGS.items()),
+        *(pytest.param(setting, setting.partition("=")[0], id=setting[:40]) for setting in FAR_TOO_LARGE),
+        *(pytest.param(setting, words, id=ascii(setting[:40])) for setting, words in NO_SETTINGS.items()),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(setting: str, words: str, reviews: Trained, tmp_path: Path) -> None:

@@ -79,6 +79,6 @@ def commands() -> Iterator[tuple[str, Any]]:
     assert isinstance(root, TyperGroup)
     for name, command in root.commands.items():
         if isinstance(command, TyperGroup):
-            yield from ((f"{name} {below}", one) for below, one in command.commands.items())
+            yield from ((f"{name} {below}", inner) for below, inner in command.commands.items())
         else:
             yield name, command

@@ -220,7 +220,7 @@ def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], ba
         "EMPTY": tmp_path / "empty.txt", "BASE:good": f"{base}:good",
         "TABLE": write_csv(tmp_path / "table.csv", [(f"{n} a b c", "yn"[n % 2]) for n in range(20)]),
     }  # fmt: skip
-    misused(glassformer("align", *(named.get(one, one) for one in arguments)), *words)
+    misused(glassformer("align", *(named.get(argument, argument) for argument in arguments)), *words)
     assert not (tmp_path / "out").exists()
 
 
@@ -295,7 +295,7 @@ def test_a_collapse_is_a_warning_and_leaves_a_model(base: Path, tmp_path: Path) 
     said = glassformer(*command, tmp_path / "m", "--set", "training.least_entropy=99")
     assert said.code == 0, said.err
     assert "warning: stopped in round 1: the choice of a token has an entropy of" in said.err
-    assert "no policy did better than the starting one, so that one is kept; in" in said.out
+    assert "no policy had a higher reward than the starting one, which is kept; in" in said.out
     assert glassformer("generate", tmp_path / "m", "it", "--device", "cpu").code == 0
 
 
@@ -305,7 +305,7 @@ def test_a_run_that_kept_its_start_says_what_a_nat_cost(base: Path, tmp_path: Pa
     command = ("align", "rl", base, "--reward", f"{tmp_path / 'judge.py'}:score", *ROUNDS, "--out", tmp_path / "m")
     said = glassformer(*command, "--set", "training.learning_rate=0.1", "--set", "training.beta=0.4")
     assert said.code == 0, said.err
-    assert "starting one, so that one is kept (a nat of KL costs 0.4; --set training.beta=0.08 lets it" in said.out
+    assert "which is kept (the KL penalty beta is 0.4; with --set training.beta=0.08, it can move further)" in said.out
 
 
 def test_the_prompts_of_a_fine_tuned_model_are_those_of_its_records(base: Path, tmp_path: Path) -> None:

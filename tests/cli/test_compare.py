@@ -28,7 +28,7 @@ def test_the_figures_are_those_of_the_answers(reviews: Trained, turned_round: Pa
     found = glassformer("compare", reviews.folder, turned_round, table, "--json").document
     texts, truth = [text for text, _ in ROWS], [label for _, label in ROWS]
     answers = [Predictor.load(folder).answer(texts).predictions() for folder in (reviews.folder, turned_round)]
-    right = [[one == label for one, label in zip(column, truth, strict=True)] for column in answers]
+    right = [[answer == label for answer, label in zip(column, truth, strict=True)] for column in answers]
     only_a = [i + 1 for i in range(20) if right[0][i] and not right[1][i]]
     assert [flip["row"] for flip in found["only_a_right"]] == only_a
     assert only_a, "the models must part somewhere for this test to mean anything"

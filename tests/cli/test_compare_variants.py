@@ -81,7 +81,8 @@ def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: 
     assert stopped.code == 130
     assert stopped.out == ""
     assert (
-        f"stopped; 2 finished runs are kept in {tmp_path}. Go on with:\n  glassformer compare-variants" in stopped.err
+        f"stopped; 2 finished runs are kept in {tmp_path}. Continue with:\n  glassformer compare-variants"
+        in stopped.err
     )
     monkeypatch.setattr(trains, train_classifier)
     assert "4 runs, 2 of them kept from before; about " in compare(table, tmp_path, *SHORT).err
@@ -94,7 +95,7 @@ def test_measured_on_another_table_with_seconds_as_the_budget(table: Path, tmp_p
     assert said.document["data"]["measured_rows"] == 21
     assert said.document["budget"] == "0.05 s"
     assert all(run["steps"] >= 1 for run in said.document["runs"])
-    assert f"note: a variant chosen by {test} needs other rows" in said.err
+    assert f"note: if you choose a variant by its figures on {test}, measure" in said.err
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ def test_data_list(tmp_path: Path) -> None:
     for name in KNOWN:
         assert f"\n{name}  (" in f"\n{said.out}"
     datasets = glassformer("data", "list", "--data-dir", tmp_path, "--json").document["datasets"]
-    assert [one["name"] for one in datasets] == list(KNOWN)
-    assert [one["name"] for one in datasets if one["here"]] == ["polarity", "zhou"]
-    assert all(one["licence"] and one["citation"] and one["splits"] for one in datasets)
+    assert [known["name"] for known in datasets] == list(KNOWN)
+    assert [known["name"] for known in datasets if known["here"]] == ["polarity", "zhou"]
+    assert all(known["licence"] and known["citation"] and known["splits"] for known in datasets)
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def loaded(name: str) -> AnyRecipe:
 
 def test_recipes_are_listed_and_each_loads() -> None:
     listed = glassformer("recipes", "--json").document["recipes"]
-    assert {one["name"] for one in listed} == {*shipped_recipes(), *OF_LANGUAGE_MODELS}
+    assert {recipe["name"] for recipe in listed} == {*shipped_recipes(), *OF_LANGUAGE_MODELS}
     lines = glassformer("recipes").out.splitlines()
-    for one, line in zip(listed, lines, strict=True):
-        assert one["description"] == loaded(one["name"]).description
-        assert line.split()[0] == one["name"]
-        assert line.endswith(one["description"])
+    for recipe, line in zip(listed, lines, strict=True):
+        assert recipe["description"] == loaded(recipe["name"]).description
+        assert line.split()[0] == recipe["name"]
+        assert line.endswith(recipe["description"])
 
 
 @pytest.mark.parametrize("name", [*shipped_recipes(), *OF_LANGUAGE_MODELS])

@@ -38,7 +38,7 @@ def test_problems_are_reported_with_exit_code_0(tmp_path: Path) -> None:
     out = tmp_path / "report"
     said = glassformer("doctor", table, "--preset", "tiny", "--set", "model.max_seq_len=2", "--json", "--out", out)
     assert said.code == 0
-    problems = {one["check"] for one in said.document["findings"] if one["level"] == "problem"}
+    problems = {finding["check"] for finding in said.document["findings"] if finding["level"] == "problem"}
     assert {"label balance", "length of texts"} <= problems
     assert {path.name for path in out.iterdir()} == {"report.html", "findings.json"}
 
@@ -50,7 +50,7 @@ def test_columns_and_separators_are_those_of_train(tmp_path: Path) -> None:
         "doctor", table, "--text", "words", "--label", "tags", "--multilabel", ";", "--preset", "tiny", "--json"
     )
     assert said.code == 0
-    assert any("3 labels, on" in one["found"] for one in said.document["findings"])
+    assert any("3 labels, on" in finding["found"] for finding in said.document["findings"])
 
 
 def test_weights_and_seed_are_those_of_train(table: Path, reviews: Trained) -> None:
@@ -59,7 +59,7 @@ def test_weights_and_seed_are_those_of_train(table: Path, reviews: Trained) -> N
     assert said.document["weights"] == f"weights: {reviews.folder}, the head too"
     assert said.document["model"].startswith("1 block of width 64")  # that of the weights, not the default
     other = glassformer("doctor", table, "--init", reviews.folder, "--seed", 6, "--json")
-    losses = [one.document["figures"]["overfit"][0] for one in (said, other)]
+    losses = [outcome.document["figures"]["overfit"][0] for outcome in (said, other)]
     assert losses[0] != losses[1]  # other texts are chosen
     misused(glassformer("doctor", table, "--init", reviews.folder, "--preset", "base"), "preset 'base'")
 

@@ -39,7 +39,7 @@ def test_json_is_metrics_json(reviews: Trained, table: Path, tmp_path: Path) -> 
     assert said.out == (out / "metrics.json").read_text(encoding="utf-8")
     assert {path.name for path in out.iterdir()} == {"metrics.json", "report.html"}
     document = said.document
-    assert [one["name"] for one in document["duel"]["baselines"]] == BASELINES
+    assert [baseline["name"] for baseline in document["duel"]["baselines"]] == BASELINES
     assert document["duel"]["model"]["metrics"] == document["metrics"]
     assert document["metrics"]["rows"] == document["data"]["rows"] == 15
     assert document["data"]["training_rows"] == 207
@@ -98,7 +98,7 @@ def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -
     document = glassformer("evaluate", tags.folder, tags.table, "--json", "--out", tmp_path).document
     assert document["multilabel"]
     assert document["class_names"] == ["film", "neg", "pos"]
-    assert [one["name"] for one in document["duel"]["baselines"]] == BASELINES
+    assert [baseline["name"] for baseline in document["duel"]["baselines"]] == BASELINES
 
 
 def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_training_table_that_moved(
     assert any("cannot be read" in note and "--train" in note for note in without.document["notes"])
     assert "--train" in without.err
     beside = glassformer(*command, "--train", reviews.table)
-    assert [one["name"] for one in beside.document["duel"]["baselines"]] == BASELINES
+    assert [baseline["name"] for baseline in beside.document["duel"]["baselines"]] == BASELINES
     assert beside.document["metrics"] == without.document["metrics"]
 
 

@@ -27,8 +27,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text_of(model: Path, prompt: str, **sampling: float) -> str:
-    (one,) = TextGenerator.load(model).complete([prompt], SamplingConfig.model_validate(sampling))
-    return one.text
+    (written,) = TextGenerator.load(model).complete([prompt], SamplingConfig.model_validate(sampling))
+    return written.text
 
 
 def test_one_text_is_written_after_its_prompt(model: Path) -> None:
@@ -85,7 +85,7 @@ def test_what_is_written_cannot_steer_the_terminal(tmp_path: Path) -> None:
     save_model(tmp_path, trained_language_model(), card="")
     for prompts in (["\x1b[2J"], ["\x1b[2J", "\r"]):
         out = glassformer("generate", tmp_path, *prompts, "--max-tokens", 300, "--temperature", 3).out
-        assert [one for one in out if unicodedata.category(one) == "Cc" and one not in "\n\t"] == []
+        assert [char for char in out if unicodedata.category(char) == "Cc" and char not in "\n\t"] == []
         assert "\ufffd[2J" in out
 
 
@@ -118,9 +118,9 @@ def test_a_text_is_shown_as_it_is_written() -> None:
 
     writer.stream = watched  # type: ignore[assignment, method-assign]
     with redirect_stdout(io.TextIOWrapper(arrived, encoding="utf-8")) as out:
-        (one,) = generate._print_live(writer, "é", SamplingConfig(temperature=0))
+        (written,) = generate._print_live(writer, "é", SamplingConfig(temperature=0))
         out.flush()
-        assert one.text == text[1:]
+        assert written.text == text[1:]
         assert arrived.getvalue().decode() == f"{text}\n"
     steps = [later.removeprefix(earlier) for earlier, later in pairwise(shown)]
     assert [part for part in steps if part] == ["ét", "é", " ", "😀", " ", "f", "i", "n"]

@@ -100,7 +100,7 @@ def test_a_model_that_fills_in_learns_many_words(table: Path, tmp_path: Path) ->
     file.write_text("word,definition\ngran,\ngleam,aao bbo\n")
     outcome = glassformer("learn-word", tmp_path / "lm", "--file", file, "--dictionary", table, "--json")
     assert outcome.code == 0, outcome.err
-    assert [one["method"] for one in outcome.document["words"]] == ["map", "map"]
+    assert [word["method"] for word in outcome.document["words"]] == ["map", "map"]
     assert (
         "next:"
         not in glassformer("learn-word", tmp_path / "lm", "x", "--definition", "aao", "--out", tmp_path / "b").err

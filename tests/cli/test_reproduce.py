@@ -74,13 +74,13 @@ def test_a_first_look_says_that_it_proves_little(tmp_path: Path) -> None:
 def test_a_first_look_says_what_it_cuts(
     entries: tuple[TableEntry, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = [replace(one, variants={"default": replace(one.variants["default"], overrides={})}) for one in entries]
+    ours = [replace(entry, variants={"default": replace(entry.variants["default"], overrides={})}) for entry in entries]
     monkeypatch.setattr(systems, "ENTRIES", ours)
     monkeypatch.setattr(systems, "_QUICK_STEPS", 2)
     monkeypatch.setattr(runs, "train_classifier", short)
     said = glassformer("reproduce", "--quick", "--out", tmp_path)
     assert said.code == 0, said.err
-    assert f"a first look only: {words.replace('400', '2')} without --quick" in said.err
+    assert f"a first look only: {words.replace('400', '2')} for figures that you can rely on" in said.err
 
 
 def test_misuse(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_the_verdict_is_about_the_strongest_baseline() -> None:
 def test_worst_errors_come_surest_first_with_their_rows() -> None:
     logits = np.array([[3, 0], [0, 1], [0, 5], [0, 9]], dtype=np.float32)
     found = small(logits, np.array([1, 0, 0, 1])).worst_errors
-    assert [(one.row, one.text, one.truth, one.prediction) for one in found] == [
+    assert [(mistake.row, mistake.text, mistake.truth, mistake.prediction) for mistake in found] == [
         (103, "text 2", ("no",), ("yes",)),
         (101, "text 0", ("yes",), ("no",)),
         (102, "text 1", ("no",), ("yes",)),
@@ -68,7 +68,7 @@ def test_worst_errors_come_surest_first_with_their_rows() -> None:
 def test_worst_errors_of_several_labels() -> None:
     logits = np.array([[-6.0, 2.0], [1.0, -1.0], [4.0, 4.0]])
     found = small(logits, np.array([[1, 1], [0, 0], [1, 1]], dtype=np.uint8), multilabel=True).worst_errors
-    assert [(one.row, one.truth, one.prediction) for one in found] == [
+    assert [(mistake.row, mistake.truth, mistake.prediction) for mistake in found] == [
         (101, ("no", "yes"), ("yes",)),
         (102, (), ("no",)),
     ]

@@ -27,8 +27,8 @@ def test_single_label_scores_agree_with_scikit_learn(seed: int, n: int) -> None:
         assert (scores.precision, scores.recall, scores.f1) == pytest.approx(theirs[:3])
     assert ours.macro_f1.value == pytest.approx(ours.macro.f1)
     each = reference.precision_recall_fscore_support(labels, predicted, labels=range(4), zero_division=0)
-    assert [one.f1 for one in ours.per_class] == pytest.approx(list(each[2]))
-    assert [one.support for one in ours.per_class] == list(each[3])
+    assert [scores.f1 for scores in ours.per_class] == pytest.approx(list(each[2]))
+    assert [scores.support for scores in ours.per_class] == list(each[3])
     assert ours.log_loss == pytest.approx(reference.log_loss(labels, probs, labels=range(4)))
 
 

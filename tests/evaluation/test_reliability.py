@@ -8,7 +8,7 @@ def test_ece_hand_worked() -> None:
     # .9, .95 in one bin (mean .925, half right), .55 in another (right): (2 · |.5 − .925| + 1 · |1 − .55|) / 3
     found = reliability(np.array([0.95, 0.94, 0.55]), np.array([True, False, True]))
     assert found.ece == pytest.approx((abs(1 - 0.95 - 0.94) + 0.45) / 3)
-    assert [one.count for one in found.bins] == [0] * 8 + [1] + [0] * 5 + [2]
+    assert [found_bin.count for found_bin in found.bins] == [0] * 8 + [1] + [0] * 5 + [2]
 
 
 def test_the_edges_of_confidence_have_a_bin() -> None:

@@ -56,8 +56,8 @@ def reciting(text: str | list[int], tokenizer: TextTokenizer | None = None) -> T
 
 
 def recited(text: str | list[int], prompt: str = "", **sampling: Any) -> Continuation:
-    (one,) = reciting(text).complete([prompt], SamplingConfig.model_validate({"temperature": 0} | sampling))
-    return one
+    (written,) = reciting(text).complete([prompt], SamplingConfig.model_validate({"temperature": 0} | sampling))
+    return written
 
 
 # Tokens
@@ -167,21 +167,21 @@ def test_a_model_that_answers_with_no_number_is_refused() -> None:
 def test_equal_seeds_write_equal_texts() -> None:
     prompts, writer = ["a b", "", "a b"], byte_model()
     first, again, other = (
-        [one.token_ids for one in writer.complete(prompts, SamplingConfig(max_tokens=30, seed=seed))]
+        [written.token_ids for written in writer.complete(prompts, SamplingConfig(max_tokens=30, seed=seed))]
         for seed in (4, 4, 5)
     )
     assert first == again
-    assert all(one != two for one, two in zip(first, other, strict=True))
+    assert all(before != after for before, after in zip(first, other, strict=True))
     assert first[0] != first[2], "equal prompts have choices of their own"
 
 
 def test_other_prompts_leave_the_choices_of_one_alone() -> None:
     """Wherever it stands, and however many are written at once."""
     writer, config = byte_model(), SamplingConfig(max_tokens=6)
-    alone = [one.text for one in writer.complete(["a b", "a b"], config)]
+    alone = [written.text for written in writer.complete(["a b", "a b"], config)]
     among = writer.complete(["a", "a b", *["c"] * 70, "a b"], config)
     assert [among[1].text, among[-1].text] == alone
-    assert len({one.text for one in among[2:-1]}) > 40
+    assert len({written.text for written in among[2:-1]}) > 40
 
 
 def test_writing_leaves_the_generators_alone() -> None:
@@ -207,14 +207,14 @@ def test_dropout_is_off_whenever_it_writes() -> None:
 
 
 def test_it_goes_on_and_ends_where_the_model_ends() -> None:
-    one = recited(TEXT, TEXT[:11])
-    assert (one.text, one.ended, one.slid) == (TEXT[11:], "end", False)
-    assert one.token_ids == [*byte_tokenizer().encode([TEXT[11:]])[0], START_ID]
+    written = recited(TEXT, TEXT[:11])
+    assert (written.text, written.ended, written.slid) == (TEXT[11:], "end", False)
+    assert written.token_ids == [*byte_tokenizer().encode([TEXT[11:]])[0], START_ID]
 
 
 def test_it_ends_after_so_many_tokens() -> None:
-    one = recited(TEXT, max_tokens=9)
-    assert (one.text, one.ended, len(one.token_ids)) == (TEXT[:9], "length", 9)
+    written = recited(TEXT, max_tokens=9)
+    assert (written.text, written.ended, len(written.token_ids)) == (TEXT[:9], "length", 9)
     exactly = recited(TEXT, max_tokens=len(TEXT) + 1)
     assert (exactly.text, exactly.ended) == (TEXT, "end")
 
@@ -236,14 +236,14 @@ def test_no_prompt_no_text() -> None:
     ],
 )
 def test_a_stop_string_ends_the_text_and_is_no_part_of_it(stop: list[str], expected: str) -> None:
-    one = recited(TEXT, stop=stop)
-    assert (one.text, one.ended) == (expected, "stop")
+    written = recited(TEXT, stop=stop)
+    assert (written.text, written.ended) == (expected, "stop")
 
 
 def test_a_stop_string_that_does_not_come_takes_nothing_away() -> None:
     for stop in ("cap", "door.", "mats", "tth", "rx"):
-        one = recited(TEXT, stop=[stop])
-        assert (one.text, one.ended) == (TEXT, "end")
+        written = recited(TEXT, stop=[stop])
+        assert (written.text, written.ended) == (TEXT, "end")
     cut = recited(TEXT, stop=["matter"], max_tokens=TEXT.index("mat") + 2)
     assert (cut.text[-2:], cut.ended) == ("ma", "length")
 
@@ -253,8 +253,8 @@ def test_a_stop_string_within_a_token_and_across_tokens() -> None:
     assert len(tokenizer.encode([TEXT])[0]) < 25
     writer = reciting(TEXT, tokenizer)
     for stop in ("on t", "he m", "e", "t, an"):
-        (one,) = writer.complete([""], SamplingConfig(temperature=0, stop=(stop,)))
-        assert (one.text, one.ended) == (TEXT[: TEXT.index(stop)], "stop")
+        (written,) = writer.complete([""], SamplingConfig(temperature=0, stop=(stop,)))
+        assert (written.text, written.ended) == (TEXT[: TEXT.index(stop)], "stop")
 
 
 def test_a_stop_string_in_the_prompt_does_not_stop() -> None:
@@ -297,9 +297,9 @@ def test_what_is_shown_is_never_taken_back(content: bytes, stop: list[str], max_
     assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
 
     final, whole = texts[-1], content[:max_tokens].decode(errors="replace")
-    first = next((end for end in range(len(whole) + 1) if any(whole[:end].endswith(one) for one in stop)), None)
+    first = next((end for end in range(len(whole) + 1) if any(whole[:end].endswith(string) for string in stop)), None)
     if first is not None:
-        assert final == whole[: min(at for one in stop if (at := whole[:first].find(one)) >= 0)]
+        assert final == whole[: min(at for string in stop if (at := whole[:first].find(string)) >= 0)]
     elif len(content) < max_tokens:
         assert final == whole
     else:
@@ -309,7 +309,7 @@ def test_what_is_shown_is_never_taken_back(content: bytes, stop: list[str], max_
 def token_of(byte: int) -> int:
     """The token of one byte, also of one that spells nothing alone (the library writes each as a printable letter)."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [one for one in range(256) if one not in printable]
+    others = [byte for byte in range(256) if byte not in printable]
     return byte_tokenizer().vocabulary()[chr(byte if byte in printable else 256 + others.index(byte))]
 
 
@@ -320,12 +320,12 @@ def test_a_prompt_longer_than_the_window_loses_its_beginning() -> None:
     writer = byte_model()
     config = SamplingConfig(max_tokens=4, temperature=0)
     long, end = "a text too long to be seen", " be seen"  # with the start token a window of nine
-    (one,) = writer.complete([long], config)
+    (written,) = writer.complete([long], config)
     (seen,) = writer.complete([end], config)
-    assert one.token_ids == seen.token_ids
-    assert one.slid
+    assert written.token_ids == seen.token_ids
+    assert written.slid
     (shorter,) = writer.complete([end[1:]], config)
-    assert shorter.token_ids != one.token_ids, "the first of what fits does not matter here"
+    assert shorter.token_ids != written.token_ids, "the first of what fits does not matter here"
 
 
 def test_slid_is_said_once_something_was_forgotten() -> None:
@@ -365,8 +365,8 @@ def test_words_are_set_apart_as_in_a_text(kinds: list[str], prompt: str, expecte
         size = {"wordpiece": 20, "unigram": 30}.get(kind, 300)
         config = TokenizerConfig.model_validate({"kind": kind, "vocab_size": size, "min_frequency": 1})
         tokenizer = TextTokenizer.train(["the cat sat, the end"], config)
-        (one,) = reciting("the cat sat, the end", tokenizer).complete([prompt], SamplingConfig(temperature=0))
-        assert (one.text, one.ended) == (expected, "end"), kind
+        (written,) = reciting("the cat sat, the end", tokenizer).complete([prompt], SamplingConfig(temperature=0))
+        assert (written.text, written.ended) == (expected, "end"), kind
 
 
 def test_after_an_unknown_word_there_is_a_space_too() -> None:

@@ -41,9 +41,9 @@ def test_alone_and_together_are_the_same_answer() -> None:
 
 
 def test_one_label_is_the_likeliest() -> None:
-    one = answers([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]], multilabel=False)
-    assert one.predictions() == ["b", "a"]
-    np.testing.assert_allclose(one.confidences(), [0.5, 0.7])
+    answered = answers([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]], multilabel=False)
+    assert answered.predictions() == ["b", "a"]
+    np.testing.assert_allclose(answered.confidences(), [0.5, 0.7])
 
 
 def test_several_labels_are_those_from_a_half_up() -> None:
@@ -53,10 +53,10 @@ def test_several_labels_are_those_from_a_half_up() -> None:
 
 
 def test_ranking_is_by_probability_and_cut_at_k() -> None:
-    one = answers([[0.2, 0.5, 0.3]], multilabel=False)
-    assert [label for label, _ in one.ranked(0)] == ["b", "c", "a"]
-    assert one.ranked(0, 2) == [("b", 0.5), ("c", pytest.approx(0.3))]
-    assert len(one.ranked(0, 99)) == 3
+    answered = answers([[0.2, 0.5, 0.3]], multilabel=False)
+    assert [label for label, _ in answered.ranked(0)] == ["b", "c", "a"]
+    assert answered.ranked(0, 2) == [("b", 0.5), ("c", pytest.approx(0.3))]
+    assert len(answered.ranked(0, 99)) == 3
 
 
 def test_unknown_words_are_counted_and_answered() -> None:

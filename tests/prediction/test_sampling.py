@@ -25,7 +25,7 @@ def from_logits(logits: list[float], seen: list[int] | None = None, **values: An
     in_view[0, seen or []] = True
     row = torch.tensor([logits], dtype=torch.double)
     (found,) = next_token_probs(row, in_view, SamplingConfig.model_validate(values)).tolist()
-    return [float(one) for one in found]
+    return [float(prob) for prob in found]
 
 
 def test_what_is_no_part_of_a_text_has_no_chance() -> None:
@@ -157,7 +157,7 @@ def test_draws_are_as_frequent_as_probable() -> None:
 
 def stretches(probs: list[float], chances: list[float]) -> list[int]:
     chance = torch.tensor(chances, dtype=torch.double)
-    return [int(one) for one in draw(torch.tensor([probs] * len(chances)), chance)]
+    return [int(token) for token in draw(torch.tensor([probs] * len(chances)), chance)]
 
 
 def test_a_token_has_a_stretch_of_the_chances() -> None:

@@ -1,4 +1,4 @@
-"""`glassformer align`: teach a language model to answer, train a reward model, steer by a reward."""
+"""`glassformer align`: fine-tune a language model, train a reward model, and optimise a policy by rewards."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def pairs(
         say(f"  left out: {human_count(made.too_short)} × a text of no more than {words} words")
     if made.alone:
         alone = human_count(made.alone)
-        say(f"  in no preference: {alone} × no unused text of the other side begins alike")
+        say(f"  in no preference: {alone} × there is no unused text of the other label with the same beginning")
 
 
 @app.command("sft")
@@ -216,7 +216,7 @@ def rl(
     asked, source = _prompts(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
-    doing("a first look at the held-out prompts")
+    doing("evaluating the starting policy on held-out prompts")
     with resumable(out), SteeringView(config.updates, quiet=quiet) as view:
         view.line(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
         trained = steer(
@@ -236,15 +236,15 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, quiet: bool, 
         say(f"warning: {metrics['collapsed']}")
     best, where = metrics["best"], "held-out" if trained.config.data["held_out"] else "its"
     found = (
-        f"reward {best['held_out_reward']:.4f} on {where} prompts, {best['held_out_kl']:.2f} nats from where it began"
+        f"reward {best['held_out_reward']:.4f} on {where} prompts, {best['held_out_kl']:.2f} nats of KL to the start"
         if metrics["best_update"]
-        else "no policy did better than the starting one, so that one is kept"
+        else "no policy had a higher reward than the starting one, which is kept"
     )
     settings = trained.config.recipe["training"]
     beta = settings["beta"]
     if beta and settings["target_kl"] is None and not (metrics["best_update"] or metrics["collapsed"]):
-        less = beta / 5  # as from what suits rewards of several units to what suits a probability
-        found += f" (a nat of KL costs {beta:g}; --set training.beta={less:g} lets it go further)"
+        less = beta / 5  # a beta for rewards of several units is too large for rewards that are probabilities
+        found += f" (the KL penalty beta is {beta:g}; with --set training.beta={less:g}, it can move further)"
     show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
     if not quiet:
         say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
@@ -254,7 +254,7 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, quiet: bool, 
 def _run(
     model: Path, out: Path, settings: dict[str, Any], device: str, *, resume: bool, overwrite: bool, quiet: bool
 ) -> Iterator[Any]:
-    """A run of fine-tuning as the command line says, watched."""
+    """Make the run of sft or reward, and show its progress."""
     from glassformer.alignment.alignment_config import FineTuningConfig, configured
     from glassformer.alignment.stage_run import Run
     from glassformer.cli.live import LiveView
@@ -291,7 +291,7 @@ def _start(folder: Path) -> Start:
     from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 
     start = Start(trained=load_model(folder, LANGUAGE_MODEL), folder=folder)
-    _ = start.shape  # what is not causal is refused before anything else is opened
+    _ = start.shape  # refuse a model that is not causal before opening anything else
     return start
 
 

@@ -1,4 +1,4 @@
-"""`glassformer compare`: two models on the same labelled rows."""
+"""`glassformer compare`: compare two models on the same labelled rows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def compare(
     show(found.verdict)
     _show_flips(f"only {found.model_a} is right", found.only_a_right)
     _show_flips(f"only {found.model_b} is right", found.only_b_right)
-    say("--json lists all of them")
+    say("--json lists all of these texts")
 
 
 def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:

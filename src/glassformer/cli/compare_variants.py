@@ -1,4 +1,4 @@
-"""`glassformer compare-variants`: several variants on the same data, with the same budget and several seeds."""
+"""`glassformer compare-variants`: compare variants on the same data, with the same budget and several seeds."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compare_variants(
     if test is not None:
         labels = flat_labels(sources.train).unique().to_list()
         measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None, labels=labels)
-        say(f"note: a variant chosen by {test} needs other rows for a fair final figure")
+        say(f"note: if you choose a variant by its figures on {test}, measure its final figure on other rows")
     earlier = read_comparison(out / RESULTS_FILE)
     with only_writer(out), _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
         try:
@@ -88,7 +88,7 @@ def compare_variants(
         except (InterruptedTraining, KeyboardInterrupt) as error:
             done = len(list((out / RUNS_FOLDER).glob("*.json")))
             kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"
-            say(f"stopped; {kept} kept in {out}. Go on with:\n  {command_line()}")
+            say(f"stopped; {kept} kept in {out}. Continue with:\n  {command_line()}")
             raise Stopped(error) from error
     if json:
         print_json(found.model_dump(mode="json"))
@@ -102,7 +102,7 @@ def compare_variants(
 
 
 class _LiveRuns(Live):
-    """A bar over the runs with the time that is left, and a line per run."""
+    """Show a bar over all runs with the time that is left, and a line per finished run."""
 
     def __init__(self, title: str) -> None:
         from rich.progress import BarColumn
@@ -143,7 +143,7 @@ class _LiveRuns(Live):
         )
 
     def _left(self, share: float) -> float | None:
-        """Seconds to go, by the runs of this session; None before a tenth of the first is done."""
+        """Return the seconds that are left, or None before a tenth of the first run is done."""
         here = self._done + share - self._before
         if here < 0.1:
             return None
@@ -151,7 +151,7 @@ class _LiveRuns(Live):
 
 
 def _show(found: VariantComparison) -> None:
-    """The table of variants, then what each key does."""
+    """Show the table of variants, then the effect of each setting."""
     from glassformer.evaluation.report import seconds
 
     data = found.data

@@ -1,4 +1,4 @@
-"""`glassformer data`: the data sets known by name."""
+"""`glassformer data`: list and download the known data sets."""
 
 from __future__ import annotations
 

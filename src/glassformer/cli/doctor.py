@@ -1,4 +1,4 @@
-"""`glassformer doctor`: the checks to make before a long run."""
+"""`glassformer doctor`: check data and model before a long run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`glassformer evaluate`: how good is it, beside a strong baseline on the same rows."""
+"""`glassformer evaluate`: measure a model beside baselines on the same rows."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _say_what_is_left_out(evaluation: Evaluation) -> None:
 
 
 def _write(folder: Path, evaluation: Evaluation, document: str, history: list[dict[str, Any]] | None) -> None:
-    """The report and the figures, which have been shown before: a full disk does not take them away.
+    """Write the report and the figures. They have been shown already, so a full disk does not lose them.
 
     Raises:
         GlassformerError: they cannot be written.
@@ -117,14 +117,20 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: list[di
 
 
 def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
-    """Where an evaluation on other rows stands there."""
+    """Say it if this replaces an evaluation on other rows."""
     from glassformer.data.json_files import read_json
     from glassformer.data.table import counted
 
     try:
         earlier = read_json(figures)["data"]
         source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]
-    except (GlassformerError, OSError, ValueError, TypeError, KeyError):  # there is none, or nothing that can be named
+    except (
+        GlassformerError,
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+    ):  # no earlier evaluation, or an unreadable one
         return
     if digest != evaluation.data.sha256:
         shown = f"{source}, {counted(rows, 'row')}"
@@ -132,7 +138,7 @@ def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
 
 
 def _show(evaluation: Evaluation) -> None:
-    """The duel as a table, then the verdict in one sentence."""
+    """Show the model and the baselines as a table, then the verdict in one sentence."""
     from glassformer.data.table import counted
     from glassformer.evaluation.report import seconds, size
 

@@ -1,4 +1,4 @@
-"""`glassformer generate`: a language model continues a text."""
+"""`glassformer generate`: continue texts with a language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`glassformer learn-word`: a definition in, a model that knows the word out."""
+"""`glassformer learn-word`: add words to a model by their definitions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def learn_word(
 
 
 def _next(lesson: Lesson[Learner]) -> str | None:
-    """The command that shows the new model at work; none where there is none."""
+    """Return a command that uses the new model, or None if there is none for this kind of model."""
     from glassformer.prediction.folder_config import FolderConfig
 
     config = lesson.trained.config
@@ -115,7 +115,7 @@ def _entries(word: str | None, definition: str | None, file: Path | None, *, def
 
 
 def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
-    """How the embeddings were made and how good that is, and what was left out."""
+    """Say how the embeddings were made, how good the method is, and which words were left out."""
     report = lesson.map
     if report is not None:
         say(
@@ -145,7 +145,7 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
 
 
 def _show(lesson: Lesson[Learner]) -> None:
-    """Each new word with the known words nearest to it."""
+    """Show each new word with the known words nearest to it."""
     shown = lesson.words[:_SHOWN]
     near = ["  ".join(f"{name} {cosine:.2f}" for name, cosine in learned.nearest) for learned in shown]
     lines = [(learned.new.word, of_it) for learned, of_it in zip(shown, near, strict=True)]

@@ -1,7 +1,7 @@
-"""What a long command shows while it works, on standard error: a bar in a terminal, and lines that stay.
+"""Progress of a long command on standard error: a bar in a terminal, and lines that stay.
 
-Elsewhere the figures of the bar are a line now and then. Texts of the user's are shown as they are: rich would take
-`[b]` in a folder's name for markup.
+Elsewhere, as in a log file, the figures of the bar are written as lines (see `activity`). Names and texts of the user
+are shown as they are, although rich would read `[b]` in a folder's name as markup.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 
 class Live:
-    """A bar of these columns, there from its first task on, and lines above it. A message is said once, however many
-    runs repeat it."""
+    """A bar with these columns, and lines above it. The bar appears with its first task.
+
+    A message is shown once, even if several runs repeat it.
+    """
 
     def __init__(
         self, *columns: ProgressColumn, transient: bool = True, expand: bool = False, quiet: bool = False
@@ -36,7 +38,7 @@ class Live:
             console=self._console,
             transient=transient,
             expand=expand,
-            redirect_stdout=False,  # results are for standard output also where a bar is still there
+            redirect_stdout=False,  # results go to standard output, also while a bar is shown
             disable=quiet or not self._console.is_terminal,
         )
         self._task: TaskID | None = None
@@ -52,7 +54,7 @@ class Live:
         self.end()
 
     def begin(self, description: str = "", total: float | None = None, **fields: Any) -> None:
-        """A new bar. Until the first one is there, the line of what is being done is shown."""
+        """Begin a new bar. Before the first bar, the line of `activity` is shown."""
         if not self._started and not self._progress.disable:
             ACTIVITY.pause()
             self._progress.start()
@@ -60,21 +62,21 @@ class Live:
         self._task = self._progress.add_task(description, total=total, **fields)
 
     def move(self, completed: float, total: float | None = None, **fields: Any) -> None:
-        """Move the last bar, or begin one."""
+        """Move the last bar. If there is none, begin one."""
         if self._task is None:
             self.begin(total=total, **fields)
         assert self._task is not None
         self._progress.update(self._task, completed=completed, total=total, **fields)
 
     def end(self) -> None:
-        """No bar any more."""
+        """Remove the bar."""
         if self._started:
             self._progress.stop()
             ACTIVITY.resume()
             self._started = False
 
     def line(self, text: str) -> None:
-        """A line that stays."""
+        """Show a line that stays."""
         if self._quiet:
             return
         if self._started:
@@ -83,14 +85,14 @@ class Live:
             say(text)
 
     def on_message(self, text: str) -> None:
-        """Say something on a line of its own, which may be what a model wrote."""
+        """Show a message of the library, or a text that a model wrote, on a line of its own."""
         if text not in self._said:
             self._said.add(text)
             self.line(as_flags(text))
 
 
 class LiveView(Live):
-    """A bar per epoch that stays as one line."""
+    """Show a bar per epoch. At its end, the epoch's figures stay as a line."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         from rich.progress import BarColumn, TaskProgressColumn
@@ -118,7 +120,7 @@ class LiveView(Live):
         progressing(f"epoch {epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
 
     def on_epoch(self, row: dict[str, float]) -> None:
-        """Leave the epoch's figures as a line."""
+        """Show the epoch's figures as a line that stays."""
         parts = []
         for which, said in (("train", ""), ("validation", "validation ")):
             figures = {name.removeprefix(f"{which}_"): row[name] for name in row if name.startswith(f"{which}_")}
@@ -129,7 +131,7 @@ class LiveView(Live):
 
 
 def bar_width() -> int:
-    """So that the figures beside a bar have room in a narrow terminal too."""
+    """Return the width of a bar. In a narrow terminal it leaves room for the figures beside it."""
     return 24 if is_wide() else 12
 
 
@@ -139,7 +141,7 @@ def is_wide() -> bool:
 
 
 def words(template: str, **options: Any) -> TextColumn:
-    """A column of text, shown as it is but for characters that steer a terminal."""
+    """Return a column that shows text as it is, without the characters that steer a terminal."""
     from rich.progress import Task, TextColumn
     from rich.text import Text
 
@@ -153,7 +155,7 @@ def words(template: str, **options: Any) -> TextColumn:
 
 
 def console() -> Console:
-    """Standard error."""
+    """Return a console on standard error."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)

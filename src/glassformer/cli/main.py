@@ -37,8 +37,8 @@ from glassformer.cli.resume import Stopped
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.training.stopping import STOP_SIGNALS
 
-_CTRL_C = 130  # what typer makes of it, as a shell does
-_READER_GONE = 141  # as of every program in a pipe
+_CTRL_C = 130  # the exit code of typer and of shells
+_READER_GONE = 141  # the exit code of any program in a pipe whose reader is gone
 
 app = typer.Typer(
     name="glassformer",
@@ -81,8 +81,8 @@ def _root(
 
 
 def main() -> None:
-    """Run a command; exit with 0, 1 (it failed) or 2 (misuse), and no traceback for a user's mistake."""
-    # Threads that spin while they wait starve every other program on the machine, a second run most of all.
+    """Run a command. Exit with 0 (done), 1 (failed) or 2 (misuse), without a traceback for a user's mistake."""
+    # Waiting threads that spin slow down every other program on the machine, above all a second run.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     open_streams()
     with _remembered_signals() as stopped_by:
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def _check_arguments() -> None:
-    """What is no UTF-8 could be read as a file's name, but neither shown nor kept in a model folder."""
+    """Refuse arguments that are not UTF-8. They can name a file, but cannot be shown or kept in a model folder."""
     for number, argument in enumerate(sys.argv[1:], 1):
         try:
             argument.encode()
@@ -115,15 +115,15 @@ def _check_arguments() -> None:
 
 
 def _command() -> NoReturn:
-    """The command that was typed; what typer has to say of it goes the way of every other message."""
+    """Run the command that was typed. Messages of typer are written like all other messages."""
     try:
         sys.exit(app(prog_name="glassformer", standalone_mode=False))
     except SystemExit as ended:
-        if isinstance(ended.__context__, BrokenPipeError):  # typer's own answer to it is 1
+        if isinstance(ended.__context__, BrokenPipeError):  # typer would exit with 1
             raise ended.__context__ from None
         raise
     except Exception as error:
-        if (describe := getattr(error, "show", None)) is None:  # typer keeps the class of its errors to itself
+        if (describe := getattr(error, "show", None)) is None:  # typer does not publish the classes of its errors
             raise
         add_hint(error)
         said = io.StringIO()
@@ -134,7 +134,10 @@ def _command() -> NoReturn:
 
 @contextmanager
 def _remembered_signals() -> Iterator[list[int]]:
-    """The numbers of signals that asked to stop: one within an import may come back as any error."""
+    """Yield a list that fills with the signals that asked to stop.
+
+    A signal during an import may be turned into any other error. The list then tells that it was a signal.
+    """
     numbers: list[int] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
@@ -161,7 +164,7 @@ def _stop(numbers: list[int]) -> NoReturn:
 
 
 def _fail(error: Exception) -> NoReturn:
-    """Say what went wrong and exit; what is no one's mistake but ours is raised again."""
+    """Say what went wrong, and exit. Raise the error again if it is a bug of ours."""
     if isinstance(error, GlassformerError):
         say_error(error.message)
         for line in error.listing:
@@ -171,12 +174,12 @@ def _fail(error: Exception) -> NoReturn:
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough
         if not reader_gone:  # no space, no permission
             say_error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-        # What could not be written is not tried again on the way out.
+        # Do not try again to write the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_READER_GONE if reader_gone else 1)
     from glassformer.models.memory import is_out_of_memory
 
     if is_out_of_memory(error):
-        say_error("out of memory; close other programs, or take a smaller model, shorter texts or fewer of them")
+        say_error("out of memory; close other programs, or use a smaller model, shorter texts or fewer texts")
         sys.exit(1)
     raise error

@@ -1,7 +1,7 @@
-"""The one place that writes to the terminal: results on standard output, everything else on standard error.
+"""The only place that writes to the terminal: results to standard output, everything else to standard error.
 
-What is written may hold texts, labels and names from anywhere. Characters that steer a terminal never reach it: plain
-output shows � for them, JSON escapes them and so stays exact.
+Texts, labels and names may come from anywhere. Characters that steer a terminal never reach it. Plain output shows �
+instead. JSON escapes them, and so stays exact.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from glassformer.errors import GlassformerError
 
 LONGEST_ERROR = 560
 
-# C0 but tab and line break, DEL, C1, what turns the direction of text round, and bytes that were no UTF-8.
+# C0 except tab and line break, DEL, C1, characters that change the direction of text, and bytes that were not UTF-8.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def open_streams() -> None:
-    """Make standard output write UTF-8, whatever the locale, and put nothing (/dev/null) where a stream was closed."""
+    """Let standard output write UTF-8 in any locale. Open /dev/null in place of a stream that is closed."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
-            if null != number:  # else the next file that is opened would take its place
+            if null != number:  # otherwise the next opened file would take its number
                 os.dup2(null, number)
                 os.close(null)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
@@ -39,42 +39,42 @@ def open_streams() -> None:
 
 
 def doing(what: str) -> None:
-    """What the command does from now on; shown where it takes long."""
+    """Set what the command does from now on. It is shown if it takes long."""
     ACTIVITY.doing(one_line(without_control(what)))
 
 
 def progressing(how_far: str) -> None:
-    """How far it is with what the command does; nothing is shown where this is empty."""
+    """Set how far the command is. If this is empty, nothing is shown."""
     ACTIVITY.progress(one_line(without_control(how_far)))
 
 
 def hush() -> None:
-    """What the command does is not shown."""
+    """Do not show what the command does."""
     ACTIVITY.pause()
 
 
 def show(text: str = "", *, end: str = "\n") -> None:
-    """A result, on standard output."""
+    """Write a result to standard output."""
     with ACTIVITY.aside():
         sys.stdout.write(without_control(text) + end)
-        if not end:  # a line that is still being written
+        if not end:  # the line goes on
             sys.stdout.flush()
 
 
 def say(text: str) -> None:
-    """A message for the person, on standard error. Nobody need listen: where it cannot be written, the work goes on."""
+    """Write a message to standard error. If it cannot be written, the work goes on."""
     with ACTIVITY.aside(), suppress(OSError):
         sys.stderr.write(without_control(text) + "\n")
         sys.stderr.flush()
 
 
 def say_error(message: str) -> None:
-    """What went wrong, on one line; the beginning says what and where, the end what to do."""
+    """Write what went wrong, on one line. A long message keeps its beginning (what, where) and its end (what to do)."""
     say(f"error: {shortened(one_line(as_flags(message)), LONGEST_ERROR)}")
 
 
 def print_json(document: Any) -> None:
-    """The one JSON document of a command, on standard output.
+    """Write the JSON document of a command to standard output.
 
     Raises:
         GlassformerError: a figure in it is NaN or infinite, which JSON does not have.
@@ -89,13 +89,13 @@ def print_json(document: Any) -> None:
 
 
 def write_json(text: str) -> None:
-    """JSON, or a part of it, on standard output."""
+    """Write JSON, or a part of it, to standard output."""
     with ACTIVITY.aside():
         sys.stdout.write(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def write_table(text: bytes) -> None:
-    """Lines of CSV on standard output: exact for a file or a program, harmless for a terminal."""
+    """Write lines of CSV to standard output: exact for a file or a program, harmless for a terminal."""
     with ACTIVITY.aside():
         if sys.stdout.isatty():
             sys.stdout.write(without_control(text.decode()))
@@ -105,7 +105,7 @@ def write_table(text: bytes) -> None:
 
 
 def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], str] = str.rjust) -> None:
-    """Columns as wide as they need to be, the first to the left, the others to the right or as `others` says."""
+    """Write columns with aligned cells: the first to the left, the others as `others` aligns them."""
     lines = [[one_line(cell) for cell in line] for line in lines]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for first, *rest in lines:
@@ -114,17 +114,17 @@ def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], 
 
 
 def one_line(text: str) -> str:
-    """A text that keeps to its line and its column: breaks and tabs are shown as \\n, \\r and \\t."""
+    """Return a text on one line and in one column: line breaks and tabs become \\n, \\r and \\t."""
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
 def without_control(text: str) -> str:
-    """A text that cannot steer the terminal; line breaks and tabs stay."""
+    """Return a text without characters that steer a terminal. Line breaks and tabs stay."""
     return _UNSAFE.sub("\ufffd", text)
 
 
 def shortened(text: str, longest: int) -> str:
-    """A text with its middle left out where it is longer than this."""
+    """Return a text without its middle if it is longer than `longest`."""
     if len(text) <= longest:
         return text
     tail = (longest - 1) // 3
@@ -132,18 +132,18 @@ def shortened(text: str, longest: int) -> str:
 
 
 def command_line(*, leave_out: str = "", add: str = "") -> str:
-    """The command as it was typed, quoted for a shell; without one flag, with another."""
+    """Return the command as it was typed, quoted for a shell, without the flag `leave_out` and with the flag `add`."""
     arguments = [argument for argument in sys.argv[1:] if argument not in (leave_out, add)]
     return shlex.join(["glassformer", *arguments, *([add] if add else [])])
 
 
 def human_count(number: int) -> str:
-    """1,234,567 as it is read aloud in tables."""
+    """Write a number with commas: 1,234,567."""
     return f"{number:,}"
 
 
 def duration(seconds: float) -> str:
-    """75.2 → `1 min 15 s`."""
+    """Write a duration: 75.2 becomes `1 min 15 s`."""
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

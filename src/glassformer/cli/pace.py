@@ -1,4 +1,4 @@
-"""How far a long answer is: how many rows, how fast, and how much time is left."""
+"""Progress of answering many texts: how many rows, how fast, and how much time is left."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 
 
 class Pace:
-    """Tells of batch after batch, and of how far each one is. Only the time of answering counts, not that of waiting.
+    """Shows the progress over batches, and within each batch. The time of waiting for texts does not count.
 
     Args:
         unit: what is counted, `texts` or `rows`.
-        total: the size of all batches together, where it is known.
+        total: the size of all batches together, or None if it is not known.
     """
 
     def __init__(self, unit: str, total: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,16 +29,16 @@ class Pace:
         self._busy = self._begun = 0.0
 
     def begin(self, size: int = 0) -> None:
-        """A batch is answered from now on, of this size in the unit of `total`."""
+        """Begin a batch of this size, in the unit of `total`."""
         self._size, self._begun = size, self._clock()
         progressing(self.words(0.0))
 
     def on_progress(self, share: float) -> None:
-        """This share of the batch is done."""
+        """Show that this share of the batch is done."""
         progressing(self.words(share))
 
     def end(self, rows: int) -> None:
-        """The batch is answered; nothing is done until the next one."""
+        """End the batch. Nothing is shown until the next one."""
         self._busy += self._clock() - self._begun
         self._rows += rows
         self._read += self._size
@@ -46,7 +46,7 @@ class Pace:
         progressing("")
 
     def words(self, share: float) -> str:
-        """`answering: 12,288 rows, 1,200/s, 1 min 15 s left`"""
+        """Return for example `answering: 12,288 rows, 1,200/s, 1 min 15 s left`."""
         busy = self._busy + self._clock() - self._begun
         parts = [f"{human_count(self._rows)} {self._unit}"] if self._rows else []
         if self._rows and self._busy:
@@ -60,7 +60,7 @@ class Pace:
 
 
 def size_of_file(path: Path) -> int | None:
-    """Rows of a Parquet file, bytes of another; None where only reading tells: compressed, or a pipe."""
+    """Return the rows of a Parquet file, or the bytes of another one. None for a pipe or a compressed file."""
     import polars as pl
 
     if not path.is_file() or path.suffix.lower() in _COMPRESSED:
@@ -69,7 +69,7 @@ def size_of_file(path: Path) -> int | None:
 
 
 def size_of_rows(frame: pl.DataFrame, path: Path) -> int:
-    """About what these rows take of `size_of_file`."""
+    """Return about how much of `size_of_file` these rows are."""
     if path.suffix == ".parquet":
         return frame.height
     separated = {".csv", ".tsv"} & set(path.suffixes)

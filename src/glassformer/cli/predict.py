@@ -1,4 +1,4 @@
-"""`glassformer predict`: answers for a text, many, a file or a pipe."""
+"""`glassformer predict`: answer texts, a table or a pipe."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _check(
     json: bool,
     jsonl: bool,
 ) -> None:
-    """Refuse what does not go together before a model is loaded."""
+    """Refuse options that do not go together, before a model is loaded."""
     if texts and file:
         raise UsageError("give texts or --file, not both")
     if texts and "-" in texts:
@@ -115,7 +115,7 @@ def _check(
 
 
 def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style) -> None:
-    """Stream texts through the model, those of a pipe as they arrive."""
+    """Answer texts in batches. Those of a pipe are answered as they arrive."""
     import polars as pl
 
     from glassformer.data.pipe import arriving_lines
@@ -129,7 +129,7 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
     else:
         batches = arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=_ROWS_PER_BATCH)
     told, pace = _Told("text"), Pace("texts")
-    doing("")  # nothing, as long as a pipe is silent
+    doing("")  # show nothing while a pipe is silent
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
@@ -148,7 +148,7 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
 def _answer_file(
     predictor: Predictor, file: Path, out: Path | None, text: str | None, style: Style, *, safe_csv: bool
 ) -> None:
-    """Stream a table through the model; what is written to a file is complete or not there."""
+    """Answer a table in batches. A file is written completely or not at all."""
     from glassformer.data.rows import iterate_rows
     from glassformer.data.table import counted
     from glassformer.prediction.answered_rows import texts_of

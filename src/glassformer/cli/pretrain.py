@@ -1,4 +1,4 @@
-"""`glassformer pretrain`: texts in, a language model out."""
+"""`glassformer pretrain`: train a language model on texts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def pretrain(
         chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
     check_prompts([prompt])
     if prompt and not chosen.model.causal:
-        raise UsageError("--prompt: a model that fills in hidden tokens writes no samples; leave it out")
+        raise UsageError("--prompt: a masked language model writes no samples; leave it out")
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     doing(f"reading {data}")

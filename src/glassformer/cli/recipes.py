@@ -1,4 +1,4 @@
-"""`glassformer recipes`: the whole runs that come with glassformer."""
+"""`glassformer recipes`: list and print the recipes that come with glassformer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def recipes(
 
 
 def _settings(name: str) -> dict[str, Any]:
-    """All settings of a recipe, those too that its file leaves at their defaults."""
+    """Return all settings of a recipe, with the defaults of those that its file leaves out."""
     from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe, shipped_recipes
 
     load = load_pretraining_recipe if name in shipped_recipes(PretrainingRecipe) else load_recipe

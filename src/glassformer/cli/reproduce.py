@@ -1,4 +1,4 @@
-"""`glassformer reproduce`: the systems of the source documents, run again."""
+"""`glassformer reproduce`: run the published systems again."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def reproduce(
                 command=command_line(),
             )
         except (InterruptedTraining, KeyboardInterrupt) as error:
-            say(f"stopped; what is done is kept in {out}. Go on with:\n  {command_line()}")
+            say(f"stopped; finished runs are kept in {out}. Continue with:\n  {command_line()}")
             raise Stopped(error) from error
     if json:
         print_json(found.model_dump(mode="json"))
@@ -79,11 +79,11 @@ def reproduce(
     for sentence in found.left_out:
         say(f"left out: {sentence}")
     if quick:
-        say(f"a first look only: {quick_in_words(entries)}; without --quick the figures mean something")
+        say(f"a first look only: {quick_in_words(entries)}; for figures that you can rely on, leave out --quick")
 
 
 class LiveTable(Live):
-    """A bar per system over the training of its runs, and a line per finished run."""
+    """Show a bar per system, and a line per finished run."""
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -91,7 +91,7 @@ class LiveTable(Live):
         super().__init__(
             words("{task.description}"),
             BarColumn(bar_width=24),
-            TimeElapsedColumn(),  # moves while a run prepares or is measured, too
+            TimeElapsedColumn(),  # moves also while a run is prepared or measured
             TimeRemainingColumn(),
             words("{task.fields[doing]}"),
             transient=False,

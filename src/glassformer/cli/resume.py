@@ -1,4 +1,4 @@
-"""What a command says when a signal stopped a run that can go on."""
+"""Messages for a run that was stopped and can be continued."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from glassformer.errors import GlassformerError
 
 
 class Stopped(SystemExit):
-    """The end of a command that a signal stopped and that has said so; its code is a shell's for the signal."""
+    """Ends a command that a signal stopped, after its message. The exit code is that of a shell for the signal."""
 
     def __init__(self, error: GlassformerError | KeyboardInterrupt) -> None:
         if isinstance(error, GlassformerError):
@@ -23,7 +23,7 @@ class Stopped(SystemExit):
 
 @contextmanager
 def resumable(out: Path) -> Iterator[None]:
-    """Say when it is stopped with which command the run in `out` goes on."""
+    """If the run in `out` is stopped, say which command continues it."""
     from glassformer.prediction.model_folder import is_unfinished
     from glassformer.training.loop import InterruptedTraining
 

@@ -1,4 +1,4 @@
-"""What `glassformer align rl` shows while it works."""
+"""Progress of `glassformer align rl`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = {
 
 
 class SteeringView(Live):
-    """A bar with the figures of the last round, and after each look at the held-out prompts two lines that stay."""
+    """Show a bar with the figures of the last round, and lines that stay after each evaluation on held-out prompts."""
 
     def __init__(self, rounds: int, *, quiet: bool = False) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn
@@ -28,7 +28,7 @@ class SteeringView(Live):
             words("round"),
             MofNCompleteColumn(),
             BarColumn(bar_width=bar_width()),
-            words("{task.fields[figures]}", table_column=Column(ratio=1)),  # on two lines where one is too short
+            words("{task.fields[figures]}", table_column=Column(ratio=1)),  # wrapped if the line is too short
             expand=True,
             quiet=quiet,
         )
@@ -45,7 +45,7 @@ class SteeringView(Live):
         progressing(f"round {row['update']:.0f} of {self._rounds}: {self._figures}")
 
     def on_message(self, text: str) -> None:
-        """A look at the held-out prompts: its figures, those of the last round, and one text of it."""
+        """Show an evaluation on held-out prompts, the figures of the last round, and one of its texts."""
         super().on_message(text)
         if self._figures:
             prompt, completion = self._sample

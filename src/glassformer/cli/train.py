@@ -1,4 +1,4 @@
-"""`glassformer train`: a labelled table in, a model folder out."""
+"""`glassformer train`: train a classifier on a labelled table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where answers go: a file that is complete or not there, or standard output."""
+"""Write answers to standard output, or to a file: completely or not at all."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ WriteAnswers = Callable[["pl.DataFrame", "Answers"], None]
 Style = Literal["plain", "json", "jsonl"]
 
 LONGEST_SHOWN = 200
-"""Characters of a text beside its answer; JSON holds all of it."""
+"""The characters of a text that are shown beside its answer. JSON holds the whole text."""
 
-_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # full-width signs count in spreadsheets of East Asian languages
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # spreadsheets of East Asian languages also read full-width signs
 _NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}  # None: JSON lines
 
 
 def check_out(out: Path) -> None:
-    """Raises `UsageError` where a table cannot be written to this path."""
+    """Raise `UsageError` if a table cannot be written to this path."""
     if _kind(out) not in _SEPARATORS:
         raise UsageError(f"--out {out}: write answers as {', '.join(_SEPARATORS)}, each also with .gz")
     if out.is_dir():
@@ -42,8 +42,11 @@ def check_out(out: Path) -> None:
 
 
 def check_folder(out: Path, *, ours: str | None = None) -> None:
-    """Raises `UsageError` where this path is a file and no folder; or, with the name of a file that an earlier call of
-    ours left, a folder that holds others without it."""
+    """Raise `UsageError` if a folder cannot be written to this path.
+
+    Args:
+        ours: the name of a file that our command writes. A folder that holds other files but not this one is refused.
+    """
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; name a folder")
     if ours is not None and out.is_dir() and any(out.iterdir()) and not (out / ours).is_file():
@@ -54,13 +57,15 @@ def check_folder(out: Path, *, ours: str | None = None) -> None:
 def write_answers(
     out: Path | None, style: Style, *, labels: tuple[Any, ...], source: str, safe: bool
 ) -> Iterator[WriteAnswers]:
-    """Frame after frame with its answers: into a file, written aside and renamed at the end, or on standard output.
+    """Yield a function that writes a frame with its answers, to standard output or to a file.
+
+    The file is written under another name and renamed at the end.
 
     Args:
-        style: how standard output is written; a file's ending says it for the file.
-        labels: what the model answers with.
-        source: what messages call the table.
-        safe: whether cells that a spreadsheet would take for formulas are written as text.
+        style: the format of standard output. The format of a file depends on its ending.
+        labels: the labels of the model.
+        source: the name of the table in messages.
+        safe: write cells that a spreadsheet could run as a formula as text.
     """
     from glassformer.prediction.answered_rows import (
         RECORD_KEYS,
@@ -103,9 +108,9 @@ def write_answers(
 
 @contextmanager
 def write_lines(style: Style) -> Iterator[WriteLines]:
-    """Line after line on standard output, or with `json` each as one entry of `{"answers": [...]}`.
+    """Yield a function that writes lines to standard output, or with `json`, as the entries of `{"answers": [...]}`.
 
-    Nothing is held in memory, and what was written is there to be read at once.
+    Lines are written at once. They are not kept in memory.
     """
     separator = '{"answers": [\n' if style == "json" else ""
 
@@ -125,7 +130,7 @@ def write_lines(style: Style) -> Iterator[WriteLines]:
 
 
 def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None, *, alone: bool) -> Iterator[str]:
-    """A line for each text: its label, the likeliest labels, and, unless it stands alone, the beginning of the text."""
+    """Yield a line per text: its label, the most likely labels, and the beginning of the text unless it is `alone`."""
     for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
         if label is None:
             cells = ["(no text)", ""]
@@ -138,9 +143,9 @@ def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None, *, alo
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Text that a spreadsheet would take for a formula, in a cell or in a column's name, gets a single quote before it.
+    """Put a single quote before each cell and column name that a spreadsheet could run as a formula.
 
-    That is the advice of OWASP ("CSV Injection"). A number such as -5 is no formula.
+    This is the advice of OWASP ("CSV Injection"). A number such as -5 is not a formula.
     """
     import polars as pl
 
@@ -163,7 +168,7 @@ def _lines_in_file(out: Path) -> Iterator[WriteLines]:
 
 
 def _check_columns(frame: pl.DataFrame, separator: str | None) -> None:
-    """A Parquet file may have columns that no text file can hold."""
+    """Raise `UsageError` if a column of the table, for example from Parquet, cannot be written as text."""
     for name, dtype in frame.schema.items():
         if "Binary" in str(dtype) or (separator is not None and dtype.is_nested()):
             way_out = "leave it out" if "Binary" in str(dtype) else "leave it out, or write answers as .jsonl"

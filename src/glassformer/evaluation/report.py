@@ -99,13 +99,14 @@ def _duel(evaluation: Evaluation) -> str:
     )
 
 
-def _comparison(one: Comparison) -> str:
-    if not one.only_model_right + one.only_baseline_right:
-        return f"Against {escape(one.baseline)}: no row that only one of the two got right."
+def _comparison(comparison: Comparison) -> str:
+    against, difference = f"Against {escape(comparison.baseline)}", comparison.difference
+    if not comparison.only_model_right + comparison.only_baseline_right:
+        return f"{against}: no row that only one of the two got right."
     return (
-        f"Against {escape(one.baseline)}: {counted(one.only_model_right, 'row')} only the model got right, "
-        f"{one.only_baseline_right:,} only the baseline; difference {signed(one.difference.value)} "
-        f"({signed(one.difference.low)} to {signed(one.difference.high)}), McNemar {p_value(one.mcnemar_p)}."
+        f"{against}: {counted(comparison.only_model_right, 'row')} only the model got right, "
+        f"{comparison.only_baseline_right:,} only the baseline; difference {signed(difference.value)} "
+        f"({signed(difference.low)} to {signed(difference.high)}), McNemar {p_value(comparison.mcnemar_p)}."
     )
 
 
