@@ -100,7 +100,9 @@ def test_answers_that_cannot_be_finished_leave_those_of_yesterday(reviews: Train
     table.write_bytes(b"text,n\n" + b"good film,1\n" * 5000 + b"bad,2,3\n")
     (tmp_path / "a.csv").write_text("of yesterday")
     with nothing_lost(tmp_path):
-        answered(glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.csv"), "row 5001")
+        out = ("--out", tmp_path / "a.csv")
+        answered(glassformer("predict", reviews.folder, "--file", table, *out), "already there", "--overwrite")
+        answered(glassformer("predict", reviews.folder, "--file", table, *out, "--overwrite"), "row 5001")
 
 
 @pytest.fixture(scope="module")
