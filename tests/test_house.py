@@ -21,7 +21,7 @@ ROOMS = (
     "alignment", "text_classifier", "cli",
 )  # fmt: skip
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
-SPEAK_OF_FLAGS = ("doctor", "experiments", "cli")
+SPEAK_OF_FLAGS = ("cli",)
 BUILTINS_THAT_RUN_TEXT = {"eval", "exec", "compile", "__import__"}
 MODULES_THAT_RUN_FILES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 

@@ -395,7 +395,9 @@ def test_the_score_of_several_labels_counts_texts_with_all_labels_right() -> Non
 
 
 def test_labels_in_several_spellings_are_said() -> None:
-    with pytest.warns(UserWarning, match=r"3 labels are 2 but for case and white space: 'a' \(12\) = 'A' \(6\)"):
+    with pytest.warns(
+        UserWarning, match=r"`fold_labels=True` joins them\. 3 labels would be 2: 'a' \(12\) = 'A' \(6\)$"
+    ):
         small(epochs=1).fit(TEXTS, ["a", "b", "a", "A"] * 6)
 
 

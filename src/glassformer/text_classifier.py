@@ -112,7 +112,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         table, by_name = as_table(X, _folded(plain_labels(y)) if self.fold_labels else y, sample_weight)
         if several := table_spellings(table):
-            warnings.warn(f"{several}. If they mean the same, join them with fold_labels=True", stacklevel=2)
+            warnings.warn(several, stacklevel=2)
         start = None if self.init is None else read_initial_weights(self.init)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
         trained = train_classifier(

@@ -39,8 +39,8 @@ def test_spellings_are_said_and_joined_where_asked(tickets: Trained, tmp_path: P
     assert apart.code == 0
     assert "label column: 'Team' (5 values)" in apart.err
     assert (
-        "warning: 5 labels are 2 but for case and white space: 'Bug' (90) = 'bug' (30); 'Billing' (60) = "
-        "'BILLING' (30) = 'billing' (30). If they mean the same, join them: --fold-labels" in apart.err
+        "warning: some labels differ only by case or white space; --fold-labels joins them. 5 labels would be 2: "
+        "'Bug' (90) = 'bug' (30); 'Billing' (60) = 'BILLING' (30) = 'billing' (30)\n" in apart.err
     )
 
 
@@ -71,8 +71,8 @@ def test_the_doctor_calls_spellings_a_problem(tickets: Trained, monkeypatch: pyt
     found = glassformer("doctor", tickets.table, "--preset", "tiny", "--json")
     (spelling,) = [finding for finding in found.document["findings"] if finding["check"] == "spelling of labels"]
     assert spelling["level"] == "problem"
-    assert "5 labels are 2" in spelling["found"]
-    assert "--fold-labels" in spelling["advice"]
+    assert "5 labels would be 2" in spelling["found"]
+    assert "--fold-labels joins them" in spelling["found"]
     assert "text column: 'Ticket Text' (the longest text)" in found.err
     folded = glassformer("doctor", tickets.table, "--preset", "tiny", "--json", "--fold-labels").document
     assert "spelling of labels" not in {finding["check"] for finding in folded["findings"]}

@@ -36,12 +36,22 @@ def test_the_most_frequent_spelling_is_the_name() -> None:
         (("BUG", 1), ("bug", 1)),
     ]
     assert table_spellings(table_of(labels)) == (
-        "5 labels are 3 but for case and white space: 'Billing' (2) = 'billing' (1); 'BUG' (1) = 'bug' (1)"
+        "some labels differ only by case or white space; `fold_labels=True` joins them. "
+        "5 labels would be 3: 'Billing' (2) = 'billing' (1); 'BUG' (1) = 'bug' (1)"
     )
     folded = fold_labels(table_of(labels))
     assert folded.frame["label"].to_list() == ["Billing", "Billing", "Billing", "BUG", "BUG", "other"]
     assert folded.notes == ("2 labels read in another spelling: 'billing' as 'Billing', 'bug' as 'BUG'",)
     assert table_spellings(folded) is None
+
+
+def test_five_labels_with_several_spellings_are_shown_and_the_rest_counted() -> None:
+    said = table_spellings(table_of([*"abcdefg", *"ABCDEFG", "h"]))
+    assert said is not None
+    assert said.startswith(
+        "some labels differ only by case or white space; `fold_labels=True` joins them. 15 labels would be 8: 'A'"
+    )
+    assert said.endswith("; 'E' (1) = 'e' (1) and 2 more")
 
 
 def test_several_labels_are_folded_within_a_cell() -> None:

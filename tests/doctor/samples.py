@@ -67,8 +67,8 @@ def scaled(model: nn.Module, factor: float) -> nn.Module:
 
 
 def by_check(findings: list[Finding]) -> dict[str, Finding]:
-    return {one.check: one for one in findings}
+    return {finding.check: finding for finding in findings}
 
 
 def problems(findings: list[Finding]) -> set[str]:
-    return {one.check for one in findings if one.level == "problem"}
+    return {finding.check for finding in findings if finding.level == "problem"}

@@ -14,11 +14,11 @@ from tests.doctor.samples import MODEL, N_CLASSES, bench, easy_data
 
 
 def test_a_check_leaves_the_model_as_it_was() -> None:
-    one = bench()
-    before = {name: weight.clone() for name, weight in one.model.state_dict().items()}
-    model = one.copy_of_model()
-    assert len(list(one.steps(model, [1e-2] * 7, one.groups()))) == 7
-    for name, weight in one.model.state_dict().items():
+    tried = bench()
+    before = {name: weight.clone() for name, weight in tried.model.state_dict().items()}
+    model = tried.copy_of_model()
+    assert len(list(tried.steps(model, [1e-2] * 7, tried.groups()))) == 7
+    for name, weight in tried.model.state_dict().items():
         assert torch.equal(weight, before[name])
     assert not torch.equal(model.state_dict()["trunk.embedding.weight"], before["trunk.embedding.weight"])
 
@@ -42,7 +42,7 @@ def test_dropout_of_torch_is_turned_off_too() -> None:
 
 @pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
 def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, order: str) -> None:
-    one = bench(order=order, accumulation=4, batch_size=13, min_steps_per_epoch=5, max_steps=9, seed=6)
+    tried = bench(order=order, accumulation=4, batch_size=13, min_steps_per_epoch=5, max_steps=9, seed=6)
     taken: list[list[list[list[int]]]] = []
 
     def record(trainer: Trainer[Any], batches: list[Examples]) -> None:
@@ -52,22 +52,22 @@ def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, orde
         trainer.state.sums = dict.fromkeys(("loss", "correct", "count", "weight"), 1.0)
 
     monkeypatch.setattr(Trainer, "_step", record)
-    Trainer(one.model, Classification(one.data, one.config, max_seq_len=one.max_seq_len), one.config).run()
-    assert [[batch.inputs.token_ids.tolist() for batch in group] for group in islice(one.groups(), 9)] == taken
+    Trainer(tried.model, Classification(tried.data, tried.config, max_seq_len=tried.max_seq_len), tried.config).run()
+    assert [[batch.inputs.token_ids.tolist() for batch in group] for group in islice(tried.groups(), 9)] == taken
 
 
 def test_a_pass_holds_every_row_once_and_a_step_as_many_batches_as_the_recipe_says() -> None:
-    one = bench(accumulation=2)
-    first = list(islice(one.groups(), one.steps_per_pass))
-    assert one.steps_per_pass == 3
+    tried = bench(accumulation=2)
+    first = list(islice(tried.groups(), tried.steps_per_pass))
+    assert tried.steps_per_pass == 3
     assert sorted(row for group in first for batch in group for row in batch.rows) == list(range(90))
 
 
 def test_what_the_recipe_freezes_stays_as_it_is() -> None:
-    one = bench(freeze=1)
-    model = one.copy_of_model()
-    assert len(list(one.steps(model, [1e-2] * 3, one.groups()))) == 3
-    before, after = one.model.state_dict(), model.state_dict()
+    tried = bench(freeze=1)
+    model = tried.copy_of_model()
+    assert len(list(tried.steps(model, [1e-2] * 3, tried.groups()))) == 3
+    before, after = tried.model.state_dict(), model.state_dict()
     changed = {name.split(".out")[0] for name in after if not torch.equal(before[name], after[name])}
     assert "head.weight" in changed
     assert not any(name.startswith(("trunk.embedding", "trunk.blocks.0")) for name in changed)
@@ -82,28 +82,28 @@ def test_rows_as_given_stay_in_order() -> None:
 
 @pytest.mark.parametrize("multilabel", [False, True])
 def test_a_step_of_several_batches_has_the_gradient_of_their_mean_loss(multilabel: bool) -> None:
-    one = bench(data=easy_data(multilabel=multilabel, weights=[1.0, 2.5, 0.3]))
-    model, batches = one.copy_of_model(dropout=False), one.sample(3)
-    summed = [one.losses(one.logits(model, batch), one.labels(batch)) for batch in batches]
+    tried = bench(data=easy_data(multilabel=multilabel, weights=[1.0, 2.5, 0.3]))
+    model, batches = tried.copy_of_model(dropout=False), tried.sample(3)
+    summed = [tried.losses(tried.logits(model, batch), tried.labels(batch)) for batch in batches]
     mean = sum(total for total, _ in summed) / sum(weight for _, weight in summed)
     assert isinstance(mean, torch.Tensor)
     expected = torch.autograd.grad(mean, model.get_submodule("head").get_parameter("weight"))[0]
-    assert one.gradients(model, batches) == pytest.approx(float(mean.detach()))
+    assert tried.gradients(model, batches) == pytest.approx(float(mean.detach()))
     found = model.get_submodule("head").get_parameter("weight").grad
     assert found is not None
     torch.testing.assert_close(found, expected)
-    assert one.mean_loss(model, batches) == pytest.approx(float(mean.detach()))
+    assert tried.mean_loss(model, batches) == pytest.approx(float(mean.detach()))
 
 
 def test_steps_end_where_the_loss_does_and_where_time_is_up() -> None:
-    one = bench()
-    model = one.copy_of_model()
+    tried = bench()
+    model = tried.copy_of_model()
     model.get_parameter("head.bias").data[:] = math.nan
-    assert list(one.steps(model, repeat(1e-3), one.groups())) == [math.inf]
-    slow = list(one.steps(one.copy_of_model(), [1e-3] * 50, one.groups(), seconds=0.0))
+    assert list(tried.steps(model, repeat(1e-3), tried.groups())) == [math.inf]
+    slow = list(tried.steps(tried.copy_of_model(), [1e-3] * 50, tried.groups(), seconds=0.0))
     assert len(slow) == 20
 
 
 def test_the_first_loss_of_our_classifier_is_that_of_equal_chances() -> None:
-    one = bench()
-    assert one.mean_loss(one.copy_of_model(), one.sample(2)) == pytest.approx(math.log(N_CLASSES))
+    tried = bench()
+    assert tried.mean_loss(tried.copy_of_model(), tried.sample(2)) == pytest.approx(math.log(N_CLASSES))

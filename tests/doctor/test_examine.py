@@ -35,8 +35,8 @@ def test_a_healthy_run_has_no_problem() -> None:
     assert checks["label balance"].level == "good"
 
 
-def examined(one: Bench) -> tuple[list[Finding], ModelFigures]:
-    return examine_model(one, lambda _: None, [])
+def examined(tried: Bench) -> tuple[list[Finding], ModelFigures]:
+    return examine_model(tried, lambda _: None, [])
 
 
 @pytest.fixture
@@ -76,20 +76,20 @@ def test_weights_to_start_from_are_those_that_are_examined(monkeypatch: pytest.M
     trained = train_classifier(Sources(train=opinions(90)), chosen, out=tmp_path / "m")
     examined_models: list[Bench] = []
 
-    def remember(one: Bench, *others: Any) -> tuple[list[Finding], ModelFigures]:
-        examined_models.append(one)
-        return examine_model(one, *others)
+    def remember(tried: Bench, *others: Any) -> tuple[list[Finding], ModelFigures]:
+        examined_models.append(tried)
+        return examine_model(tried, *others)
 
     monkeypatch.setattr(examine, "examine_model", remember)
     init = read_initial_weights(str(tmp_path / "m"))
     found = diagnose(Sources(train=opinions(60, first=500)), chosen, init=init)
-    [one] = examined_models
-    assert one.from_weights
+    [tried] = examined_models
+    assert tried.from_weights
     for name, weight in trained.model.state_dict().items():
-        assert torch.equal(weight, one.model.state_dict()[name])
+        assert torch.equal(weight, tried.model.state_dict()[name])
     assert found.weights == f"weights: {tmp_path / 'm'}, the head too"
     assert (
-        f"vocabulary of {trained.tokenizer.vocab_size} that the weights came with"
+        f"the vocabulary has {trained.tokenizer.vocab_size} entries and came with the weights"
         in by_check(list(found.findings))["unknown words"].found
     )
 
@@ -100,7 +100,7 @@ def test_planted_faults_of_model_and_data_come_first(monkeypatch: pytest.MonkeyP
     rows = table([f"word{i} again" for i in range(100)], ["a"] * 95 + ["b"] * 5)
     found = diagnose(Sources(train=rows), recipe())
     assert {"first loss", "label balance"} <= problems(list(found.findings))
-    levels = [one.level for one in found.findings]
+    levels = [finding.level for finding in found.findings]
     assert levels == sorted(levels, key=["problem", "worth knowing", "good"].index)
 
 
@@ -130,9 +130,9 @@ def test_every_design_can_be_examined_and_none_starts_confidently_wrong(
 
 @pytest.mark.usefixtures("quick")
 def test_a_model_that_gives_not_a_number_is_examined_to_the_end() -> None:
-    one = bench()
-    one.model.get_parameter("head.bias").data[1] = math.nan
-    findings, figures = examined(one)
+    tried = bench()
+    tried.model.get_parameter("head.bias").data[1] = math.nan
+    findings, figures = examined(tried)
     assert {"first loss", "one batch by heart", "short training", "learning rate"} <= problems(findings)
     assert figures.rate_range.losses == (math.inf,)
 
@@ -162,16 +162,16 @@ class Reached(Exception):  # noqa: N818 (no error)
     ],
 )
 def test_a_batch_holds_what_is_said(monkeypatch: pytest.MonkeyPatch, order: str, tokens: int, said: list[str]) -> None:
-    def reached(one: Bench, _: object, limits: list[str]) -> None:
-        raise Reached(one, limits)
+    def reached(tried: Bench, _: object, limits: list[str]) -> None:
+        raise Reached(tried, limits)
 
     monkeypatch.setattr(examine, "_MOST_TOKENS", 64)
     monkeypatch.setattr(examine, "examine_model", reached)
     with pytest.raises(Reached) as caught:
         diagnose(Sources(train=opinions(60)), recipe(order=order, batch_size=21, batch_tokens=tokens))
-    one, limits = caught.value.args
+    tried, limits = caught.value.args
     assert limits == said
-    batches = one.sample(6)
+    batches = tried.sample(6)
     most = max(len(batch.rows) for batch in batches)
     assert most == (8 if order != "bucketed" else min(tokens, 64) // batches[0].inputs.token_ids.shape[1])
 

@@ -18,23 +18,23 @@ from glassformer.models.published.sentiment140 import Sentiment140Config
 from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, easy_data, problems, scaled
 
 
-def signals_of(one: Bench) -> list[Finding]:
-    return check_signals(measure_signals(one, seconds=60))
+def signals_of(tried: Bench) -> list[Finding]:
+    return check_signals(measure_signals(tried, seconds=60))
 
 
 def test_the_first_loss_of_a_healthy_model() -> None:
     finding = check_initial_loss(bench())
     assert finding.level == "good"
     assert f"{math.log(N_CLASSES):.3f}" in finding.found
-    assert f"ln({N_CLASSES})" in finding.found
+    assert f"(ln {N_CLASSES})" in finding.found
 
 
 def test_a_saturated_start_is_named() -> None:
-    one = bench(model=scaled(bench().model, 8))
-    first = check_initial_loss(one)
+    tried = bench(model=scaled(bench().model, 8))
+    first = check_initial_loss(tried)
     assert first.level == "problem"
     assert "confidently wrong" in first.advice
-    findings = by_check(signals_of(one))
+    findings = by_check(signals_of(tried))
     assert findings["attention at the start"].level == "problem"
     assert "trunk.blocks.0.attention (weights)" in findings["attention at the start"].found
 
@@ -43,39 +43,39 @@ def test_a_logit_that_no_label_has_counts_as_a_chance() -> None:
     model = build_model(Sentiment140Config(d_model=8, n_layers=1, n_heads=2, d_ff=12), VOCAB_SIZE, N_CLASSES)
     nn.init.zeros_(model.get_submodule("classifier").get_parameter("weight"))
     nn.init.zeros_(model.get_submodule("classifier").get_parameter("bias"))
-    one = bench(model=model)
-    finding = check_initial_loss(one)
-    labels = torch.cat([one.labels(batch) for batch in one.sample(4)])
+    tried = bench(model=model)
+    finding = check_initial_loss(tried)
+    labels = torch.cat([tried.labels(batch) for batch in tried.sample(4)])
     shares = labels.bincount() / len(labels)
     assert finding.level == "good"
-    assert "the first loss is 1.386; equal chances, ln(4), gives 1.386" in finding.found
-    assert f"shares {-float((shares * shares.log()).sum()):.3f}" in finding.found
+    assert "the first loss is 1.386; equal chances for every label give 1.386 (ln 4)" in finding.found
+    assert f"of each label gives {-float((shares * shares.log()).sum()):.3f}" in finding.found
 
 
 def test_class_weights_leave_the_reference_at_the_logarithm_of_the_classes() -> None:
     finding = check_initial_loss(bench(data=easy_data(weights=[0.2, 3.0, 1.0])))
     assert finding.level == "good"
-    assert "gives 1.099, knowing" in finding.found
+    assert "give 1.099 (ln 3), and knowing" in finding.found
 
 
 def test_several_labels_per_text_have_a_reference_of_their_own() -> None:
     weights = [1.0, 4.0, 2.0]
-    one = bench(data=easy_data(multilabel=True, weights=weights))
-    labels = torch.cat([one.labels(batch) for batch in one.sample(4)]).float()
+    tried = bench(data=easy_data(multilabel=True, weights=weights))
+    labels = torch.cat([tried.labels(batch) for batch in tried.sample(4)]).float()
     expected = float((labels * torch.tensor(weights) + 1 - labels).mean()) * math.log(2)
-    finding = check_initial_loss(one)
+    finding = check_initial_loss(tried)
     assert finding.level == "good"
-    assert f"gives {expected:.3f}" in finding.found
+    assert f"give {expected:.3f}, and knowing" in finding.found
 
 
 def test_knowing_the_shares_is_the_entropy_of_the_labels() -> None:
     data = easy_data()
     labels = data.train_labels.copy()
     labels[labels == 2] = 0
-    one = bench(data=dataclasses.replace(data, train_labels=labels))
-    shares = torch.cat([one.labels(batch) for batch in one.sample(4)]).bincount() / 60
+    tried = bench(data=dataclasses.replace(data, train_labels=labels))
+    shares = torch.cat([tried.labels(batch) for batch in tried.sample(4)]).bincount() / 60
     entropy = -float((shares * shares.log()).sum())
-    assert f"shares {entropy:.3f}" in check_initial_loss(one).found
+    assert f"of each label gives {entropy:.3f}" in check_initial_loss(tried).found
 
 
 def test_a_healthy_model_has_no_problem_and_its_zero_start_is_explained() -> None:
@@ -93,7 +93,7 @@ def after_steps(model: nn.Module, **training: Any) -> Finding:
 def test_parameters_that_a_softmax_cancels_get_nothing_but_rounding_noise() -> None:
     finding = after_steps(build_model(BuiDangRowsConfig(), VOCAB_SIZE, N_CLASSES), optimizer="sgd", learning_rate=0.03)
     assert finding.level == "worth knowing"
-    assert finding.found.endswith("but nothing except rounding noise reaches beta_self, beta_feed and bl")
+    assert finding.found.endswith("but only rounding noise reaches beta_self, beta_feed and bl")
     assert "could be left out" in finding.advice
 
 
@@ -147,19 +147,19 @@ def test_a_few_are_named_and_the_rest_counted(cancelled: list[str], named: str) 
 
 
 def test_weights_that_were_trained_may_be_sure_of_themselves_at_the_start() -> None:
-    one = dataclasses.replace(bench(model=scaled(bench().model, 8)), from_weights=True)
-    assert "came with the weights" in check_initial_loss(one).advice
-    findings = check_signals(measure_signals(one, seconds=0), from_weights=True)
+    tried = dataclasses.replace(bench(model=scaled(bench().model, 8)), from_weights=True)
+    assert "came with the weights" in check_initial_loss(tried).advice
+    findings = check_signals(measure_signals(tried, seconds=0), from_weights=True)
     assert by_check(findings)["attention at the start"].level == "worth knowing"
 
 
 def with_feed_forward(bias: float) -> Bench:
-    one = bench(MODEL.model_copy(update={"feed_forward": "relu"}))
-    for block in one.model.get_submodule("trunk.blocks").children():
+    tried = bench(MODEL.model_copy(update={"feed_forward": "relu"}))
+    for block in tried.model.get_submodule("trunk.blocks").children():
         feed_forward = FeedForward(16, 24, F.relu, bias=True)
         nn.init.constant_(feed_forward.in_projection.bias, bias)
         block.feed_forward = feed_forward
-    return one
+    return tried
 
 
 def test_dead_units_are_named() -> None:
@@ -174,9 +174,9 @@ def test_units_with_an_ordinary_bias_are_alive() -> None:
 
 
 def test_a_signal_that_explodes_with_depth_is_named() -> None:
-    one = bench(MODEL.model_copy(update={"norm": "none", "feed_forward": "relu", "n_layers": 3}))
-    scaled(one.model, 6)
-    assert "depth at the start" in problems(signals_of(one))
+    tried = bench(MODEL.model_copy(update={"norm": "none", "feed_forward": "relu", "n_layers": 3}))
+    scaled(tried.model, 6)
+    assert "depth at the start" in problems(signals_of(tried))
 
 
 def test_a_rate_at_which_nothing_moves_is_named() -> None:
@@ -190,13 +190,13 @@ def test_a_rate_at_which_nothing_moves_is_named() -> None:
 )
 def test_steps_are_judged_by_their_share_of_the_weights(ratio: float, level: str) -> None:
     signals = measure_signals(bench(), seconds=0)
-    moved = tuple(one.model_copy(update={"update_ratio": ratio}) for one in signals.gradients)
+    moved = tuple(own.model_copy(update={"update_ratio": ratio}) for own in signals.gradients)
     findings = by_check(check_signals(dataclasses.replace(signals, gradients=moved)))
     assert findings["step size after 20 steps"].level == level
 
 
 def test_a_run_into_not_a_number_is_named() -> None:
-    one = bench()
-    one.model.get_parameter("head.bias").data[0] = math.inf
-    findings = signals_of(one)
+    tried = bench()
+    tried.model.get_parameter("head.bias").data[0] = math.inf
+    findings = signals_of(tried)
     assert "short training" in problems(findings)

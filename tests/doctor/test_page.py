@@ -47,7 +47,7 @@ def test_one_of_anything_is_one() -> None:
     page = render_diagnosis(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
     for said in (
         "before training: 1 row; ",
-        "small after 1 step;",
+        "Small: after 1 step.",
         "and after 1 step, and how far",
         "was trained on for 1 step.",
     ):

@@ -18,27 +18,27 @@ from tests.support import randomise
 
 
 def figures(config: ModelConfig = MODEL, model: nn.Module | None = None) -> dict[str, LayerFigures]:
-    one = bench(config, model=model)
-    return {found.name: found for found in watched(one, one.copy_of_model(dropout=False), one.sample(4))}
+    tried = bench(config, model=model)
+    return {found.name: found for found in watched(tried, tried.copy_of_model(dropout=False), tried.sample(4))}
 
 
 def test_the_output_of_a_layer_is_measured_without_padding() -> None:
-    one = bench()
-    randomise(one.model)
-    model, batches = one.copy_of_model(dropout=False), one.sample(3)
+    tried = bench()
+    randomise(tried.model)
+    model, batches = tried.copy_of_model(dropout=False), tried.sample(3)
     assert any((~batch.inputs.attention_mask).any() for batch in batches)
     tokens = torch.cat(
         [model.get_submodule("trunk.embedding")(b.inputs.token_ids)[b.inputs.attention_mask] for b in batches]
     ).detach()
-    found = {one.name: one for one in watched(one, model, batches)}
+    found = {place.name: place for place in watched(tried, model, batches)}
     assert found["trunk.embedding"].mean == pytest.approx(float(tokens.mean()), abs=1e-6)
     assert found["trunk.embedding"].std == pytest.approx(float(tokens.std()), rel=1e-3)
-    logits = torch.cat([one.logits(model, batch) for batch in batches]).detach()
+    logits = torch.cat([tried.logits(model, batch) for batch in batches]).detach()
     assert found["head"].mean == pytest.approx(float(logits.mean()), rel=1e-4)
 
 
 def test_places_come_in_the_order_of_the_computation() -> None:
-    places = [(one.name, one.kind) for one in figures().values()]
+    places = [(place.name, place.kind) for place in figures().values()]
     assert places[:2] == [("trunk.embedding", "layer"), ("trunk.blocks.0.attention_pre_norm", "layer")]
     assert places.index(("trunk.blocks.0.attention (weights)", "attention")) < places.index(("trunk.blocks.0", "block"))
     assert ("trunk.blocks.1.feed_forward (gelu)", "activation") in places
@@ -53,12 +53,12 @@ def test_zero_projections_are_seen_as_zeros() -> None:
 
 def test_fused_and_plain_attention_are_measured_alike() -> None:
     def all_of(kernel: Any) -> list[LayerFigures]:
-        one = bench(MODEL.model_copy(update={"attention": "causal"}))
-        randomise(one.model)
-        for module in one.model.modules():
+        tried = bench(MODEL.model_copy(update={"attention": "causal"}))
+        randomise(tried.model)
+        for module in tried.model.modules():
             if isinstance(module, MultiHeadAttention) and kernel is not None:
                 module.kernel = kernel
-        return list(watched(one, one.copy_of_model(dropout=False), one.sample(2)))
+        return list(watched(tried, tried.copy_of_model(dropout=False), tried.sample(2)))
 
     for fused, plain in zip(all_of(None), all_of(plain_attention), strict=True):
         assert fused.name == plain.name
@@ -89,13 +89,13 @@ def test_attention_rows_that_are_known() -> None:
 
 
 def test_units_that_are_never_active_are_counted() -> None:
-    one = bench(MODEL.model_copy(update={"feed_forward": "relu"}))
+    tried = bench(MODEL.model_copy(update={"feed_forward": "relu"}))
     feed_forward = FeedForward(16, 24, F.relu, bias=True)
     nn.init.zeros_(feed_forward.in_projection.bias)
     with torch.no_grad():
         feed_forward.in_projection.bias[:9] = -1e3
-    one.model.get_submodule("trunk.blocks")[1].feed_forward = feed_forward  # type: ignore[index]
-    found = figures(model=one.model)
+    tried.model.get_submodule("trunk.blocks")[1].feed_forward = feed_forward  # type: ignore[index]
+    found = figures(model=tried.model)
     assert found["trunk.blocks.1.feed_forward (relu)"].dead == 9 / 24
     assert found["trunk.blocks.0.feed_forward (relu)"].dead == 0
 
@@ -126,7 +126,7 @@ class Recurrent(nn.Module):
 
 def test_odd_designs_are_watched_too() -> None:
     found = figures(model=Recurrent())
-    assert [(one.name, one.kind) for one in found.values()] == [
+    assert [(place.name, place.kind) for place in found.values()] == [
         ("words", "layer"),
         ("cells", "layer"),
         ("model (tanh)", "activation"),
@@ -138,7 +138,7 @@ def test_blocks_are_what_a_design_repeats_and_nothing_smaller(design: str) -> No
     repeated = "trunk.blocks" if design == "classifier" else "blocks"
     config = TypeAdapter[AnyModelConfig](AnyModelConfig).validate_python({"design": design, "n_layers": 3})
     found = figures(model=build_model(config, VOCAB_SIZE, N_CLASSES))
-    assert [one.name for one in found.values() if one.kind == "block"] == [
+    assert [place.name for place in found.values() if place.kind == "block"] == [
         f"{repeated}.{number}" for number in range(3)
     ]
 
@@ -149,4 +149,4 @@ def test_every_design_can_be_watched(design: str) -> None:
     model = build_model(config, VOCAB_SIZE, N_CLASSES)
     found = figures(model=model)
     assert found
-    assert all(math.isfinite(one.std) for one in found.values())
+    assert all(math.isfinite(place.std) for place in found.values())

@@ -31,10 +31,10 @@ def test_the_marks_of_a_known_curve() -> None:
     ("rate", "level", "word"),
     [
         (0.2, "problem", "too high"),
-        (0.02, "worth knowing", "high side"),
+        (0.02, "worth knowing", "rather high"),
         (1e-3, "good", "begins to fall"),
         (1e-5, "good", "begins to fall"),
-        (3e-6, "worth knowing", "low side"),
+        (3e-6, "worth knowing", "rather low"),
         (4e-7, "problem", "too low"),
     ],
 )
@@ -42,7 +42,7 @@ def test_a_rate_is_judged_by_the_curve(rate: float, level: str, word: str) -> No
     finding = judge_rate(rate, read_rate_range(RATES, valley()))
     assert finding.level == level
     assert word in finding.found
-    assert ("--set training.learning_rate=" in finding.advice) == (level != "good")
+    assert ("`training.learning_rate=" in finding.advice) == (level != "good")
 
 
 def test_a_flat_curve_says_nothing_but_where_it_breaks() -> None:
@@ -72,8 +72,8 @@ def test_a_curve_that_never_breaks() -> None:
 
 
 def test_a_measured_range_finds_planted_rates_out() -> None:
-    one = bench()
-    found = measure_rate_range(one, steps=80)
+    tried = bench()
+    found = measure_rate_range(tried, steps=80)
     assert len(found.rates) == len(found.losses) == 80
     assert found.begins is not None
     assert judge_rate(3e-3, found).level == "good"
@@ -87,4 +87,4 @@ def test_a_test_that_cannot_begin_is_a_problem_at_any_rate() -> None:
         finding = judge_rate(rate, never)
         assert finding.level == "problem"
         assert "could not begin" in finding.found
-        assert "--set" not in finding.advice
+        assert "training.learning_rate" not in finding.advice

@@ -30,8 +30,8 @@ def labelled(counts: dict[str, int], config: TrainingConfig = PLAIN) -> dict[str
 def test_one_label_for_nearly_all_rows_is_named() -> None:
     balance = labelled({"ham": 950, "spam": 50})["label balance"]
     assert balance.level == "problem"
-    assert "'ham' is right in 95% of" in balance.found
-    assert "--set training.class_weights=balanced" in balance.advice
+    assert "'ham' is right for 95% of" in balance.found
+    assert "`training.class_weights='balanced'`" in balance.advice
 
 
 def test_labels_that_are_weighted_already() -> None:
@@ -57,14 +57,14 @@ def test_several_labels_per_text() -> None:
     labels = LabelSet.from_table(rows)
     balance = by_check(check_labels(labels, labels.encode(rows), PLAIN))["label balance"]
     assert balance.level == "worth knowing"
-    assert "on 15% to 75% of the texts; 0.90 per text, 25% have none" in balance.found
+    assert "on 15% to 75% of the texts; 0.90 labels per text; 25% of the texts have none" in balance.found
 
 
 def test_texts_beyond_the_window_are_named() -> None:
     finding, histogram = check_lengths(np.full(50, 90), 31, padding=0.0)
     assert finding.level == "problem"
     assert "100% of the texts are longer than the 30 tokens" in finding.found
-    assert "an epoch shows 33.3% of all" in finding.found
+    assert "sees 33.3% of all tokens" in finding.found
     assert "model.max_seq_len=128" in finding.advice
     assert sum(histogram.counts) == 50
 
@@ -82,10 +82,10 @@ def test_a_few_long_texts_are_worth_knowing_and_one_is_not() -> None:
 @pytest.mark.parametrize(
     ("window", "widest", "said"),
     [
-        (31, None, "raise the window (--set model.max_seq_len=128)"),
-        (31, 200, "raise the window (--set model.max_seq_len=128)"),
-        (31, 50, "raise the window (--set model.max_seq_len=50)"),
-        (50, 50, "; these weights read no more at once"),
+        (31, None, "raise the window (`model.max_seq_len=128`)"),
+        (31, 200, "raise the window (`model.max_seq_len=128`)"),
+        (31, 50, "raise the window (`model.max_seq_len=50`)"),
+        (50, 50, "; these weights cannot read a longer window"),
     ],
 )
 def test_a_window_is_raised_as_far_as_the_weights_go(window: int, widest: int | None, said: str) -> None:
@@ -109,9 +109,9 @@ def unknown(config: TokenizerConfig, held_out: Table | None, *, learned: bool = 
 def test_a_tiny_vocabulary_is_named() -> None:
     finding = unknown(TokenizerConfig(vocab_size=6), opinions(30, first=500))
     assert finding.level == "problem"
-    assert "vocabulary of 6 " in finding.found
-    assert "tokenizer.vocab_size than 6" in finding.advice
-    assert "--set tokenizer.kind=bpe" in finding.advice
+    assert "the vocabulary has 6 entries and was learned from the training rows" in finding.found
+    assert "more entries than 6 (`tokenizer.vocab_size=`)" in finding.advice
+    assert "`tokenizer.kind='bpe'`" in finding.advice
 
 
 def test_unknown_words_are_counted_and_listed() -> None:
@@ -126,8 +126,8 @@ def test_unknown_words_are_counted_and_listed() -> None:
 def test_a_vocabulary_that_came_with_weights_is_not_to_be_changed() -> None:
     finding = unknown(TokenizerConfig(vocab_size=6), opinions(30, first=500), learned=False)
     assert finding.level == "problem"
-    assert "vocabulary of 6 that the weights came with (" in finding.found
-    assert finding.advice == "other weights, or none, may suit these texts better"
+    assert "the vocabulary has 6 entries and came with the weights" in finding.found
+    assert finding.advice == "other weights, or training from scratch, may suit these texts better"
 
 
 def test_bytes_know_every_word() -> None:
@@ -135,7 +135,7 @@ def test_bytes_know_every_word() -> None:
 
 
 def test_nothing_held_out_is_said() -> None:
-    assert "nothing is held out" in unknown(TokenizerConfig(), None).found
+    assert "no rows are held out" in unknown(TokenizerConfig(), None).found
 
 
 def rows_of(texts: list[str], labels: list[str], dropped: tuple[Dropped, ...] = ()) -> dict[str, Finding]:
@@ -149,14 +149,16 @@ def test_duplicates_and_conflicts_are_counted() -> None:
     found = rows_of(texts, ["a", "b"] * 20 + ["a"] * 5 + ["a", "b", "b"], (Dropped(reason="empty text", rows=[3, 9]),))
     assert "6 of 48 rows repeat" in found["duplicates"].found
     assert found["duplicates"].level == "worth knowing"
-    assert found["conflicting labels"].level == "problem"
-    assert "1 text occurs with different labels, 3 rows (rows 46, 47 and 48)" in found["conflicting labels"].found
+    conflicting = found["conflicting labels"]
+    assert conflicting.level == "problem"
+    said = "1 text occurs with different labels, so no model can get all 3 rows right (rows 46, 47 and 48)"
+    assert said in conflicting.found
     assert "2 × empty text (rows 3 and 9)" in found["left out"].found
 
 
 def test_one_of_anything_is_one() -> None:
     found = rows_of([f"text {i}" for i in range(40)] + ["text 7"], ["a", "b"] * 20 + ["b"])
-    assert found["duplicates"].found == "1 of 41 rows repeats the text of another one"
+    assert found["duplicates"].found == "1 of 41 rows repeats the text of another row"
     lengths = check_lengths(np.full(50, 90), 2, padding=0.0)[0]
     assert "than the 1 token that fits into the window" in lengths.found
     labels = LabelSet(names=("a", "b"), multilabel=False)
@@ -174,16 +176,16 @@ def test_clean_rows() -> None:
 def test_size() -> None:
     large = check_size(50, 1000, 100_001, 70_000, held_out=True)
     assert large.level == "worth knowing"
-    assert large.advice.endswith("take a smaller model, more dropout, and trust validation alone")
+    assert large.advice.endswith("use a smaller model or more dropout, and trust only figures on validation rows")
     fitting = check_size(50, 1000, 99_999, 75_000, held_out=False)
     assert fitting.level == "good"
-    assert "99,999 trained values (75% in the table of words) against 50 rows" in fitting.found
+    assert "99,999 trained values (75% of them in the embedding table) learn from 50 rows" in fitting.found
 
 
 def test_where_nothing_is_held_out_validation_is_not_to_be_trusted() -> None:
     advice = check_size(50, 1000, 100_001, 70_000, held_out=False, from_weights=True).advice
     assert "validation" not in advice
-    assert "`evaluate` measures on another table, as nothing is held out here" in advice
+    assert "`evaluate` measures on another table, because no rows are held out here" in advice
     assert "training.freeze" in advice
     assert "smaller model" not in advice
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -27,7 +28,7 @@ from glassformer.cli.output import doing, duration, human_count, say, show, writ
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
-    from glassformer.doctor.findings import Diagnosis
+    from glassformer.doctor.findings import Diagnosis, Finding
 
 
 def doctor(
@@ -69,6 +70,7 @@ def doctor(
     for note in sources.train.notes:
         say(note)
     diagnosis = diagnose(sources, chosen, device=target, init=start, on_check=_announce)
+    diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
     if out is not None:
         write_diagnosis(out, diagnosis)
     if json:
@@ -77,6 +79,10 @@ def doctor(
         _show(diagnosis)
     if out is not None:
         say(f"report: {out / 'report.html'}")
+
+
+def _with_flags(finding: Finding) -> Finding:
+    return finding.model_copy(update={"found": as_flags(finding.found), "advice": as_flags(finding.advice)})
 
 
 def _announce(check: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, Json
 from glassformer.cli.output import command_line, doing, duration, print_json, print_table, progressing, say, show
@@ -71,6 +72,7 @@ def reproduce(
         except (InterruptedTraining, KeyboardInterrupt) as error:
             say(f"stopped; finished runs are kept in {out}. Continue with:\n  {command_line()}")
             raise Stopped(error) from error
+    found = found.model_copy(update={"left_out": tuple(map(as_flags, found.left_out))})
     if json:
         print_json(found.model_dump(mode="json"))
     else:

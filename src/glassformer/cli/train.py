@@ -76,7 +76,8 @@ def train(
     """Train a text classifier on a labelled table."""
     if quiet:
         hush()
-    from glassformer.cli.live import LiveView
+    from glassformer.cli.flags import as_flags
+from glassformer.cli.live import LiveView
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.spellings import table_spellings
     from glassformer.prediction.devices import choose_device
@@ -101,7 +102,7 @@ def train(
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
     if not quiet and (several := table_spellings(sources.train)):
-        say(f"warning: {several}. If they mean the same, join them: --fold-labels")
+        say(f"warning: {as_flags(several)}")
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     with resumable(out), LiveView(quiet=quiet) as view:
         trained = train_classifier(

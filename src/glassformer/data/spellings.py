@@ -43,18 +43,20 @@ def spellings(labels: Iterable[str]) -> list[Spelling]:
     return [Spelling(ways=tuple(of_one)) for of_one in ways.values() if len(of_one) > 1]
 
 
-def in_words(found: Sequence[Spelling], n_labels: int) -> str:
-    """ "5 labels are 2 but for case and white space: 'Billing' (80) = 'billing' (12); …"."""
-    merged = n_labels - sum(len(spelling.ways) - 1 for spelling in found)
-    shown = "; ".join(map(str, found[:_SHOWN])) + ("; …" if len(found) > _SHOWN else "")
-    return f"{n_labels:,} labels are {merged:,} but for case and white space: {shown}"
-
-
 def table_spellings(table: Table) -> str | None:
-    """Return `in_words` for the labels of a table, or None if every label has one spelling."""
+    """Return a message about the labels with several spellings, or None if every label has one spelling.
+
+    It names the setting that joins them and counts the rows of each spelling.
+    """
     labels = flat_labels(table)
     found = spellings(labels)
-    return in_words(found, labels.n_unique()) if found else None
+    if not found:
+        return None
+    distinct = labels.n_unique()
+    joined = distinct - sum(len(spelling.ways) - 1 for spelling in found)
+    shown = "; ".join(map(str, found[:_SHOWN])) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+    wrong = "some labels differ only by case or white space; `fold_labels=True` joins them"
+    return f"{wrong}. {distinct:,} labels would be {joined:,}: {shown}"
 
 
 def joined_spellings(labels: Sequence[str], names: Sequence[str] | None = None) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""The checks to make on one's own data and model before a long run. Start at examine.py."""
+"""Checks of data and model before a long run. Start at examine.py."""

@@ -1,6 +1,6 @@
-"""The bench: a model as it would start training, the batches it would see, and a way to take a few steps.
+"""The bench: the model as training would start with it, its batches, and a way to take a few steps.
 
-The steps are plainer than those of the run: in float32, without token dropout and label smoothing.
+These steps are simpler than those of a run: they use float32, and no token dropout or label smoothing.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from glassformer.training.optimizers import build_optimizers, freeze, set_learni
 from glassformer.training.order import one_pass, plan_epoch
 from glassformer.training.training_config import TrainingConfig
 
-_FEWEST_STEPS = 20  # even where time is up: fewer say nothing
+_FEWEST_STEPS = 20  # taken even if the time is up, because fewer steps show nothing
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """What a check of the model needs. Checks work on copies of `model`, so that each finds it as it was.
+    """What a check of the model needs. Each check works on a copy of `model` and leaves the original unchanged.
 
     Attributes:
-        model: as it would be before the first step.
-        data: encoded training texts, a sample of them where there are very many.
-        from_weights: whether the model has learned something before.
+        model: the model before its first step.
+        data: the encoded training texts, or a sample if there are very many.
+        from_weights: whether the model starts from trained weights.
     """
 
     model: nn.Module
@@ -46,13 +46,13 @@ class Bench:
         return next(self.model.parameters()).device
 
     def copy_of_model(self, *, dropout: bool = True) -> nn.Module:
-        """The model once more, in training mode; without dropout its loss depends on weights and texts alone."""
+        """Return a copy of the model in training mode. Without dropout its loss depends only on weights and texts."""
         model = copy.deepcopy(self.model).train()
         freeze(model, self.config.freeze)
         return model if dropout else without_dropout(model)
 
     def groups(self, *, first_epoch: int = 0) -> Iterator[list[Batch]]:
-        """The batches of each step, epoch after epoch without end: those that the run itself would take."""
+        """Yield the batches of each step, epoch after epoch without end. They are the batches of the run itself."""
         lengths = self.data.train.lengths
         for epoch in count(first_epoch):
             windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch)
@@ -61,12 +61,12 @@ class Bench:
 
     @property
     def steps_per_pass(self) -> int:
-        """Steps until a text comes again."""
+        """The number of steps in which each text is seen once."""
         lengths, seed = self.data.train.lengths, self.config.seed
         return len(one_pass(random_windows(lengths, self.max_seq_len, seed=seed, epoch=0), self.config, 0))
 
     def sample(self, number: int) -> list[Batch]:
-        """The first batches of an epoch of their own."""
+        """Return the first batches of an epoch that `groups` does not reach."""
         batches: list[Batch] = []
         for group in self.groups(first_epoch=1_000):
             batches += group
@@ -81,24 +81,24 @@ class Bench:
         return model(*batch.inputs.to(self.device))
 
     def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, float]:
-        """The summed loss of some texts, without label smoothing, and what it is divided by for their mean."""
+        """Return the summed loss of some texts, without label smoothing, and the divisor that makes it their mean."""
         weights = self.data.class_weights.to(logits)
         loss = objective(self.config, multilabel=self.data.multilabel)
         total = loss(logits, labels, class_weights=weights, label_smoothing=0.0).sum()
         return total, float(len(labels)) if self.data.multilabel else float(weights[labels].sum())
 
     def loss_of_one_answer(self, answer: Tensor, labels: Tensor) -> float:
-        """The mean loss of the same logits for every text."""
+        """Return the mean loss if every text gets the same logits."""
         total, weight = self.losses(answer.expand(len(labels), -1), labels)
         return float(total) / weight
 
     def blind_answer(self) -> Tensor:
-        """Logits of zero, as many as the model gives in training: some designs have more than there are labels."""
+        """Return logits of zero, as many as the model gives in training. Some designs give more logits than labels."""
         with torch.no_grad():
             return torch.zeros_like(self.logits(self.copy_of_model(dropout=False), self.sample(1)[0])[0])
 
     def mean_loss(self, model: nn.Module, batches: Iterable[Batch]) -> float:
-        """The mean loss over all texts of the batches."""
+        """Return the mean loss over all texts of the batches."""
         total, weight = 0.0, 0.0
         with torch.no_grad():
             for batch in batches:
@@ -107,7 +107,7 @@ class Bench:
         return total / weight
 
     def gradients(self, model: nn.Module, group: Sequence[Batch]) -> float:
-        """Leave the gradient of the mean loss over a step's texts in the parameters; return that loss."""
+        """Write the gradient of the mean loss over a step's texts into the parameters, and return that loss."""
         model.zero_grad(set_to_none=True)
         labels = [self.labels(batch) for batch in group]
         weight = sum(self.losses(torch.zeros(len(y), len(self.data.class_weights)).to(y.device), y)[1] for y in labels)
@@ -121,9 +121,10 @@ class Bench:
     def steps(
         self, model: nn.Module, rates: Iterable[float], groups: Iterable[list[Batch]], *, seconds: float = math.inf
     ) -> Iterator[float]:
-        """Train `model`, one step for each rate; yields the loss before each step, its gradient still in place after.
+        """Train `model` for one step per learning rate, and yield the loss before each step.
 
-        Ends early when time is up, or with an infinite loss when that or its gradient stops being finite.
+        The gradient of the step stays in the parameters. Training ends early when the time is up. If the loss or its
+        gradient is not finite, the last value is an infinite loss.
         """
         optimizers = build_optimizers(model, self.config)
         began = time.perf_counter()
@@ -142,7 +143,7 @@ class Bench:
 
 
 def without_dropout(model: nn.Module) -> nn.Module:
-    """Turn every dropout of a model off, whatever attribute keeps its share; norms stay in training mode."""
+    """Set every dropout rate of a model to zero, in whichever attribute it is stored. Norms stay in training mode."""
     for module in model.modules():
         for name in ("p", "dropout"):
             if isinstance(getattr(module, name, None), float):

@@ -1,4 +1,4 @@
-"""The drawings of the doctor's page, as inline SVG coloured by the report's style sheet."""
+"""The charts of the doctor's page, as inline SVG with the colours of the report's style sheet."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from glassformer.evaluation.charts import (
 
 
 def rate_chart(found: RateRange, rate: float) -> str:
-    """The loss against the learning rate, its powers of ten even; the recipe's rate is marked.
+    """Draw the loss against the learning rate on a logarithmic axis, and mark the recipe's rate.
 
     Args:
-        found: a curve whose first loss is finite.
+        found: a range test whose first loss is finite.
     """
     lowest = math.log10(found.rates[0])
     x = Axis(label="learning rate", low=lowest, high=0.0, ticks=range(math.ceil(lowest), 1), show=_power_of_ten)
     finite = [loss for loss in found.smoothed if math.isfinite(loss)]
-    top = 1.4 * finite[0]  # what breaks down leaves the picture
+    top = 1.4 * finite[0]  # losses above this are drawn at the edge
     y = axis("loss", [max(0.0, min(finite)), max(top, 1e-3)])
 
     def series(name: str, style: str, losses: tuple[float, ...]) -> Series:
         pairs = zip(found.rates, losses, strict=True)
-        points = [(math.log10(one), min(max(loss, y.low), y.high)) for one, loss in pairs if math.isfinite(loss)]
+        points = [(math.log10(tried), min(max(loss, y.low), y.high)) for tried, loss in pairs if math.isfinite(loss)]
         return Series(name=name, style=style, points=points)
 
     smoothed, each = series("smoothed loss", "first", found.smoothed), series("each step", "second", found.losses)
@@ -46,18 +46,18 @@ def rate_chart(found: RateRange, rate: float) -> str:
         curve(smoothed, x, y),
         legend([smoothed, each]),
     ]
-    spoken = f"Loss over {len(found.rates)} steps of rising learning rates. " + (
+    spoken = f"Loss over {len(found.rates)} steps with a rising learning rate. " + (
         f"It begins to fall at {found.begins:.1g}, falls fastest at {found.steepest:.1g} and is lowest at "
         f"{found.lowest:.1g}. "
         if found.begins is not None
         else "It does not fall noticeably. "
     )
-    spoken += "It does not break down." if found.breaks is None else f"From {found.breaks:.1g} on training breaks down."
+    spoken += "It never diverges." if found.breaks is None else f"Training diverges from {found.breaks:.1g} on."
     return svg("Learning rate range", f"{spoken} The recipe’s rate is {rate:g}.", parts)
 
 
 def length_chart(lengths: Histogram, window: int) -> str:
-    """Texts by their number of tokens; the window is marked where it cuts."""
+    """Draw a histogram of the number of tokens per text, and mark the window if it cuts some texts."""
     x = axis("tokens per text", [0, lengths.edges[-1]])
     y = axis("texts", [0, max(lengths.counts)], whole=True)
     bars = [

@@ -1,4 +1,4 @@
-"""All checks, one after another: a table and a recipe in, a diagnosis out."""
+"""Run all checks: a table and a recipe go in, a diagnosis comes out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
 
-_MOST_ROWS = 30_000  # that are encoded
+_MOST_ROWS = 30_000  # training rows that are encoded
 _MOST_HELD_OUT = 10_000
 _SIGNAL_SECONDS, _OVERFIT_SECONDS, _RANGE_SECONDS = 30.0, 15.0, 35.0
 _FEWEST_RATES = 40
@@ -43,14 +43,14 @@ def diagnose(
     init: InitialWeights | None = None,
     on_check: Heard = lambda _: None,
 ) -> Diagnosis:
-    """Check data and model as `train` would use them. Nothing is written, and torch's random state is left as it was.
+    """Check data and model as `train` would use them. Nothing is written, and torch's random state does not change.
 
     Args:
-        init: weights to start from, those that `recipe` was loaded with.
-        on_check: hears what is being done.
+        init: the weights to start from. `recipe` was loaded with them.
+        on_check: is told what is being checked.
 
     Raises:
-        UsageError: the data cannot be learned from.
+        UsageError: a model cannot learn from the data.
         GlassformerError: the weights do not fit the model.
     """
     began = time.perf_counter()
@@ -82,19 +82,19 @@ def diagnose(
 
 
 def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[list[Finding], ModelFigures]:
-    """Every check that runs the model; `limits` hears where steps were saved."""
+    """Run every check of the model. What was shortened to save time is added to `limits`."""
     on_check("the first loss, and one batch by heart")
     first = check_initial_loss(bench)
     by_heart, overfit = check_overfitting(bench, seconds=_OVERFIT_SECONDS)
     on_check(f"activations and gradients over {signals.STEPS} steps")
     seen = signals.measure_signals(bench, seconds=_SIGNAL_SECONDS)
     if len(seen.losses) < signals.STEPS and np.isfinite(seen.losses[-1]):
-        limits.append(f"activations were looked at after {len(seen.losses)} steps instead of {signals.STEPS}")
+        limits.append(f"activations were measured after {len(seen.losses)} steps instead of {signals.STEPS}")
     rates = int(np.clip(_RANGE_SECONDS / seen.seconds_per_step, _FEWEST_RATES, rate_range.STEPS))
     if rates < rate_range.STEPS:
         limits.append(f"the range test tried {rates} rates instead of {rate_range.STEPS}")
     if _FEWEST_RATES <= bench.steps_per_pass < rates:
-        rates = bench.steps_per_pass  # a text that comes again would make the last rates look good
+        rates = bench.steps_per_pass  # repeated texts would make the last rates look good
     on_check(f"learning rates: a range test of {rates} steps")
     measured = rate_range.measure_rate_range(bench, steps=rates)
     figures = ModelFigures(
@@ -110,7 +110,7 @@ def examine_model(bench: Bench, on_check: Heard, limits: list[str]) -> tuple[lis
 
 
 def _bench(prepared: Prepared, limits: list[str]) -> Bench:
-    """The model and the training rows of the run itself; of very many rows a sample is encoded."""
+    """Return the run's own model and training rows. If there are very many rows, a sample is encoded."""
     recipe, rows = prepared.recipe, prepared.splits.train.frame.height
     model = prepared.model
     chosen = _some(rows, _MOST_ROWS, recipe.training.seed)
@@ -128,7 +128,7 @@ def _bench(prepared: Prepared, limits: list[str]) -> Bench:
 
 
 def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[str]) -> TrainingConfig:
-    """Batches of not much more tokens than there is time for; only the order `bucketed` heeds `batch_tokens`."""
+    """Return the settings with batches small enough to be fast. Only the order `bucketed` uses `batch_tokens`."""
     texts = max(1, int(_MOST_TOKENS / mean_tokens))
     if config.batch_size <= texts or (config.order == "bucketed" and config.batch_tokens <= _MOST_TOKENS):
         return config
@@ -171,7 +171,7 @@ def _check_texts(
 
 
 def _some(count: int, most: int, seed: int) -> IntArray:
-    """All rows, or a sample of `most` in their order."""
+    """Return all row numbers, or a sorted sample of `most`."""
     if count <= most:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
@@ -182,5 +182,5 @@ def _size(model: nn.Module) -> int:
 
 
 def _embedding_size(bench: Bench, vocab_size: int) -> int:
-    """Values in matrices with one row per token."""
+    """Count the values in matrices with one row per token."""
     return sum(weight.numel() for weight in bench.model.parameters() if weight.ndim == 2 and len(weight) == vocab_size)

@@ -1,4 +1,4 @@
-"""What the doctor says: findings, and the figures that they stand on."""
+"""What the doctor reports: findings, and the figures behind them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEVELS: tuple[Level, ...] = ("problem", "worth knowing", "good")
 
 
 class Finding(Record):
-    """One check's result: a plain sentence with its number, and what to do where something can be done."""
+    """The result of one check: a sentence with the measured number, and advice if something can be done."""
 
     check: str
     level: Level
@@ -20,15 +20,15 @@ class Finding(Record):
 
 
 class LayerFigures(Record):
-    """The output of one layer over the texts of a sample, padding left out.
+    """Statistics of the output of one layer over a sample of texts, without padding.
 
     Attributes:
-        kind: `layer` (a module with weights of its own), `block`, `activation` or `attention`.
-        zeros: share of exact zeros.
-        dead: share of units that are never active; of activations alone.
-        saturated: share of gate values within a hundredth of their ends; share of attention rows with more than .99 on
-            one token.
-        uniform: share of attention rows that hardly tell tokens apart.
+        kind: `layer` (a module with its own weights), `block`, `activation` or `attention`.
+        zeros: the share of exact zeros.
+        dead: the share of units that are never active. Only activations have it.
+        saturated: the share of gate values within .01 of an end of their range, or the share of attention rows with a
+            weight above .99 on one token.
+        uniform: the share of attention rows whose weights are almost equal.
     """
 
     name: str
@@ -42,11 +42,11 @@ class LayerFigures(Record):
 
 
 class GradientFigures(Record):
-    """The gradient of one module's own weights, and how far one step moves them: ‖ΔW‖ / ‖W‖.
+    """The gradient of a module's own weights, and how far one step moves them: ‖ΔW‖ / ‖W‖.
 
     Attributes:
-        unreached: those of its parameters that get no gradient at all.
-        cancelled: those whose gradient is zero but for rounding.
+        unreached: its parameters without any gradient.
+        cancelled: its parameters whose gradient is zero except for rounding.
     """
 
     name: str
@@ -59,13 +59,13 @@ class GradientFigures(Record):
 
 
 class RateRange(Record):
-    """A learning-rate range test (Smith 2017, §3.3): one step per rate, rates rising geometrically.
+    """A learning-rate range test (Smith 2017, §3.3): one step per rate, with geometrically rising rates.
 
     Attributes:
-        begins: where the smoothed loss has begun to fall; None where it never does.
-        steepest: where it falls fastest against the logarithm of the rate.
-        lowest: where it is lowest.
-        breaks: where it has climbed half-way back, or not a number; None where it never does.
+        begins: the rate at which the smoothed loss begins to fall, or None if it never does.
+        steepest: the rate at which it falls fastest per power of ten.
+        lowest: the rate at which it is lowest.
+        breaks: the rate at which it has climbed half-way back or is infinite, or None if it never does.
     """
 
     rates: tuple[float, ...]
@@ -78,7 +78,8 @@ class RateRange(Record):
 
 
 class Histogram(Record):
-    """Rows by length: `counts[i]` from `edges[i]` up to `edges[i + 1]`; the last bar holds all longer ones too."""
+    """Texts by length: `counts[i]` texts from `edges[i]` up to `edges[i + 1]` tokens. The last bar also counts all
+    longer texts."""
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
@@ -88,7 +89,7 @@ class ModelFigures(Record):
     """What the checks of the model measured.
 
     Attributes:
-        steps: how many steps were taken between `at_start` and `after`.
+        steps: the number of steps between `at_start` and `after`.
         overfit: the loss of each step on one batch.
     """
 
@@ -104,8 +105,8 @@ class Diagnosis(Record):
     """The findings, the worst first, and the figures behind them.
 
     Attributes:
-        weights: what the model starts from, in plain words; empty where it starts from nothing.
-        limits: where the work was capped, in plain words.
+        weights: the weights that the model starts from, in words; empty if it is new.
+        limits: what was shortened to save time, in words.
     """
 
     source: str
@@ -124,11 +125,11 @@ class Diagnosis(Record):
     created: str
 
     def at(self, level: Level) -> tuple[Finding, ...]:
-        return tuple(one for one in self.findings if one.level == level)
+        return tuple(finding for finding in self.findings if finding.level == level)
 
 
 def percent(share: float) -> str:
-    """.0312 → 3.1%; never a rounded 0% or 100% for what is neither."""
+    """Write .0312 as 3.1%. A share that is not exactly 0 or 1 is never rounded to 0% or 100%."""
     if 0 < share < 0.0005:
         return "less than 0.1%"
     if 0.9995 < share < 1:

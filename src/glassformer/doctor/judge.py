@@ -1,4 +1,4 @@
-"""What the signals mean: findings on the first loss, activations, attention, gradients and the size of steps."""
+"""Judge what was measured: findings on the first loss, activations, attention, gradients and step sizes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding, GradientFigures, LayerFigures, Level, percent
 from glassformer.doctor.signals import SAMPLE, Signals
 
-_CLOSE, _FAR = 1.1, 1.5  # the first loss as a multiple of that of equal chances
+_CLOSE, _FAR = 1.1, 1.5  # the first loss as a multiple of the loss of equal chances
 _SOME, _MOST = 0.1, 0.5  # share of units or rows
-_DEPTH, _STEEP_DEPTH = 30.0, 1_000.0  # the last block against the first: outputs, gradients
+_DEPTH, _STEEP_DEPTH = 30.0, 1_000.0  # ratio of the last block to the first: outputs, gradients
 _LARGE_STEP, _HUGE_STEP = 0.05, 0.3  # ‖ΔW‖ / ‖W‖; about 1e-3 is usual
 _SMALL_STEP, _TINY_STEP = 1e-4, 2e-5
 _NAMED = 3
 
 
 def check_initial_loss(bench: Bench) -> Finding:
-    """The loss before the first step, against that of equal chances: ln(logits) with one label per text.
+    """Compare the loss before the first step with the loss of equal chances.
 
-    With class weights or several labels per text the reference is what the very loss gives for logits of zero.
+    With one label per text, equal chances give ln(number of logits). With class weights or several labels per text, the
+    reference is the loss of logits that are all zero.
     """
     sample = bench.sample(SAMPLE)
     loss = bench.mean_loss(bench.copy_of_model(dropout=False), sample)
@@ -33,31 +34,34 @@ def check_initial_loss(bench: Bench) -> Finding:
     equal = bench.loss_of_one_answer(blind, labels)
     known = bench.loss_of_one_answer(_best_answer(bench, labels, len(blind)), labels)
     plain = bench.config.loss == "cross-entropy" and not bench.data.multilabel
-    name = f"equal chances, ln({len(blind)})," if plain else "equal chances for every label"
-    found = f"the first loss is {loss:.3f}; {name} gives {equal:.3f}, knowing the labels' shares {known:.3f}"
+    name = f" (ln {len(blind)})" if plain else ""
+    found = (
+        f"the first loss is {loss:.3f}; equal chances for every label give {equal:.3f}{name}, and knowing the "
+        f"frequency of each label gives {known:.3f}"
+    )
     if not math.isfinite(loss):
-        advice = "a weight or a layer gives not-a-number before any training: see the activations at the start"
+        advice = "a weight or a layer gives NaN or infinity before any training: see the activations at the start"
         return Finding(check="first loss", level="problem", found=found, advice=advice)
     if loss > _FAR * equal:
         advice = (
-            "the head that came with the weights is confidently wrong here: see whether its labels mean what those of "
-            "the table do"
+            "the head that came with the weights is confidently wrong here: check that its labels mean the same as "
+            "the labels of the table"
             if bench.from_weights
-            else "the untrained model is confidently wrong and spends its first steps on unlearning that: start the "
+            else "the untrained model is confidently wrong, and its first steps only unlearn that: initialise the "
             "head's weights at or near zero, and its bias at zero"
         )
         return Finding(check="first loss", level="problem", found=found, advice=advice)
     if loss > _CLOSE * equal:
-        advice = "the head could start with smaller weights; training will even it out in a few steps"
+        advice = "the head could start with smaller weights, but training corrects this in a few steps"
         return Finding(check="first loss", level="worth knowing", found=found, advice=advice)
     return Finding(check="first loss", level="good", found=found)
 
 
 def check_signals(signals: Signals, *, from_weights: bool = False) -> list[Finding]:
-    """Findings on activations and attention before and after, on gradients, and on the size of steps.
+    """Judge activations and attention before and after the steps, the gradients, and the step size.
 
     Args:
-        from_weights: whether the model had learned something before.
+        from_weights: whether the model started from trained weights.
     """
     start = _flow(signals.at_start, "at the start", untrained=not from_weights)
     after = f"after {len(signals.losses)} steps"
@@ -65,8 +69,8 @@ def check_signals(signals: Signals, *, from_weights: bool = False) -> list[Findi
         broken = Finding(
             check="short training",
             level="problem",
-            found=f"training at the recipe's rate ended in not-a-number in step {len(signals.losses)}",
-            advice="take a much smaller learning rate; see the range test",
+            found=f"training at the recipe's learning rate gave NaN or infinity in step {len(signals.losses)}",
+            advice="choose a much smaller learning rate; see the range test",
         )
         return [broken, *start]
     return [
@@ -78,7 +82,7 @@ def check_signals(signals: Signals, *, from_weights: bool = False) -> list[Findi
 
 
 def _best_answer(bench: Bench, labels: Tensor, n_logits: int) -> Tensor:
-    """The best logits for all texts alike: logarithms of the classes' weighted shares, or of each label's odds."""
+    """Return the best logits that do not depend on the text: log weighted class shares, or log odds of each label."""
     weights = bench.data.class_weights.to(labels.device)
     if bench.data.multilabel:
         shares = labels.double().mean(dim=0)
@@ -88,44 +92,44 @@ def _best_answer(bench: Bench, labels: Tensor, n_logits: int) -> Tensor:
 
 
 def _flow(layers: Sequence[LayerFigures], when: str, *, untrained: bool) -> list[Finding]:
-    """Dead units, saturated gates and attention, and how the signal grows from block to block."""
-    units = [one for one in layers if one.dead is not None]
-    gates = [one for one in layers if one.kind == "activation" and one.saturated is not None]
-    rows = [one for one in layers if one.kind == "attention"]
+    """Judge dead units, saturated gates, attention, and how the signal grows from block to block."""
+    units = [layer for layer in layers if layer.dead is not None]
+    gates = [layer for layer in layers if layer.kind == "activation" and layer.saturated is not None]
+    rows = [layer for layer in layers if layer.kind == "attention"]
     findings = []
-    # A trained gate or head may well be sure of itself; an untrained one has no reason to be.
+    # A trained gate or head may have good reasons to be sure. An untrained one has none.
     worst: Level = "problem" if untrained else "worth knowing"
     line = _SOME if untrained else _MOST
     if units:
         findings.append(_shares(
-            f"dead units {when}", [(one.name, one.dead or 0.0) for one in units],
-            found="of the units of {place} are never active over the sample",
-            advice="they get no gradient and stay dead: check the bias and the scale of the weights before them, and "
-            "lower the learning rate if they died on the way",
+            f"dead units {when}", [(layer.name, layer.dead or 0.0) for layer in units],
+            found="of the units of {place} are never active on the sample",
+            advice="they get no gradient and stay dead: check the bias and the scale of the weights before them; "
+            "lower the learning rate if they died during the steps",
             worst="problem", line=_SOME,
         ))  # fmt: skip
     if gates:
         findings.append(_shares(
-            f"saturated gates {when}", [(one.name, one.saturated or 0.0) for one in gates],
-            found="of the values of {place} lie within a hundredth of their ends, where the gradient is almost nothing",
-            advice="start the weights before them smaller",
+            f"saturated gates {when}", [(layer.name, layer.saturated or 0.0) for layer in gates],
+            found="of the values of {place} are within .01 of an end of their range, where the gradient is almost zero",
+            advice="initialise the weights before the gates smaller",
             worst=worst, line=line,
         ))  # fmt: skip
     if rows:
         findings.append(_shares(
-            f"attention {when}", [(one.name, one.saturated or 0.0) for one in rows],
-            found="of the rows of {place} put more than .99 on one token",
+            f"attention {when}", [(layer.name, layer.saturated or 0.0) for layer in rows],
+            found="of the attention rows of {place} put a weight above .99 on one token",
             advice="scores this far apart pass almost no gradient: check the scale of the query and key weights and "
             "the division by √head_dim" if untrained else
-            "training may have gone too fast, or the task needs no more than one word",
+            "the learning rate may be too high, or a single word is enough for this task",
             worst=worst, line=line,
         ))  # fmt: skip
-        even = min(one.uniform or 0.0 for one in rows)
+        even = min(layer.uniform or 0.0 for layer in rows)
         if even > 1 - _SOME and not untrained:
             findings.append(Finding(
                 check=f"even attention {when}", level="worth knowing",
-                found=f"at least {percent(even)} of the rows of attention in every layer weigh all tokens alike",
-                advice="attention only averages so far; more steps or a higher rate may wake it",
+                found=f"at least {percent(even)} of the attention rows of every layer give all tokens the same weight",
+                advice="attention only averages so far; more steps or a higher learning rate may change that",
             ))  # fmt: skip
     return [*findings, *_depth(layers, when, untrained=untrained)]
 
@@ -133,8 +137,8 @@ def _flow(layers: Sequence[LayerFigures], when: str, *, untrained: bool) -> list
 def _shares(
     check: str, shares: Sequence[tuple[str, float]], *, found: str, advice: str, worst: Level, line: float
 ) -> Finding:
-    """A finding on the place with the largest share; others above the line are named too."""
-    ranked = sorted(shares, key=lambda one: -one[1])
+    """Return a finding on the layer with the largest share. Other layers above the line are named too."""
+    ranked = sorted(shares, key=lambda place: -place[1])
     most = ranked[0][1]
     if most <= line:
         return Finding(check=check, level="good", found=f"at most {percent(most)} {found.format(place='any layer')}")
@@ -147,72 +151,73 @@ def _shares(
 
 
 def _depth(layers: Sequence[LayerFigures], when: str, *, untrained: bool) -> list[Finding]:
-    """Whether what passes from block to block grows or shrinks out of hand."""
-    spreads = [one.std for one in layers if one.kind == "block"]
+    """Judge whether the signal vanishes or explodes from block to block."""
+    spreads = [layer.std for layer in layers if layer.kind == "block"]
     if len(spreads) < 2:
         return []
     check, ratio = f"depth {when}", spreads[-1] / max(spreads[0], 1e-12)
-    found = f"the spread of what passes from block to block goes from {spreads[0]:.3g} to {spreads[-1]:.3g}"
+    found = f"the standard deviation of a block's output goes from {spreads[0]:.3g} (first) to {spreads[-1]:.3g} (last)"
     if 1 / _DEPTH < ratio < _DEPTH:
         return [Finding(check=check, level="good", found=found)]
-    what = "vanishes" if ratio <= 1 / _DEPTH else "explodes"  # what is no number has exploded
-    advice = "put a norm before each branch, or start the weights out of it smaller or larger"
+    what = "vanishes" if ratio <= 1 / _DEPTH else "explodes"  # NaN counts as exploded
+    advice = "put a norm before each residual branch, or initialise the weights at its end smaller or larger"
     level: Level = "problem" if untrained else "worth knowing"
     return [Finding(check=check, level=level, found=f"the signal {what} with depth: {found}", advice=advice)]
 
 
 def _gradients(gradients: Sequence[GradientFigures], layers: Sequence[LayerFigures], after: str) -> Finding:
-    """Parameters without any gradient after the first steps, and gradients that change by powers of ten with depth."""
+    """Judge parameters without a gradient after the steps, and gradients that vanish or explode with depth."""
     check = f"gradients {after}"
-    if none := [name for one in gradients for name in ([one.name] if one.gradient == 0 else one.unreached)]:
-        advice = "what is there does not learn: dead units after it, a detached path, or a part that is never used"
-        return Finding(check=check, level="problem", found=f"no gradient reaches {_named(none)}", advice=advice)
-    started = sum(one.gradient_at_start == 0 for one in gradients)
+    unreached = [name for own in gradients for name in ([own.name] if own.gradient == 0 else own.unreached)]
+    if unreached:
+        advice = "these weights cannot learn: look for dead units after them, a detached path, or an unused part"
+        return Finding(check=check, level="problem", found=f"no gradient reaches {_named(unreached)}", advice=advice)
+    silent = sum(own.gradient_at_start == 0 for own in gradients)
     zero = (
-        f"; before the first step {started} of {len(gradients)} modules had none, as the projections after them start "
-        "at zero by design"
-        if started
+        f"; before the first step {silent} of {len(gradients)} modules had none, because the projections after them "
+        "start at zero by design"
+        if silent
         else ""
     )
-    blocks = [one.name for one in layers if one.kind == "block"]
+    blocks = [layer.name for layer in layers if layer.kind == "block"]
     norms = [
-        math.sqrt(sum(one.gradient**2 for one in gradients if one.name == name or one.name.startswith(f"{name}.")))
+        math.sqrt(sum(own.gradient**2 for own in gradients if own.name == name or own.name.startswith(f"{name}.")))
         for name in blocks
     ]
     if len(norms) > 1 and not 1 / _STEEP_DEPTH < norms[0] / max(norms[-1], 1e-30) < _STEEP_DEPTH:
-        found = f"the gradient's norm is {norms[0]:.2g} in the first block and {norms[-1]:.2g} in the last"
+        found = f"the norm of the gradient is {norms[0]:.2g} in the first block and {norms[-1]:.2g} in the last"
         advice = "gradients vanish or explode with depth: use pre-norm blocks, fewer of them, or smaller weights"
         return Finding(check=check, level="problem", found=found, advice=advice)
-    lowest, highest = min(one.gradient for one in gradients), max(one.gradient for one in gradients)
-    found = f"every module gets one, norms from {lowest:.2g} to {highest:.2g}{zero}"
-    if cancelled := [name for one in gradients for name in one.cancelled]:
-        found = f"{found}; but nothing except rounding noise reaches {_named(cancelled)}"
+    lowest, highest = min(own.gradient for own in gradients), max(own.gradient for own in gradients)
+    found = f"every module gets a gradient, with norms from {lowest:.2g} to {highest:.2g}{zero}"
+    if cancelled := [name for own in gradients for name in own.cancelled]:
+        found = f"{found}; but only rounding noise reaches {_named(cancelled)}"
         advice = (
-            "what follows cancels all that such a parameter adds, as a softmax or a norm does with a shift of all its "
-            "inputs: it learns nothing and changes nothing, and could be left out"
+            "a later layer cancels what such a parameter adds, as a softmax or a norm cancels a shift of its inputs: "
+            "the parameter learns nothing and changes nothing, and could be left out"
         )
         return Finding(check=check, level="worth knowing", found=found, advice=advice)
     return Finding(check=check, level="good", found=found)
 
 
 def _named(names: Sequence[str]) -> str:
-    """ "a", "a, b and c", "a, b, c and 4 more"."""
+    """Write "a", "a, b and c" or "a, b, c and 4 more"."""
     shown, more = list(names[:_NAMED]), len(names) - _NAMED
     last = f"{more} more" if more > 0 else shown.pop()
     return f"{', '.join(shown)} and {last}" if shown else last
 
 
 def _step_size(gradients: Sequence[GradientFigures], after: str) -> Finding:
-    """The median over modules of ‖ΔW‖ / ‖W‖: those that started at zero still move far, the largest says little."""
-    ratios = [one.update_ratio for one in gradients]
+    """Judge the median of ‖ΔW‖ / ‖W‖ over modules. The maximum says little: weights that started at zero move far."""
+    ratios = [own.update_ratio for own in gradients]
     middle = float(np.median(ratios))
-    found = f"one step moves a module's weights by {middle:.1e} of their norm (median; {max(ratios):.1e} at most)"
+    found = f"one step moves a module's weights by {middle:.1e} of their norm (median; maximum {max(ratios):.1e})"
     check = f"step size {after}"
     if middle > _LARGE_STEP:
         level: Level = "problem" if middle > _HUGE_STEP else "worth knowing"
-        return Finding(check=check, level=level, found=f"{found}, which is much", advice="lower the learning rate")
+        return Finding(check=check, level=level, found=f"{found}, which is a lot", advice="lower the learning rate")
     if middle < _SMALL_STEP:
         level = "problem" if middle < _TINY_STEP else "worth knowing"
-        advice = "raise the learning rate, or the model hardly learns"
+        advice = "raise the learning rate, else the model hardly learns"
         return Finding(check=check, level=level, found=f"{found}, which is little", advice=advice)
     return Finding(check=check, level="good", found=found)

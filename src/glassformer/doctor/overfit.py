@@ -1,4 +1,4 @@
-"""Can the model learn one small batch by heart? If not, no amount of data will help."""
+"""Check that the model can learn one small batch by heart. If it cannot, more data does not help."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from glassformer.doctor.findings import Finding, Level
 from glassformer.training.training_config import TrainingConfig
 
 _STEPS = 200
-_RATES = (2e-3, 3e-4)  # the second for designs that the first is too much for
+_RATES = (2e-3, 3e-4)  # the second is for designs for which the first is too high
 _MOST_TEXTS, _MOST_TOKENS = 32, 4096
-_BY_HEART, _HALF_WAY, _ENOUGH = 0.1, 0.5, 0.02  # of the loss of a model that knows nothing
+_BY_HEART, _HALF_WAY, _ENOUGH = 0.1, 0.5, 0.02  # as a share of the loss of equal chances
 
 
 def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[float, ...]]:
-    """Train on the same few texts, dropout off, until they are known by heart; the losses of the better attempt."""
+    """Train on the same few texts without dropout until they are learned by heart.
+
+    Returns: the finding, and the losses of the better attempt.
+    """
     batch = _few_texts(bench)
     reference = bench.loss_of_one_answer(bench.blind_answer(), bench.labels(batch))
     best: list[float] = []
@@ -35,23 +38,24 @@ def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[f
             break
     reached = min(best)
     found = (
-        f"trained on the same {len(batch.rows)} texts alone, without dropout, the loss went from {best[0]:.3f} to "
-        f"{reached:.4f} in {counted(len(best), 'step')} {_how(bench.config, best_rate)}"
+        f"on {len(batch.rows)} texts alone, without dropout, the loss went from {best[0]:.3f} to {reached:.4f} in "
+        f"{counted(len(best), 'step')} {_how(bench.config, best_rate)}"
     )
     if reached < _BY_HEART * reference:
         return Finding(
-            check="one batch by heart", level="good", found=f"{found}: the model can learn what it is shown"
+            check="one batch by heart", level="good", found=f"the model can learn these texts by heart: {found}"
         ), tuple(best)
     alike = _alike(batch, bench.data.train_labels)
     advice = (
-        f"{alike} of these texts look the same to the model as another one with another label: see the unknown words "
-        "and the conflicting labels"
+        f"{alike} of these texts look to the model like a text with another label: see the findings on unknown words "
+        "and conflicting labels"
         if alike
-        else "a model that cannot do this has a broken path (no gradient, units that are dead or saturated), too few "
-        "parameters, or a window that hides what decides; see the findings on activations and gradients"
+        else "the model has a broken path (no gradient, dead or saturated units), too few parameters, or a window that "
+        "cuts off the words that matter; see the findings on activations and gradients"
     )
     level: Level = "worth knowing" if reached < _HALF_WAY * reference or alike else "problem"
-    return Finding(check="one batch by heart", level=level, found=found, advice=advice), tuple(best)
+    missed = f"the model did not learn these texts by heart: {found}"
+    return Finding(check="one batch by heart", level=level, found=missed, advice=advice), tuple(best)
 
 
 def _attempt(bench: Bench, batch: Batch, rate: float, reference: float, seconds: float) -> list[float]:
@@ -66,24 +70,24 @@ def _attempt(bench: Bench, batch: Batch, rate: float, reference: float, seconds:
 
 
 def _optimizer(config: TrainingConfig) -> Literal["adamw", "muon"]:
-    """It is the model that is tried here; plain SGD is too slow for that."""
+    """Return the optimizer of this check. It tests the model, and plain SGD is too slow for that."""
     return "muon" if config.optimizer == "muon" else "adamw"
 
 
 def _how(config: TrainingConfig, rate: float) -> str:
-    """With which optimizer and rate, and why these where they are not the recipe's."""
+    """Describe the optimizer and the learning rate, and say so where they are not the recipe's."""
     used, own = _optimizer(config), config.optimizer
     if used != own:
-        why = f" (not the recipe's {own} at {config.learning_rate:g}: this tries the model, in too few steps for {own})"
+        why = f" (the recipe's {own} at {config.learning_rate:g} is too slow for this short check)"
     elif rate != config.learning_rate:
-        why = f" (not the recipe's {config.learning_rate:g}: this tries the model, in few steps)"
+        why = f" (this short check does not use the recipe's {config.learning_rate:g})"
     else:
         why = ""
-    return f"of {used} at a rate of {rate:g}{why}"
+    return f"of {used} at a learning rate of {rate:g}{why}"
 
 
 def _few_texts(bench: Bench) -> Batch:
-    """Some texts, of each class in turn, so that a common answer is no way out."""
+    """Choose some texts from each class in turn. Otherwise one frequent answer could be right for most of them."""
     store, labels = bench.data.train, bench.data.train_labels
     windows = random_windows(store.lengths, bench.max_seq_len, seed=bench.config.seed, epoch=0)
     width = int(windows.lengths.max()) + 1
@@ -93,7 +97,7 @@ def _few_texts(bench: Bench) -> Batch:
 
 
 def _in_turns(order: IntArray, labels: IntArray) -> IntArray:
-    """The first row of each class, then the second of each, and so on."""
+    """Order rows so that the first row of each class comes first, then the second of each, and so on."""
     seen: dict[int, int] = defaultdict(int)
     turns = []
     for row in order.tolist():
@@ -103,7 +107,7 @@ def _in_turns(order: IntArray, labels: IntArray) -> IntArray:
 
 
 def _alike(batch: Batch, labels: IntArray) -> int:
-    """Texts whose tokens are those of another text of the batch with another label."""
+    """Count the texts of the batch that have the same tokens as a text with another label."""
     answers: dict[bytes, set[bytes]] = defaultdict(set)
     keys = [token_ids.numpy().tobytes() for token_ids in batch.inputs.token_ids]
     for key, row in zip(keys, batch.rows.tolist(), strict=True):

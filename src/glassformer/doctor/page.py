@@ -1,4 +1,4 @@
-"""The doctor's page: one HTML file that needs nothing else, and the findings as JSON beside it."""
+"""The doctor's page, one self-contained HTML file, and the findings as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STYLE = """
 
 
 def write_diagnosis(folder: Path, diagnosis: Diagnosis) -> None:
-    """Write `findings.json` and `report.html` into `folder`, each aside and renamed."""
+    """Write `findings.json` and `report.html` into `folder`. Each is written beside its place and then renamed."""
     folder.mkdir(parents=True, exist_ok=True)
     document = diagnosis.model_dump_json(indent=2) + "\n"
     for name, text in (("findings.json", document), ("report.html", render_diagnosis(diagnosis))):
@@ -36,7 +36,7 @@ def write_diagnosis(folder: Path, diagnosis: Diagnosis) -> None:
 
 
 def render_diagnosis(diagnosis: Diagnosis) -> str:
-    """The page as a string of HTML; all that came from the user's data is escaped."""
+    """Return the page as HTML. Everything that comes from the user's data is escaped."""
     sections = {
         "findings": ("Findings", _findings(diagnosis)),
         "rates": ("Learning rates", _rates(diagnosis)),
@@ -64,47 +64,48 @@ def _verdict(diagnosis: Diagnosis) -> str:
 
 
 def _findings(diagnosis: Diagnosis) -> str:
-    items = "".join(_finding(one) for level in LEVELS for one in diagnosis.at(level))
+    items = "".join(_finding(finding) for level in LEVELS for finding in diagnosis.at(level))
     return f'<ul class="findings">{items}</ul>'
 
 
-def _finding(one: Finding) -> str:
-    advice = f'<p class="advice">{escape(one.advice)}</p>' if one.advice else ""
+def _finding(finding: Finding) -> str:
+    level = finding.level
+    advice = f'<p class="advice">{escape(finding.advice)}</p>' if finding.advice else ""
     return (
-        f'<li class="{one.level.split()[0]}"><span class="level" role="img" aria-label="{one.level}">'
-        f"{_MARKS[one.level]}</span><p><b>{escape(one.check)}</b>: {escape(one.found)}</p>{advice}</li>"
+        f'<li class="{level.split()[0]}"><span class="level" role="img" aria-label="{level}">{_MARKS[level]}</span>'
+        f"<p><b>{escape(finding.check)}</b>: {escape(finding.found)}</p>{advice}</li>"
     )
 
 
 def _rates(diagnosis: Diagnosis) -> str:
     found = diagnosis.figures.rate_range
     if not math.isfinite(found.losses[0]):
-        return "<p>There is no curve: the loss was not a finite number before the first step.</p>"
+        return "<p>There is no curve: the loss was NaN or infinite before the first step.</p>"
     return (
         f'<figure class="single">{rate_chart(found, diagnosis.learning_rate)}<figcaption>One step per '
-        "rate, the rates rising geometrically, from a new copy of the model (Smith 2017). What lies above the picture "
-        "is drawn at its edge. A short test flatters high rates: stay well below the lowest point."
+        "rate, with geometrically rising rates, from a new copy of the model (Smith 2017). Losses above the chart are "
+        "drawn at its edge. A short test favours high rates: choose a rate well below the lowest point."
         "</figcaption></figure>"
     )
 
 
 def _layers(diagnosis: Diagnosis) -> str:
     figures = diagnosis.figures
-    after = {one.name: one for one in figures.after}
+    after = {layer.name: layer for layer in figures.after}
     rows = []
-    for one in figures.at_start:
-        then = after.get(one.name, one)
-        pairs = [(one.mean, then.mean), (one.std, then.std)]
+    for layer in figures.at_start:
+        then = after.get(layer.name, layer)
+        pairs = [(layer.mean, then.mean), (layer.std, then.std)]
         cells = [f"{start:.2g}<small>{end:.2g}</small>" for start, end in pairs]
-        for start, end in (
-            (one.zeros, then.zeros), (one.dead, then.dead), (one.saturated, then.saturated), (one.uniform, then.uniform)
-        ):  # fmt: skip
+        for share in ("zeros", "dead", "saturated", "uniform"):
+            start, end = getattr(layer, share), getattr(then, share)
             cells.append("" if start is None or end is None else f"{percent(start)}<small>{percent(end)}</small>")
-        rows.append((_name(one.name), cells))
+        rows.append((_name(layer.name), cells))
     head = ("output of", "mean", "spread", "zeros", "dead units", "saturated", "even rows")
     caption = (
-        f"At the start, and small after {_steps(figures.steps)}; padding left out. Saturated: gates near their ends, "
-        "rows of attention with more than .99 on one token. Even: rows that weigh all tokens alike."
+        f"Large: at the start. Small: after {counted(figures.steps, 'step')}. Padding is left out. Spread: standard "
+        "deviation. Saturated: gate values near an end of their range, or attention rows with a weight above .99. "
+        "Even: attention rows that give all tokens the same weight."
     )
     return table(caption, head, rows)
 
@@ -112,48 +113,44 @@ def _layers(diagnosis: Diagnosis) -> str:
 def _gradients(diagnosis: Diagnosis) -> str:
     rows = [
         (
-            _name(one.name),
+            _name(module.name),
             [
-                f"{one.weight_norm:.3g}",
-                f"{one.gradient_at_start:.2g}",
-                f"{one.gradient:.2g}",
-                f"{one.update_ratio:.1e}",
+                f"{module.weight_norm:.3g}",
+                f"{module.gradient_at_start:.2g}",
+                f"{module.gradient:.2g}",
+                f"{module.update_ratio:.1e}",
             ],
         )
-        for one in diagnosis.figures.gradients
+        for module in diagnosis.figures.gradients
     ]
     caption = (
-        "Norms of the weights of each module, of their gradient at the start and after "
-        f"{_steps(diagnosis.figures.steps)}, and how far the last step moved them, as a share of their "
-        "norm (about 1e-3 is usual; a module that started at zero moves further)."
+        "The norm of each module's weights, the norm of their gradient at the start and after "
+        f"{counted(diagnosis.figures.steps, 'step')}, and how far the last step moved the weights, as a share of their "
+        "norm. About 1e-3 is usual; a module that started at zero moves further."
     )
     return table(caption, ("weights of", "norm", "gradient, start", "gradient, after", "step / norm"), rows)
 
 
 def _name(name: str) -> str:
-    """The name of a module, which may be broken where its parts meet."""
+    """Return the name of a module as HTML that may break between its parts."""
     return escape(name).replace(".", ".<wbr>").replace("_", "_<wbr>")
 
 
 def _lengths(diagnosis: Diagnosis) -> str:
     return (
-        f'<figure class="single">{length_chart(diagnosis.lengths, diagnosis.window)}<figcaption>The longest '
-        "hundredth of the texts is in the last bar.</figcaption></figure>"
+        f'<figure class="single">{length_chart(diagnosis.lengths, diagnosis.window)}<figcaption>The last bar '
+        "also holds the longest 1% of the texts.</figcaption></figure>"
     )
 
 
 def _method(diagnosis: Diagnosis) -> str:
     overfit = diagnosis.figures.overfit
-    limits = "".join(f"<li>To save time {escape(limit)}.</li>" for limit in diagnosis.limits)
+    limits = "".join(f"<li>To save time, {escape(limit)}.</li>" for limit in diagnosis.limits)
     return (
-        '<p class="soft">The split, the vocabulary and the initial weights are those of the run; steps are taken '
-        "in float32, without token dropout and label smoothing. Activations and gradients are those of four batches, "
-        f"dropout off, before and after {_steps(diagnosis.figures.steps)} at the recipe’s rate; what of a gradient is "
-        "rounding noise was seen in float64. The batch "
-        f"to learn by heart was trained on for {_steps(len(overfit))}. Nothing of it is kept for the run. It took "
+        '<p class="soft">The split, the vocabulary and the initial weights are those that `train` would use. Steps use '
+        "float32, without token dropout and label smoothing. Activations and gradients were measured on four batches "
+        f"without dropout, before and after {counted(diagnosis.figures.steps, 'step')} at the recipe’s learning rate. "
+        "Float64 shows which gradients are only rounding noise. The batch to learn by heart was trained on for "
+        f"{counted(len(overfit), 'step')}. The run itself keeps nothing of this. The checks took "
         f"{diagnosis.seconds:g} s.</p>" + (f"<ul>{limits}</ul>" if limits else "")
     )
-
-
-def _steps(count: int) -> str:
-    return counted(count, "step")

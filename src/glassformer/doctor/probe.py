@@ -1,8 +1,8 @@
-"""What flows through a model: statistics of every layer's output, activation and attention, for any design.
+"""Statistics of every layer's output, activation and attention, for any design.
 
-Modules with weights are watched by forward hooks, activations and attention of our bricks by their taps. In the designs
-of others these are plain functions, which no hook sees; there a `TorchFunctionMode` hears every call of them and knows
-the module around it.
+Forward hooks watch modules with weights. Taps watch the activations and the attention of our own layers. The published
+designs call plain functions for these, which hooks do not see. There a `TorchFunctionMode` sees every call and knows in
+which module it happens.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _RECTIFIERS = {"relu", "relu_", "gelu", "silu", "elu", "leaky_relu"}
 _GATES = {"sigmoid": (0.0, 1.0), "sigmoid_": (0.0, 1.0), "tanh": (-1.0, 1.0), "tanh_": (-1.0, 1.0)}
 _NEVER_ACTIVE = 1e-6
 _NEAR_END = 0.01
-_SHARP, _UNIFORM = 0.99, 1.05  # the largest weight; the largest weight as a multiple of the average one
+_SHARP, _UNIFORM = 0.99, 1.05  # the largest weight; the largest weight as a multiple of the average weight
 _MASKED = -1e8
 
 
 @dataclass
 class _Sums:
-    """Running sums of one place in the model."""
+    """Running sums for one layer, activation or attention of the model."""
 
     kind: Any
     count: int = 0
@@ -73,7 +73,7 @@ class _Sums:
 
 @dataclass
 class _Watch(TorchFunctionMode):
-    """Hears calls of activations and of softmax while a batch passes."""
+    """Collects statistics of outputs, activations and attention while a batch passes through the model."""
 
     sums: dict[str, _Sums] = field(default_factory=dict)
     inside: list[str] = field(default_factory=list)
@@ -101,14 +101,14 @@ class _Watch(TorchFunctionMode):
         return result
 
     def output(self, kind: str, values: Tensor) -> None:
-        """The output of the module that is running."""
+        """Add the output of the module that is running."""
         self._place(self.inside[-1], kind).add(self._tokens(values))
 
     def _place(self, name: str, kind: str) -> _Sums:
         return self.sums.setdefault(name, _Sums(kind=kind))
 
     def _tokens(self, values: Tensor) -> Tensor:
-        """(…, features) without padding where the first two axes are (batch, seq)."""
+        """Return (…, features) as (rows, features), without padding if the first two axes are (batch, seq)."""
         if values.ndim >= 3 and values.shape[:2] == self.kept.shape:
             return values[self.kept].flatten(0, -2)
         return values.flatten(0, -2) if values.ndim >= 2 else values[:, None]
@@ -129,7 +129,7 @@ class _Watch(TorchFunctionMode):
     def _fused(
         self, query: Tensor, key: Tensor, _value: Tensor, attn_mask: Tensor | None = None, *_: Any, **others: Any
     ) -> None:
-        """torch's own attention keeps its weights to itself: they are computed once more."""
+        """Add the weights of torch's fused attention. It does not return them, so they are computed again."""
         scores = query @ key.transpose(-2, -1) * (others.get("scale") or query.shape[-1] ** -0.5)
         if others.get("is_causal"):
             attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
@@ -138,10 +138,10 @@ class _Watch(TorchFunctionMode):
         self._softmax(self.inside[-1], scores, scores.softmax(dim=-1))
 
     def attention(self, where: str, scores: Tensor, weights: Tensor) -> None:
-        """Rows over the tokens of a text: for each token (batch, …, query, key), or for the text (batch, seq)."""
+        """Add attention rows: one per token (batch, …, query, key), or one per text (batch, seq)."""
         batch, seq = self.kept.shape
         allowed = (scores > _MASKED).sum(dim=-1)
-        counted = allowed >= 2  # over a single token there is no choice
+        counted = allowed >= 2  # with a single token there is nothing to choose
         if weights.ndim >= 3 and weights.shape[-2] == seq:
             counted = counted & self.kept.view(batch, *[1] * (weights.ndim - 3), seq)
         largest = weights.amax(dim=-1)
@@ -152,10 +152,10 @@ class _Watch(TorchFunctionMode):
         place.uniform += int((counted & (largest * allowed < _UNIFORM)).sum())
 
     def _softmax(self, where: str, scores: Tensor, weights: Tensor) -> None:
-        """A softmax over the tokens of a text, for each token or for the text, is attention.
+        """Add a softmax if it is attention: a softmax over the tokens of a text, for each token or for the text.
 
-        A softmax over anything else, such as the classes, is none. Some designs cut or pad the texts themselves; their
-        attention is known by its square, and their padding by nothing.
+        A softmax over anything else, such as the classes, is ignored. Some designs cut or pad the texts themselves.
+        Their attention is recognised by its square shape, and their padding is not recognised.
         """
         batch, seq = self.kept.shape
         square = weights.ndim >= 3 and weights.shape[-1] == weights.shape[-2]
@@ -164,7 +164,7 @@ class _Watch(TorchFunctionMode):
 
 
 def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[LayerFigures, ...]:
-    """Statistics of every place in the model over some batches, in the order in which the first text meets them."""
+    """Return statistics of every layer, activation and attention over some batches, in the order of computation."""
     watch, blocks = _Watch(), {*names_of(model, parts_of(model).blocks)}
     with ExitStack() as stack, torch.no_grad():
         modules = {name: module for name, module in model.named_modules() if not isinstance(module, Tap)}
@@ -181,9 +181,9 @@ def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[L
 
 
 def _listen(stack: ExitStack, watch: _Watch, where: str, module: nn.Module) -> bool:
-    """Listen to the taps of a brick that has some on its activation or its attention."""
+    """Listen to the taps of a layer that has taps on its activation or its attention, and return whether it has."""
     if isinstance(module, FeedForward | GatedFeedForward | DenseHead):
-        activation = getattr(module.activation, "func", module.activation)  # of one with settings, as GELU's form
+        activation = getattr(module.activation, "func", module.activation)  # a partial, as for a form of GELU
         name = str(activation.__name__)
         stack.enter_context(listeners(module, {"activation": partial(watch.activation, where, name)}))
         return True

@@ -1,4 +1,4 @@
-"""The learning-rate range test: where the loss begins to fall, where it falls fastest, where training breaks down."""
+"""The learning-rate range test: at which rates the loss begins to fall, falls fastest, and training diverges."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ import math
 import numpy as np
 
 from glassformer.doctor.bench import Bench
-from glassformer.doctor.findings import Finding, RateRange
+from glassformer.doctor.findings import Finding, Level, RateRange
 
 LOWEST, HIGHEST, STEPS = 1e-5, 1.0, 100
-_WIDTH = 9  # steps that are averaged: centred, so that no rate is blamed for its neighbours
-_NOTICEABLE = 0.02  # of the loss at the start
-_RISEN = 1.1  # of the loss at the start, where it never fell: noise alone goes higher than the above
-# A run has far more steps than this test, and gets along with rates at which it sees nothing happen.
+_WIDTH = 9  # steps that are averaged; centred, because a trailing mean would blame a rate for lower ones
+_NOTICEABLE = 0.02  # as a share of the loss at the start
+_RISEN = 1.1  # as a multiple of the loss at the start, if it never fell; noise alone exceeds _NOTICEABLE
+# A run has far more steps than this test, so it can also use rates at which the test sees no progress.
 _BELOW, _FAR_BELOW = 20, 100
 
 
 def measure_rate_range(bench: Bench, *, steps: int) -> RateRange:
-    """One step per rate from a new copy of the model, the rates rising geometrically (Smith 2017, §3.3)."""
+    """Train a copy of the model for one step per rate, with geometrically rising rates (Smith 2017, §3.3)."""
     rates = np.geomspace(LOWEST, HIGHEST, steps)
     losses = list(bench.steps(bench.copy_of_model(), rates.tolist(), bench.groups()))
     return read_rate_range(rates[: len(losses)], np.array(losses))
 
 
 def read_rate_range(rates: np.ndarray, losses: np.ndarray) -> RateRange:
-    """The marks on a measured curve: rates (steps,), rising, and the loss before each step (steps,)."""
+    """Find the marked rates of a measured curve.
+
+    Args:
+        rates: rising, (steps,).
+        losses: the loss before each step, (steps,).
+    """
     smoothed = _smoothed(losses)
     start = float(np.median(smoothed[: max(1, len(smoothed) // 8)]))
     low = int(np.argmin(smoothed))
@@ -50,53 +55,57 @@ def read_rate_range(rates: np.ndarray, losses: np.ndarray) -> RateRange:
 
 
 def judge_rate(rate: float, found: RateRange) -> Finding:
-    """Whether the recipe's rate lies where the test saw training work."""
+    """Judge whether the recipe's rate is one at which training worked in the test."""
     check, steps = "learning rate", len(found.rates)
     if not math.isfinite(found.losses[0]):
         return Finding(
             check=check,
             level="problem",
-            found="the range test could not begin: before any step the loss or its gradient is not a finite number",
-            advice="no learning rate mends that; look for the weight or the layer that gives not-a-number",
+            found="the range test could not begin: before the first step the loss or its gradient is NaN or infinite",
+            advice="no learning rate corrects that; look for the weight or the layer that gives NaN or infinity",
         )
-    broken = "" if found.breaks is None else f", and from {found.breaks:.1g} on training breaks down"
+    broken = "" if found.breaks is None else f"; training diverges from {found.breaks:.1g} on"
+    advice = f"try `training.learning_rate={_suggestion(found):.0e}`"
     if found.breaks is not None and rate >= found.breaks:
         return Finding(
             check=check,
             level="problem",
-            found=f"the recipe's rate of {rate:g} is too high: in the range test training breaks down from "
+            found=f"the recipe's rate of {rate:g} is too high: in the range test training diverges from "
             f"{found.breaks:.1g} on",
-            advice=f"--set training.learning_rate={_suggestion(found):.0e}",
+            advice=advice,
         )
     if found.begins is None or found.steepest is None or found.lowest is None:
         return Finding(
             check=check,
             level="worth knowing",
-            found=f"in {steps} steps of rising rates the loss did not fall noticeably{broken}; the test does not say "
-            f"whether the recipe's rate of {rate:g} is high enough",
-            advice="the task needs more steps than this test takes; look at the first epochs of the run",
+            found=f"in {steps} steps with rising rates the loss did not fall noticeably{broken}; the test does not "
+            f"show whether the recipe's rate of {rate:g} is high enough",
+            advice="this task needs more steps than the test takes; watch the first epochs of the run",
         )
-    where = (
-        f"the loss begins to fall at {found.begins:.1g}, falls fastest at {found.steepest:.1g} and is lowest at "
-        f"{found.lowest:.1g}{broken}; the recipe's rate is {rate:g}"
-    )
-    advice = f"try --set training.learning_rate={_suggestion(found):.0e}"
+    level: Level = "good"
+    verdict = "good"
     if rate < found.begins / _FAR_BELOW:
-        return Finding(check=check, level="problem", found=f"{where}, too low to get anywhere", advice=advice)
-    if rate < found.begins / _BELOW:
-        return Finding(check=check, level="worth knowing", found=f"{where}, on the low side", advice=advice)
-    if rate > found.lowest:
-        return Finding(check=check, level="worth knowing", found=f"{where}, on the high side", advice=advice)
-    return Finding(check=check, level="good", found=where)
+        level, verdict = "problem", "far too low"
+    elif rate < found.begins / _BELOW:
+        level, verdict = "worth knowing", "rather low"
+    elif rate > found.lowest:
+        level, verdict = "worth knowing", "rather high"
+    return Finding(
+        check=check,
+        level=level,
+        found=f"the recipe's rate of {rate:g} is {verdict}: in the range test the loss begins to fall at "
+        f"{found.begins:.1g}, falls fastest at {found.steepest:.1g} and is lowest at {found.lowest:.1g}{broken}",
+        advice="" if level == "good" else advice,
+    )
 
 
 def _suggestion(found: RateRange) -> float:
-    """Where the loss begins to fall: a short test ends before higher rates do harm."""
+    """Return the rate at which the loss begins to fall. A short test ends before higher rates do harm."""
     return found.begins if found.begins is not None else (found.breaks or HIGHEST) / 30
 
 
 def _smoothed(losses: np.ndarray) -> np.ndarray:
-    """A centred moving average; an infinite loss stays one."""
+    """Return a centred moving average. An infinite loss stays infinite."""
     finite = np.where(np.isfinite(losses), losses, np.nan)
     half = _WIDTH // 2
     return np.array([

@@ -1,4 +1,4 @@
-"""What flows through the model, forward and back: at the start, and after a few hundred steps."""
+"""Measure activations and gradients at the start and after a few hundred steps."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from glassformer.training.schedules import learning_rate
 
 STEPS = 200
 SAMPLE = 4  # batches
-_WARMUP = 0.1  # share of these steps
-_SHRUNK = 1e-6  # a gradient is the same in float64; its rounding noise is smaller by nine powers of ten
+_WARMUP = 0.1  # as a share of the steps
+_SHRUNK = 1e-6  # a true gradient is the same in float64, but rounding noise is smaller by nine powers of ten
 
 
 @dataclass(frozen=True, kw_only=True)
 class Signals:
-    """The model before and after a short piece of training at the recipe's rate.
+    """Measurements of the model before and after a short training at the recipe's learning rate.
 
     Attributes:
-        gradients: of each module, `after`; its weights may have been zero `at_start`.
-        losses: of each step.
+        at_start, after: statistics of each layer before and after the steps.
+        gradients: the gradients of each module.
+        losses: the loss of each step.
     """
 
     at_start: tuple[LayerFigures, ...]
@@ -41,10 +42,10 @@ class Signals:
 
 
 def measure_signals(bench: Bench, *, seconds: float) -> Signals:
-    """Look, train for a while at the recipe's rate, look again.
+    """Measure the model, train it for up to `seconds` at the recipe's learning rate, and measure it again.
 
-    The steps are in float32, without token dropout and label smoothing. The gradients are those of some batches without
-    dropout; the update is that of the last step.
+    Steps use float32, without token dropout and label smoothing. Gradients are those of some batches without dropout.
+    The update is that of the last step.
     """
     sample = bench.sample(SAMPLE)
     model = bench.copy_of_model(dropout=False)
@@ -65,14 +66,14 @@ def measure_signals(bench: Bench, *, seconds: float) -> Signals:
     gradients = tuple(
         GradientFigures(
             name=name,
-            weight_norm=_norm([weight]),
-            gradient_at_start=math.hypot(*(before[one] for one in own)),
-            gradient=math.hypot(*(now[one] for one in own)),
-            update_ratio=_norm([weight - earlier[name]]) / (_norm([weight]) or math.inf),
-            unreached=tuple(one for one in own if one in unreached),
-            cancelled=tuple(one for one in own if one in cancelled),
+            weight_norm=_norm([values]),
+            gradient_at_start=math.hypot(*(before[weight] for weight in own)),
+            gradient=math.hypot(*(now[weight] for weight in own)),
+            update_ratio=_norm([values - earlier[name]]) / (_norm([values]) or math.inf),
+            unreached=tuple(weight for weight in own if weight in unreached),
+            cancelled=tuple(weight for weight in own if weight in cancelled),
         )
-        for (name, weight), own in zip(latest.items(), _owners(model).values(), strict=True)
+        for (name, values), own in zip(latest.items(), _owners(model).values(), strict=True)
     )
     return Signals(
         at_start=at_start, after=after, gradients=gradients, losses=tuple(losses), seconds_per_step=seconds_per_step
@@ -80,10 +81,10 @@ def measure_signals(bench: Bench, *, seconds: float) -> Signals:
 
 
 def _owners(model: nn.Module) -> dict[str, dict[str, nn.Parameter]]:
-    """The modules that hold trained weights of their own, and these by their full names."""
+    """Return the modules with their own trained weights, and these weights by their full names."""
     owned = {
         name or "model": {
-            full: one for full, one in module.named_parameters(prefix=name, recurse=False) if one.requires_grad
+            full: weight for full, weight in module.named_parameters(prefix=name, recurse=False) if weight.requires_grad
         }
         for name, module in model.named_modules()
     }
@@ -91,15 +92,17 @@ def _owners(model: nn.Module) -> dict[str, dict[str, nn.Parameter]]:
 
 
 def _weights(model: nn.Module) -> dict[str, Tensor]:
-    """A copy of each module's weights, as one vector."""
-    return {name: torch.cat([one.detach().flatten() for one in own.values()]) for name, own in _owners(model).items()}
+    """Return a copy of each module's weights as one vector."""
+    return {
+        name: torch.cat([weight.detach().flatten() for weight in own.values()]) for name, own in _owners(model).items()
+    }
 
 
 def _gradient_norms(bench: Bench, model: nn.Module, sample: Sequence[Batch]) -> dict[str, float]:
-    """Of each trained parameter."""
+    """Return the norm of the gradient of each trained parameter."""
     bench.gradients(model, sample)
-    named = model.named_parameters(remove_duplicate=False)  # tied weights under each name
-    trained = {name: one.grad for name, one in named if one.requires_grad}
+    named = model.named_parameters(remove_duplicate=False)  # tied weights are listed under each of their names
+    trained = {name: weight.grad for name, weight in named if weight.requires_grad}
     model.zero_grad(set_to_none=True)
     return {name: 0.0 if gradient is None else _norm([gradient]) for name, gradient in trained.items()}
 
@@ -107,12 +110,12 @@ def _gradient_norms(bench: Bench, model: nn.Module, sample: Sequence[Batch]) -> 
 def _without_gradient(
     bench: Bench, model: nn.Module, sample: Sequence[Batch], norms: Mapping[str, float]
 ) -> tuple[set[str], set[str]]:
-    """Parameters whose gradient is zero, and those where it is zero but for rounding.
+    """Return the parameters whose gradient is zero, and those whose gradient is zero except for rounding noise.
 
-    Its size does not tell: a gradient may be far smaller than another one's noise. But in float64 noise all but
-    vanishes, and a gradient does not.
+    The size of a gradient does not decide this: a true gradient can be far smaller than the noise of another gradient.
+    But in float64 noise almost vanishes, and a true gradient does not.
     """
-    place = torch.device("cpu") if bench.device.type == "mps" else bench.device  # which has no float64
+    place = torch.device("cpu") if bench.device.type == "mps" else bench.device  # mps has no float64
     exact_model = copy.deepcopy(model).to(place, torch.float64)
     exact = _gradient_norms(replace(bench, model=exact_model), exact_model, sample)
     largest = max(exact.values())
@@ -122,4 +125,4 @@ def _without_gradient(
 
 
 def _norm(tensors: Sequence[Tensor]) -> float:
-    return float(np.sqrt(sum(float(one.double().square().sum()) for one in tensors)))
+    return float(np.sqrt(sum(float(values.double().square().sum()) for values in tensors)))

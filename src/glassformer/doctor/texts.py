@@ -1,4 +1,4 @@
-"""What can be known of the data before any training: labels, lengths, unknown words, duplicates, size."""
+"""Checks of the data before any training: labels, lengths, unknown words, duplicates, size."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from glassformer.doctor.findings import Finding, Histogram, Level, percent
 from glassformer.training.training_config import TrainingConfig
 
 _LARGE_MAJORITY, _HUGE_MAJORITY = 0.7, 0.9
-_UNEVEN = 3  # the largest class against the smallest
+_UNEVEN = 3  # ratio of the largest class to the smallest
 _FEW_ROWS = 10
 _SOME_LONG = 0.05
 _SOME_UNKNOWN, _MANY_UNKNOWN = 0.05, 0.25
 _SOME_DUPLICATES, _SOME_CONFLICTS = 0.01, 0.05
-_MANY_PARAMETERS = 100  # for each token of the training texts
-_MOST_TEXTS = 2_000  # that are searched for unknown words
+_MANY_PARAMETERS = 100  # per token of the training texts
+_MOST_TEXTS = 2_000  # texts that are searched for unknown words
 _BARS = 24
 
 
 def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) -> list[Finding]:
-    """Balance: what a constant answer would score, and classes with few rows."""
+    """Judge the balance: the accuracy of a constant answer, and classes with few rows."""
     if labels.multilabel:
         return _check_label_sets(labels, encoded)
     counts = np.bincount(encoded, minlength=len(labels.names))
     largest, smallest = int(counts.argmax()), int(counts.argmin())
     majority = counts[largest] / counts.sum()
     found = (
-        f"{len(labels.names)} labels; always answering {labels.names[largest]!r} is right in {percent(majority)} of "
-        f"the training rows, the rarest label is {labels.names[smallest]!r} ({counted(int(counts[smallest]), 'row')})"
+        f"{len(labels.names)} labels; always answering {labels.names[largest]!r} is right for {percent(majority)} of "
+        f"the training rows; the rarest label is {labels.names[smallest]!r} ({counted(int(counts[smallest]), 'row')})"
     )
     uneven = majority > _LARGE_MAJORITY or counts[largest] > _UNEVEN * counts[smallest]
     weighted = config.class_weights != "none"
@@ -45,8 +45,8 @@ def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) 
         "good" if not uneven else "problem" if majority >= _HUGE_MAJORITY and not weighted else "worth knowing"
     )
     advice = (
-        "an accuracy is worth no more than what it is above that; look at macro F1 and the recall of each class"
-        + ("" if weighted else ", and try --set training.class_weights=balanced")
+        f"compare the accuracy with these {percent(majority)}, and look at macro F1 and the recall of each class"
+        + ("" if weighted else "; try `training.class_weights='balanced'`")
         if uneven
         else ""
     )
@@ -60,10 +60,10 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
     shares = counts / len(encoded)
     found = (
         f"{counted(len(labels.names), 'label')}, on {percent(shares.min())} to {percent(shares.max())} of the texts; "
-        f"{encoded.sum() / len(encoded):.2f} per text, {percent(none)} have none"
+        f"{encoded.sum() / len(encoded):.2f} labels per text; {percent(none)} of the texts have none"
     )
     uneven = shares.max() > _LARGE_MAJORITY or counts.max() > _UNEVEN * max(counts.min(), 1)
-    advice = "look at the recall of each label, and try --set training.class_weights=balanced" if uneven else ""
+    advice = "look at the recall of each label, and try `training.class_weights='balanced'`" if uneven else ""
     level: Level = "worth knowing" if uneven else "good"
     rare = [name for name, count in zip(labels.names, counts, strict=True) if count < _FEW_ROWS]
     findings = [Finding(check="label balance", level=level, found=found, advice=advice)]
@@ -71,14 +71,14 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
 
 
 def check_spellings(table: Table) -> list[Finding]:
-    """Labels that are one label written in several ways, and values that stand for none."""
+    """Report labels with several spellings, and values such as `n/a` that may mean a missing value."""
     several = table_spellings(table)
     return [
         *([Finding(
             check="spelling of labels",
             level="problem",
             found=several,
-            advice="if they mean the same, join them: --fold-labels, in `train` too",
+            advice="join them if they mean the same, in `train` too",
         )] if several else []),
         *(Finding(check="no value", level="worth knowing", found=note) for note in stand_ins(table)),
     ]  # fmt: skip
@@ -90,17 +90,19 @@ def _rare_labels(rare: Sequence[str]) -> Finding:
         check="rare labels",
         level="worth knowing",
         found=f"labels with fewer than {_FEW_ROWS} training rows: {len(rare)} ({shown})",
-        advice="nothing can be learned or measured on so few; collect more, or merge them with others",
+        advice="so few rows are not enough to learn or measure a label; collect more, or merge it with another label",
     )
 
 
 def check_lengths(
     lengths: IntArray, max_seq_len: int, padding: float, *, widest: int | None = None
 ) -> tuple[Finding, Histogram]:
-    """Tokens per text against the window, of which the start token takes one place.
+    """Compare the number of tokens per text with the window. The start token takes one place of the window.
 
     Args:
-        widest: the window that the weights were made for, where there are some to start from.
+        lengths: tokens per text.
+        padding: the share of padding in a batch.
+        widest: the window of the weights to start from, or None without such weights.
     """
     room = max_seq_len - 1
     longer, median = float((lengths > room).mean()), float(np.median(lengths))
@@ -109,18 +111,18 @@ def check_lengths(
     fit = counted(room, "token that fits", "tokens that fit")
     found = (
         f"{percent(longer)} of the texts are longer than the {fit} into the window "
-        f"(median {median:g}, 95% at most {ordinary:g}, longest {longest:,}); an epoch shows {percent(seen)} of all "
-        f"tokens, and {percent(padding)} of the places in a batch are padding"
+        f"(median {median:g}, 95% at most {ordinary:g}, longest {longest:,}); the model sees {percent(seen)} of all "
+        f"tokens per epoch; {percent(padding)} of a batch is padding"
     )
     advice = ""
     if longer > _SOME_LONG:
         better = min(_next_power(max(ordinary, max_seq_len) + 1), widest or math.inf)
         advice = (
-            "a long text shows one random window of itself per epoch, and is answered by the mean over all its windows"
+            "training reads one random window of a long text per epoch, and prediction averages over all its windows"
         ) + (
-            f": raise the window (--set model.max_seq_len={better}) if what decides may lie anywhere"
+            f"; raise the window (`model.max_seq_len={better}`) if the words that matter may be anywhere in the text"
             if better > max_seq_len
-            else "; these weights read no more at once"
+            else "; these weights cannot read a longer window"
         )
     level: Level = "good" if longer <= _SOME_LONG else "problem" if median > room else "worth knowing"
     cut = max(1, int(np.quantile(lengths, 0.99)) + 1)
@@ -138,58 +140,60 @@ def check_unknown(
     *,
     learned: bool = True,
 ) -> Finding:
-    """How much of texts that the vocabulary was not learned from is read as unknown.
+    """Measure the share of unknown tokens in held-out texts, from which the vocabulary was not learned.
 
     Args:
-        learned: whether it was learned from the training rows; else it came with weights.
-        rows: which rows of `held_out` are read.
+        rows: the rows of `held_out` to read.
+        learned: whether the vocabulary was learned from the training rows. If not, it came with the weights.
     """
     own = float((train.tokens == UNKNOWN_ID).mean()) if len(train.tokens) else 0.0
     check = "unknown words"
     if held_out is None:
         share = own
         found = (
-            f"{percent(own)} of the training tokens are read as unknown; nothing is held out to see what new texts give"
+            f"{percent(own)} of the training tokens are unknown; no rows are held out that would show it for new texts"
         )
         common = ""
     else:
         texts = held_out.frame["text"][rows].to_list()
         store = TokenStore.in_memory(tokenizer.encode(texts))
         share = float((store.tokens == UNKNOWN_ID).mean()) if len(store.tokens) else 0.0
-        counted = Counter(word.lower() for text in texts[:_MOST_TEXTS] for word in tokenizer.unknown_words(text))
-        shown = ", ".join(f"{word[:24]!r} ({count})" for word, count in counted.most_common(8))
+        frequent = Counter(word.lower() for text in texts[:_MOST_TEXTS] for word in tokenizer.unknown_words(text))
+        shown = ", ".join(f"{word[:24]!r} ({count})" for word, count in frequent.most_common(8))
         found = (
-            f"{percent(share)} of the tokens of held-out texts are unknown to the vocabulary of "
-            f"{tokenizer.vocab_size:,} {'learned from the training rows' if learned else 'that the weights came with'} "
-            f"({percent(own)} of the training tokens are)"
+            f"{percent(share)} of the tokens of held-out texts are unknown, and {percent(own)} of the training "
+            f"tokens; the vocabulary has {counted(tokenizer.vocab_size, 'entry', 'entries')} and "
+            f"{'was learned from the training rows' if learned else 'came with the weights'}"
         )
         common = f"; most frequent: {shown}" if shown else ""
+    found += common
     if share <= _SOME_UNKNOWN:
-        return Finding(check=check, level="good", found=f"{found}{common}")
+        return Finding(check=check, level="good", found=found)
     level: Level = "problem" if share > _MANY_UNKNOWN else "worth knowing"
     if not learned:
-        advice = "other weights, or none, may suit these texts better"
-        return Finding(check=check, level=level, found=f"{found}{common}", advice=advice)
-    larger = f"a larger --set tokenizer.vocab_size than {config.vocab_size}, " if _is_full(tokenizer, config) else ""
-    advice = f"try {larger}pieces of words (--set tokenizer.kind=bpe, which knows every word)" + (
-        " or --set tokenizer.min_frequency=1" if config.min_frequency > 1 else ""
+        advice = "other weights, or training from scratch, may suit these texts better"
+        return Finding(check=check, level=level, found=found, advice=advice)
+    full = _is_full(tokenizer, config)
+    larger = f"more entries than {config.vocab_size:,} (`tokenizer.vocab_size=`), " if full else ""
+    advice = f"try {larger}pieces of words (`tokenizer.kind='bpe'`, which knows every word)" + (
+        " or `tokenizer.min_frequency=1`" if config.min_frequency > 1 else ""
     )
-    return Finding(check=check, level=level, found=f"{found}{common}", advice=advice)
+    return Finding(check=check, level=level, found=found, advice=advice)
 
 
 def check_rows(table: Table, splits: Splits) -> list[Finding]:
-    """Texts that occur more than once, with different labels, or not at all."""
+    """Report duplicate texts, texts with different labels, and rows that are left out."""
     height = table.frame.height
     repeated = height - text_keys(table.frame["text"]).n_unique()
     conflicts = conflicting_rows(table)
     clashing = sum(map(len, conflicts))
     repeat = "repeats" if repeated == 1 else "repeat"
-    found = f"{repeated:,} of {height:,} rows {repeat} the text of another one" if repeated else "no text occurs twice"
+    found = f"{repeated:,} of {height:,} rows {repeat} the text of another row" if repeated else "no text occurs twice"
     findings = [Finding(
         check="duplicates",
         level="worth knowing" if repeated > _SOME_DUPLICATES * height else "good",
         found=found,
-        advice="each counts anew in training; copies of held-out texts are kept out of it" if repeated else "",
+        advice="training uses every copy, except copies of held-out texts" if repeated else "",
     )]  # fmt: skip
     if clashing:
         examples = "; ".join(row_list(rows) for rows in conflicts[:3])
@@ -197,36 +201,38 @@ def check_rows(table: Table, splits: Splits) -> list[Finding]:
         findings.append(Finding(
             check="conflicting labels",
             level="problem" if clashing > _SOME_CONFLICTS * height else "worth knowing",
-            found=f"{occur} with different labels, {clashing:,} rows ({examples}"
-            f"{'; …' if len(conflicts) > 3 else ''}), which no model can get right",
-            advice="correct or remove them",
+            found=f"{occur} with different labels, so no model can get all {clashing:,} rows right ({examples}"
+            f"{'; …' if len(conflicts) > 3 else ''})",
+            advice="correct or remove these rows",
         ))  # fmt: skip
     parts = [splits.train, *([splits.validation] if splits.validation is not None else [])]
     left_out = {(dropped.reason, tuple(dropped.rows)) for part in parts for dropped in part.dropped}
     if left_out:
         listed = "; ".join(f"{len(rows):,} × {reason} ({row_list(list(rows))})" for reason, rows in sorted(left_out))
-        findings.append(Finding(check="left out", level="worth knowing", found=f"rows that take no part: {listed}"))
+        findings.append(Finding(check="left out", level="worth knowing", found=f"rows that are not used: {listed}"))
     return findings
 
 
 def check_size(
     rows: int, tokens: int, parameters: int, embedding: int, *, held_out: bool, from_weights: bool = False
 ) -> Finding:
-    """Trained values against what they are trained on.
+    """Compare the number of trained values with the number of training tokens.
 
     Args:
-        held_out: whether validation rows will show what was learned by heart.
+        parameters: the number of trained values.
+        embedding: how many of them are in the embedding table.
+        held_out: whether there are validation rows, which show when the model learns rows by heart.
     """
     found = (
-        f"{parameters:,} trained values ({percent(embedding / max(parameters, 1))} in the table of words) against "
-        f"{rows:,} rows with {tokens:,} tokens"
+        f"{parameters:,} trained values ({percent(embedding / max(parameters, 1))} of them in the embedding table) "
+        f"learn from {rows:,} rows with {tokens:,} tokens"
     )
     if parameters > _MANY_PARAMETERS * tokens:
-        smaller = "freeze blocks (--set training.freeze=…)" if from_weights else "take a smaller model, more dropout"
+        smaller = "freeze blocks (`training.freeze=`)" if from_weights else "use a smaller model or more dropout"
         trust = (
-            "trust validation alone"
+            "trust only figures on validation rows"
             if held_out
-            else "trust only what `evaluate` measures on another table, as nothing is held out here"
+            else "trust only what `evaluate` measures on another table, because no rows are held out here"
         )
         advice = f"the model can learn these rows by heart: {smaller}, and {trust}"
         return Finding(check="size", level="worth knowing", found=found, advice=advice)

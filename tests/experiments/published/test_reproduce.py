@@ -164,23 +164,23 @@ def test_what_lacks_data_is_left_out_and_said(tmp_path: Path, monkeypatch: pytes
 
 def test_choosing() -> None:
     assert choose([], None, first_look=False) == list(ENTRIES)
-    assert {one.system for one in choose(["vinh-recurrent"], "imdb", first_look=False)} == {
+    assert {entry.system for entry in choose(["vinh-recurrent"], "imdb", first_look=False)} == {
         f"vinh-recurrent {cell}{way}" for cell in ("rnn", "gru", "lstm") for way in ("", " both ways")
     }
-    assert all(one.data != "imdb" for one in choose([], None, first_look=True))
+    assert all(entry.data != "imdb" for entry in choose([], None, first_look=True))
     with pytest.raises(UsageError, match=r"no system 'vinh-mpl' \(did you mean 'vinh-mlp'\?\)"):
         choose(["vinh-mpl"], None, first_look=False)
-    with pytest.raises(UsageError, match="--data imbd: no system runs on it; there are zhou"):
+    with pytest.raises(UsageError, match="`data='imbd'`: no system runs on it; choose one of zhou"):
         choose([], "imbd", first_look=False)
-    with pytest.raises(UsageError, match="--data imdb: bui-dang-rows does not run on it"):
+    with pytest.raises(UsageError, match="`data='imdb'`: bui-dang-rows does not run on it"):
         choose(["bui-dang-rows"], "imdb", first_look=False)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.system}-{entry.data}".replace(" ", "-"))
 def test_every_recipe_of_the_table_loads(entry: TableEntry) -> None:
     assert entry.data in KNOWN
-    for one in (entry, quick(entry)):
-        for variant in one.variants.values():
+    for shown in (entry, quick(entry)):
+        for variant in shown.variants.values():
             recipe = load_recipe(variant.recipe, overrides=variant.overrides)
             assert variant.seeds >= 1
             window = recipe.tokenizer.max_tokens

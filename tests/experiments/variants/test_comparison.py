@@ -35,7 +35,7 @@ def test_every_variant_with_every_seed(found: tuple[VariantComparison, Path, Not
     comparison, out, notes = found
     names = ["rms · mean", "rms · max", "layer · mean", "layer · max"]
     assert notes.begun == [(name, seed) for seed in (0, 1) for name in names]
-    assert [(run.variant, run.seed, run.steps) for run in comparison.runs] == [(*one, 4) for one in notes.begun]
+    assert [(run.variant, run.seed, run.steps) for run in comparison.runs] == [(*begun, 4) for begun in notes.begun]
     assert len(list((out / RUNS_FOLDER).iterdir())) == 8
     runs, done, seconds = notes.plans[0]
     assert (runs, done) == (8, 0)
@@ -62,7 +62,7 @@ def test_the_table_is_that_of_the_runs(found: tuple[VariantComparison, Path, Not
     assert comparison.best == comparison.variants[0].name
     by_name = {variant.name: variant.accuracy.value for variant in comparison.variants}
     norm, pooling = comparison.keys
-    assert [one.accuracy.value for one in norm.values] == pytest.approx(
+    assert [value.accuracy.value for value in norm.values] == pytest.approx(
         [(by_name[f"{norm} · mean"] + by_name[f"{norm} · max"]) / 2 for norm in ("rms", "layer")]
     )
     assert pooling.values[0].effect.value == pytest.approx(-pooling.values[1].effect.value)
@@ -161,7 +161,7 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
     assert {run.variant for run in diverged} == {"training.learning_rate=1000"}
     assert len(diverged) == 2
     assert all(run.accuracy == 10 / 12 for run in diverged)
-    assert next(one.diverged for one in found.variants if one.name == "training.learning_rate=1000") == 2
+    assert next(variant.diverged for variant in found.variants if variant.name == "training.learning_rate=1000") == 2
     assert any(note.startswith("2 of 4 runs diverged; each counts as") for note in found.notes)
     assert any(note.startswith("1 of 3 runs diverged; it counts as") for note in notes_on(
         variants, [run for run in found.runs if run is not diverged[0]], lopsided, same_rows=False
@@ -215,8 +215,8 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
 
     def verdict(*right: str) -> str:
         """Of variants that answer the first seed's rows and the second's as each string says."""
-        bits = [np.packbits([int(bit) for bit in one]).tobytes().hex() for one in right]
-        counts = [one.count("1") / 12 for one in right]
+        bits = [np.packbits([int(bit) for bit in answers]).tobytes().hex() for answers in right]
+        counts = [answers.count("1") / 12 for answers in right]
         changed = [
             run.model_copy(update={"right": bits[i % 4], "accuracy": counts[i % 4]}) for i, run in enumerate(runs)
         ]
@@ -231,27 +231,27 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
     worst = found[0].variants[-1].behind_best
     assert worst is not None
     last = found[0].variants[-1].model_copy(update={"behind_best": worst.model_copy(update={"beyond_noise": True})})
-    apart = [one.model_copy(update={"accuracy": Estimate(value=value, low=0, high=1)}) for one, value in zip(
+    apart = [variant.model_copy(update={"accuracy": Estimate(value=value, low=0, high=1)}) for variant, value in zip(
         (*found[0].variants[:-1], last), (0.7, 0.5, 0.4, 0.3), strict=True
     )]  # fmt: skip
-    for one in apart[1:-1]:
-        assert one.behind_best is not None
-        assert not one.behind_best.beyond_noise
+    for variant in apart[1:-1]:
+        assert variant.behind_best is not None
+        assert not variant.behind_best.beyond_noise
     assert module._verdict(tuple(apart), apart[0].name).endswith(
         "; 1 of the other 3 is worse beyond noise, 2 cannot be told from it."
     )
 
 
 def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:
-    one, other = plan().variants[:2]
+    variant, other = plan().variants[:2]
     cuts = [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
-    named = run_file(tmp_path, one.recipe, cuts[0], "cpu")
-    described = one.recipe.model_copy(update={"description": "something else"})
+    named = run_file(tmp_path, variant.recipe, cuts[0], "cpu")
+    described = variant.recipe.model_copy(update={"description": "something else"})
     assert named == run_file(tmp_path, described, cuts[0], "cpu")
     others = {
         run_file(tmp_path, other.recipe, cuts[0], "cpu"),
-        run_file(tmp_path, one.recipe, cuts[1], "cpu"),
-        run_file(tmp_path, one.recipe, cuts[0], "cuda"),
+        run_file(tmp_path, variant.recipe, cuts[1], "cpu"),
+        run_file(tmp_path, variant.recipe, cuts[0], "cuda"),
     }
     assert len(others | {named}) == 4
 

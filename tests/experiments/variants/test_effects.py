@@ -7,13 +7,13 @@ from glassformer.experiments.variants.effects import Outcomes, differences, holm
 
 def outcomes(*of_seeds: object, same_rows: bool = False, overlap: float = 0.0) -> Outcomes:
     return Outcomes(
-        answers=tuple(np.asarray(one, dtype=np.int8) for one in of_seeds), same_rows=same_rows, overlap=overlap
+        answers=tuple(np.asarray(answers, dtype=np.int8) for answers in of_seeds), same_rows=same_rows, overlap=overlap
     )
 
 
 def shares(accuracies: list[float], rows: int) -> list[list[int]]:
     """Answers of variants that get these shares of the rows right."""
-    return [[1] * round(one * rows) + [0] * (rows - round(one * rows)) for one in accuracies]
+    return [[1] * round(accuracy * rows) + [0] * (rows - round(accuracy * rows)) for accuracy in accuracies]
 
 
 def test_holm_by_hand() -> None:
@@ -24,7 +24,7 @@ def test_holm_by_hand() -> None:
 
 def test_own_rows_without_overlap_are_the_t_test_of_seeds() -> None:
     by_seed = [0.1, 0.3, 0.15, 0.25, 0.4]
-    judged = outcomes().judge([np.full(70, one) for one in by_seed])
+    judged = outcomes().judge([np.full(70, accuracy) for accuracy in by_seed])
     expected = stats.ttest_1samp(by_seed, 0)
     interval = expected.confidence_interval(0.95)
     assert judged.p == pytest.approx(expected.pvalue)
@@ -33,7 +33,7 @@ def test_own_rows_without_overlap_are_the_t_test_of_seeds() -> None:
 
 
 def test_overlap_widens() -> None:
-    values = [np.full(70, one) for one in (0.1, 0.3, 0.15, 0.25, 0.4)]
+    values = [np.full(70, accuracy) for accuracy in (0.1, 0.3, 0.15, 0.25, 0.4)]
     plain, widened = outcomes().judge(values), outcomes(overlap=0.25).judge(values)
     assert widened.error / plain.error == pytest.approx(np.sqrt((1 / 5 + 0.25) / (1 / 5)))
     assert widened.p > plain.p
@@ -85,21 +85,21 @@ def grid() -> Outcomes:
     tilt = [0.005, -0.005, 0.0, 0.01, -0.01]
     return outcomes(
         *(
-            shares([0.5 + one + x + y * (1 + t) for x in (0.1, 0.0) for y in (0.0, 0.2, -0.05)], rows)
-            for one, t in zip(luck, tilt, strict=True)
+            shares([0.5 + chance + x + y * (1 + t) for x in (0.1, 0.0) for y in (0.0, 0.2, -0.05)], rows)
+            for chance, t in zip(luck, tilt, strict=True)
         )
     )
 
 
 def test_effects_are_averaged_over_the_other_key() -> None:
     norm, positions = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])])
-    assert [one.value for one in norm.values] == ["rms", "layer"]
-    assert [one.effect.value for one in norm.values] == pytest.approx([0.05, -0.05], abs=2e-3)
-    assert [one.accuracy.value for one in norm.values] == pytest.approx([0.65, 0.55], abs=2e-3)
-    assert [one.effect.value for one in positions.values] == pytest.approx([-0.05, 0.15, -0.1], abs=2e-3)
-    assert sum(one.effect.value for one in positions.values) == pytest.approx(0)
-    assert [(one.better, one.worse) for one in positions.differences] == [("b", "a"), ("a", "c"), ("b", "c")]
-    assert [one.difference.value for one in positions.differences] == pytest.approx([0.2, 0.05, 0.25], abs=3e-3)
+    assert [value.value for value in norm.values] == ["rms", "layer"]
+    assert [value.effect.value for value in norm.values] == pytest.approx([0.05, -0.05], abs=2e-3)
+    assert [value.accuracy.value for value in norm.values] == pytest.approx([0.65, 0.55], abs=2e-3)
+    assert [value.effect.value for value in positions.values] == pytest.approx([-0.05, 0.15, -0.1], abs=2e-3)
+    assert sum(value.effect.value for value in positions.values) == pytest.approx(0)
+    assert [(pair.better, pair.worse) for pair in positions.differences] == [("b", "a"), ("a", "c"), ("b", "c")]
+    assert [pair.difference.value for pair in positions.differences] == pytest.approx([0.2, 0.05, 0.25], abs=3e-3)
 
 
 def test_pairing_takes_out_the_luck_of_a_seed() -> None:
@@ -112,9 +112,9 @@ def test_pairing_takes_out_the_luck_of_a_seed() -> None:
 
 def test_one_correction_spans_all_keys() -> None:
     keys = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])])
-    pairs = [one for key in keys for one in key.differences]
+    pairs = [pair for key in keys for pair in key.differences]
     assert len(pairs) == 4
-    assert [one.holm_p for one in pairs] == pytest.approx(holm([one.p for one in pairs]))
+    assert [pair.holm_p for pair in pairs] == pytest.approx(holm([pair.p for pair in pairs]))
 
 
 def test_an_exact_tie_has_no_winner() -> None:

@@ -53,14 +53,16 @@ def test_every_dot_has_its_interval_around_it(found: VariantComparison) -> None:
 
 def test_escapes_everything_of_the_user(found: VariantComparison) -> None:
     evil = "<script>alert('x')</script>"
-    variants = tuple(one.model_copy(update={"name": evil}) for one in found.variants)
+    variants = tuple(variant.model_copy(update={"name": evil}) for variant in found.variants)
     keys = tuple(
         key.model_copy(
             update={
                 "key": evil,
                 "verdict": evil,
                 "values": tuple(value.model_copy(update={"value": evil}) for value in key.values),
-                "differences": tuple(one.model_copy(update={"better": evil, "worse": evil}) for one in key.differences),
+                "differences": tuple(
+                    pair.model_copy(update={"better": evil, "worse": evil}) for pair in key.differences
+                ),
             }
         )
         for key in found.keys

@@ -18,7 +18,7 @@ def plan(*vary: str, overrides: dict[str, Any] | None = None, seeds: int = 2, **
 
 def test_every_combination_the_last_key_fastest() -> None:
     found = plan("positions=none,rotary", "training.optimizer=adamw,muon", "n_layers=1,3", overrides={"model.d_ff": 48})
-    assert [one.name for one in found.variants] == [
+    assert [variant.name for variant in found.variants] == [
         "positions=none · adamw · n_layers=1",
         "positions=none · adamw · n_layers=3",
         "positions=none · muon · n_layers=1",
@@ -31,7 +31,7 @@ def test_every_combination_the_last_key_fastest() -> None:
     last = found.variants[-1].recipe
     assert last.model.model_dump()["positions"] == "rotary"
     assert last.model.model_dump()["n_layers"] == 3
-    assert {one.recipe.model.model_dump()["d_ff"] for one in found.variants} == {48}
+    assert {variant.recipe.model.model_dump()["d_ff"] for variant in found.variants} == {48}
     assert last.training.optimizer == "muon"
     assert found.seeds == (0, 1)
 
@@ -54,7 +54,8 @@ def test_seeds_go_on_from_the_recipe_s_own() -> None:
 def test_every_variant_has_the_same_budget(given: dict[str, Any], overrides: dict[str, Any], budget: str) -> None:
     found = plan("norm=rms,layer", overrides=overrides, **given)
     assert found.budget == budget
-    assert len({(one.recipe.training.max_steps, one.recipe.training.max_seconds) for one in found.variants}) == 1
+    training = [variant.recipe.training for variant in found.variants]
+    assert len({(config.max_steps, config.max_seconds) for config in training}) == 1
 
 
 @pytest.mark.parametrize(
@@ -63,25 +64,25 @@ def test_every_variant_has_the_same_budget(given: dict[str, Any], overrides: dic
         (
             ["positons=learned,rotary"],
             {},
-            r"--vary positons=learned: unknown key model\.positons \(did you mean model\.po",
+            r"`vary='positons=learned'`: unknown key model\.positons \(did you mean model\.po",
         ),
         (["optimizer=adamw,muon"], {}, r"unknown key model\.optimizer \(did you mean training\.optimizer\?\)"),
-        (["norm=rms,layer", "positions=learned,rotari"], {}, r"--vary positions=rotari: .*'learned', 'rotary'"),
+        (["norm=rms,layer", "positions=learned,rotari"], {}, r"`vary='positions=rotari'`: .*'learned', 'rotary'"),
         (["positions=learned"], {}, "at least two values"),
         (["positions=learned,"], {}, "at least two values"),
-        (["positions=learned,rotary,learned"], {}, "learned stands there twice"),
-        (["dropout=0.5,0.50"], {}, r"0\.5 stands there twice"),
+        (["positions=learned,rotary,learned"], {}, "learned is given twice"),
+        (["dropout=0.5,0.50"], {}, r"0\.5 is given twice"),
         (["positions"], {}, "key=value,value"),
-        (["norm=rms,layer", "model.norm=rms,none"], {}, "--vary norm is given twice"),
-        (["training.seed=1,2"], {}, "training.seed cannot be varied, --seeds"),
-        (["training.max_steps=1,2"], {}, "same budget, --steps"),
+        (["norm=rms,layer", "model.norm=rms,none"], {}, "`vary='norm'` is given twice"),
+        (["training.seed=1,2"], {}, "training.seed cannot be varied, because `seeds=`"),
+        (["training.max_steps=1,2"], {}, "same budget, `steps=`"),
         (["validation.group=author,film"], {}, "every variant gets the same rows"),
         (
             ["d_model=48,64", "n_heads=3,4"],
             {},
             r"the variant d_model=64 · n_heads=3 cannot be built: .*multiple of n_heads",
         ),
-        (["norm=rms,layer"], {"seeds": 1}, "--seeds 1: .*at least two"),
+        (["norm=rms,layer"], {"seeds": 1}, "`seeds=1`: .*at least two"),
         (["norm=rms,layer"], {"steps": 5, "seconds": 2.0}, "give one of them"),
         (["norm=rms,layer"], {"overrides": {"model.norm": "rms"}}, "norm is both set and varied"),
         (["preset=tiny,small"], {"preset": "base"}, "preset is both set and varied"),
@@ -136,7 +137,7 @@ def test_a_table_of_its_own_is_the_same_for_all_seeds() -> None:
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        (table(["a film"], ["good"], source="one.csv"), r"one\.csv has a single row"),
+        (table(["a film"], ["good"], source="one.csv"), r"`test=\'one\.csv\'` has a single row"),
         (table(["a film", "b film"], ["good", "fair"], source="new.csv"), r"new\.csv.*'fair' .*not seen"),
     ],
 )
@@ -147,7 +148,7 @@ def test_a_table_that_cannot_be_measured_on(test: Table, message: str) -> None:
 
 def test_labels_too_rare_to_hold_rows_out() -> None:
     rare = Sources(train=table([f"text {number}" for number in range(36)], list("abcdefghijkl" * 3)))
-    with pytest.raises(UsageError, match=r"too few are left of some label\. .*single row.*--test"):
+    with pytest.raises(UsageError, match=r"some label has too few rows left\. .*single row.*`test=`"):
         [cut_rows(rare, seed, None, None) for seed in range(9)]
 
 

@@ -1,1 +1,1 @@
-"""The systems of the source documents, run again: as printed, done right, and beside our default."""
+"""Run the systems of the source documents again: as printed, corrected, and beside our default."""

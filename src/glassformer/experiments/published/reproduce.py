@@ -1,4 +1,4 @@
-"""Run the systems, or go on where an earlier call stopped, and put the table together."""
+"""Run the systems, or continue where an earlier call stopped, and write the table."""
 
 from __future__ import annotations
 
@@ -27,47 +27,51 @@ RESULTS_FILE, TABLE_FILE = "results.json", "table.md"
 
 
 class TableWatcher(Protocol):
-    """Hears how the table grows."""
+    """Is told about the progress of the table."""
 
     def on_line(self, name: str, runs: int) -> None:
-        """A system begins, with so many runs."""
+        """A system begins. `runs` is its number of runs."""
 
     def on_run(self, variant: VariantName, seed: int) -> Observer:
-        """A run begins; what is returned hears its training."""
+        """A run begins. The returned observer is told about its training."""
 
     def on_done(self, run: SystemRun) -> None:
-        """A run is there, now or from before."""
+        """A run is finished, now or by an earlier call."""
 
 
 def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[TableEntry]:
-    """The lines of the table that are asked for; all of them without names. A first look leaves out `imdb`.
+    """Return the entries of the named systems, or all entries if no system is named. A first look leaves out `imdb`.
 
     Raises:
-        UsageError: no such system, or none of the named ones runs on that data set.
+        UsageError: there is no such system, or none of the named systems runs on that data set.
     """
     for name in names:
         if name not in systems.SYSTEMS:
             near = difflib.get_close_matches(name, systems.SYSTEMS, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise UsageError(f"no system {name!r}{hint}; there are {', '.join(systems.SYSTEMS)}")
+            raise UsageError(f"no system {name!r}{hint}; choose from {', '.join(systems.SYSTEMS)}")
     if data is not None and data not in (known := dict.fromkeys(entry.data for entry in systems.ENTRIES)):
-        raise UsageError(f"--data {data}: no system runs on it; there are {', '.join(known)}")
+        raise UsageError(f"`data={data!r}`: no system runs on it; choose one of {', '.join(known)}")
     chosen = [entry for entry in systems.ENTRIES if not names or entry.system.split()[0] in names]
     if data is not None:
         chosen = [entry for entry in chosen if entry.data == data]
     elif first_look:
         chosen = [entry for entry in chosen if entry.data != "imdb"]
     if not chosen:
-        raise UsageError(f"--data {data}: {', '.join(names)} does not run on it")
+        raise UsageError(f"`data={data!r}`: {', '.join(names)} {'does' if len(names) == 1 else 'do'} not run on it")
     return [quick(entry) for entry in chosen] if first_look else chosen
 
 
 def check_init(entries: Sequence[TableEntry]) -> None:
-    """Raises `UsageError` where weights to start from are of no use: none of these systems starts from any."""
+    """Refuse weights to start from if none of these systems uses them.
+
+    Raises:
+        UsageError: none of the systems starts from weights.
+    """
     if not any(variant.from_weights for entry in entries for variant in entry.variants.values()):
         named = ", ".join(dict.fromkeys(entry.system.split()[0] for entry in entries))
         users = {entry.system for entry in systems.ENTRIES for v in entry.variants.values() if v.from_weights}
-        raise UsageError(f"--init: of {named} none starts from weights; {', '.join(sorted(users)) or 'no system'} does")
+        raise UsageError(f"`init=`: {named} starts from no weights; {', '.join(sorted(users)) or 'no system'} does")
 
 
 def reproduce(
@@ -82,15 +86,15 @@ def reproduce(
     command: str = "",
     stamp: Mapping[str, str] | None = None,
 ) -> Reproduction:
-    """Run what is not kept in `out` from before; write `results.json` and `table.md` there after each line.
+    """Run every run that `out` does not hold yet. Write `results.json` and `table.md` there after each line.
 
     Args:
-        init: the weights for systems that start from some; without them these are left out.
-        stamp: what each new run notes among its versions, say the commit of a checkout.
+        init: the weights for systems that start from weights. Without them these systems are left out.
+        stamp: is added to the versions of each new run, for example the commit of a checkout.
 
     Raises:
-        UsageError: nothing is left to run, as no data set is on this machine, or no weights are named.
-        InterruptedTraining: on Ctrl-C; the same call goes on.
+        UsageError: nothing can be run, because data sets or weights are missing.
+        InterruptedTraining: on Ctrl-C. The same call continues.
     """
     reasons = [_reason_to_leave_out(entry, init, data_dir) for entry in entries]
     left_out = tuple(dict.fromkeys(reason for reason in reasons if reason))
@@ -122,13 +126,13 @@ def _reason_to_leave_out(entry: TableEntry, init: InitialWeights | None, data_di
     if KNOWN[entry.data].files and find(entry.data, "train", data_dir) is None:
         return f"{entry.data} is not on this machine: glassformer data get {entry.data}"
     if init is None and any(variant.from_weights for variant in entry.variants.values()):
-        return f"{entry.system} starts from pre-trained weights, which do not come along: name some with --init hf:NAME"
+        return f"{entry.system} starts from pre-trained weights, which are not included: `init='hf:NAME'` names them"
     return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Runner:
-    """Runs a variant of a system seed by seed, those kept from before as they are."""
+    """Runs a variant of a system with each seed. Runs that are kept already are read."""
 
     out: Path
     device: str

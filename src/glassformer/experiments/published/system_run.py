@@ -1,4 +1,4 @@
-"""One run of a system with one seed: trained, measured on test rows, and kept beside its model folder."""
+"""One run of a system with one seed. It is trained, measured on test rows, and kept in its model folder."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from glassformer.training.recipe import Recipe
 from glassformer.training.run import train_classifier
 
 RUN_FILE = "run.json"
-_SMALL = 1_000  # training rows that are scored again at the end
+_SMALL = 1_000  # up to this many training rows are scored again at the end
 
 
 class SystemRun(Record):
-    """What one run found. `history` is one row per epoch: training loss, validation loss and accuracy, seconds."""
+    """The results of one run. `history` has one row per epoch: training loss, validation loss and accuracy, seconds."""
 
     recipe_name: str
     data: str
@@ -40,7 +40,7 @@ class SystemRun(Record):
     macro_f1: float
     weighted_f1: float
     training_accuracy: float | None
-    """Of the model that was kept, on all its training rows; only where these are few."""
+    """The accuracy of the kept model on all its training rows, or None if these are many."""
     parameters: int
     training_rows: int
     validation_rows: int
@@ -57,12 +57,12 @@ class SystemRun(Record):
     versions: dict[str, str]
     created: str
     init: dict[str, str] | None = None
-    """The weights that it started from, by name and fingerprint; none: from scratch."""
+    """The name and fingerprint of the weights that it started from. None means training from scratch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """A known data set as it is on this machine; `digest` stands for all of its rows."""
+    """A known data set on this machine. `digest` identifies all of its rows."""
 
     source: SourceConfig
     sources: Sources
@@ -71,7 +71,11 @@ class Rows:
 
     @classmethod
     def read(cls, data: str, data_dir: Path | None) -> Self:
-        """Both splits (raises `UsageError` where they are not on this machine)."""
+        """Read both splits.
+
+        Raises:
+            UsageError: they are not on this machine.
+        """
         source, test = SourceConfig(train=data), resolve(data, "test", data_dir)
         sources = read_sources(source, ValidationConfig(), data_dir)
         return cls(source=source, sources=sources, test=test, digest=fingerprint(sources.train) + fingerprint(test))
@@ -80,7 +84,7 @@ class Rows:
 def run_folder(
     out: Path, recipe_name: str, recipe: Recipe, rows: Rows, init: InitialWeights | None, device: str
 ) -> Path:
-    """Where a run lives: readable, and with a digest of all that decides it, so that anything else is another run."""
+    """Return the folder of a run. Its name is readable and ends with a digest of everything that decides the result."""
     settings = {
         "recipe": recipe.model_dump(mode="json", exclude={"description"}),
         "rows": rows.digest,
@@ -103,10 +107,10 @@ def run_system(
 ) -> SystemRun:
     """Train one recipe on the training rows, measure it on the test rows, and keep both in `folder`.
 
-    A run that was cut short goes on where it was. `stamp` is added to the versions.
+    A run that was interrupted continues where it stopped. `stamp` is added to the versions.
 
     Raises:
-        InterruptedTraining: on Ctrl-C; the same call goes on later.
+        InterruptedTraining: on Ctrl-C. The same call continues later.
     """
     trained = train_classifier(
         rows.sources,

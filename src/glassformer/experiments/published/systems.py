@@ -1,7 +1,7 @@
-"""Which systems there are, what their documents report, and the runs that stand for each of them.
+"""The systems, what their documents report, and the runs for each of them.
 
-Reported figures are accuracies as the documents print them; where a document says nothing, nothing stands here. What is
-printed was measured on other splits, other vocabularies or an unknown number of tries: it is a landmark, not a target.
+Reported figures are accuracies as the documents print them, or "none" if a document prints none. They were measured on
+other splits, with other vocabularies or after an unknown number of tries. So they are landmarks, not targets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _QUICK_STEPS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class SystemVariant:
-    """One way to run a system: a recipe (None: the default one), what is changed in it, and how many seeds."""
+    """One way to run a system: a recipe (None is the default recipe), changes to it, and the number of seeds."""
 
     recipe: str | None
     seeds: int
@@ -34,14 +34,14 @@ class TableEntry:
     system: str
     data: str
     reported: str
-    """In the document's words and numbers, or why there are none."""
+    """The document's figures in its own words, or why there are none."""
     variants: Mapping[VariantName, SystemVariant]
     quick_in_full: bool = False
-    """Whether its runs are short enough for `--quick` as they are, with fewer seeds."""
+    """Whether a first look keeps its runs in full, with fewer seeds, because they are short."""
 
 
 def quick(entry: TableEntry) -> TableEntry:
-    """The same entry for a first look: one seed of a few hundred steps, or three whole runs where those are short."""
+    """Return the entry for a first look: one seed with a few hundred steps, or three full runs if they are short."""
     seeds, changes = (3, {}) if entry.quick_in_full else (1, {"training.max_steps": _QUICK_STEPS})
     variants = {
         name: replace(variant, seeds=min(seeds, variant.seeds), overrides={**variant.overrides, **changes})
@@ -51,12 +51,12 @@ def quick(entry: TableEntry) -> TableEntry:
 
 
 def quick_in_words(entries: Sequence[TableEntry]) -> str:
-    """What a first look at these is."""
+    """Describe the runs of a first look at these entries."""
     whole = list(dict.fromkeys(entry.system for entry in entries if entry.quick_in_full))
     if all(entry.quick_in_full for entry in entries):
-        return "few seeds, each in full"
-    but = f" but for {' and '.join(whole)}, whose runs are whole" if whole else ""
-    return f"few seeds, {_QUICK_STEPS} steps each{but}"
+        return "few seeds, each run in full"
+    but = f" except for full runs of {' and '.join(whole)}" if whole else ""
+    return f"few seeds, {_QUICK_STEPS} steps per run{but}"
 
 
 def _default(seeds: int) -> SystemVariant:
@@ -77,7 +77,7 @@ def _bui_dang(system: str, reported: str) -> TableEntry:
     )
 
 
-# A tweet is short: 64 words hold all but a handful of them, where the document's films take 200.
+# Tweets are short: 64 words are enough for almost all of them. The document reads 200 words of a film review.
 _TWEETS = {"model.max_seq_len": 65, "tokenizer.max_tokens": 64, "training.epochs": 20}
 
 
@@ -103,7 +103,7 @@ def _vinh(
 
 def _vinh_family(data: str) -> list[TableEntry]:
     meant = SystemVariant(recipe="vinh-attention", seeds=0, overrides={"model.flattens": "attention"})
-    done_right = SystemVariant(recipe="vinh-transformer-corrected", seeds=0)
+    repaired = SystemVariant(recipe="vinh-transformer-corrected", seeds=0)
     bar = {"disaster-tweets": ".8200 (.8305 at best)", "imdb": ".9292 (.9308 at best)"}
     recurrent = [
         _vinh(
@@ -121,7 +121,7 @@ def _vinh_family(data: str) -> list[TableEntry]:
         _vinh("vinh-attention", data, corrected=meant),
         *recurrent,
         _vinh(
-            "vinh-transformer", data, reported=f"{bar[data]}, very probably of a fine-tuned model", corrected=done_right
+            "vinh-transformer", data, reported=f"{bar[data]}, very probably of a fine-tuned model", corrected=repaired
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""The table: reported · literal · corrected · our default, with honest spreads."""
+"""The table with the columns reported, literal, corrected and our default. Each figure has its spread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ class Cell(Record):
         return [run.accuracy.value for run in self.runs]
 
     def in_words(self) -> str:
-        """Mean ± sample deviation over seeds; of a single run its value and 95% bootstrap interval over test rows."""
+        """Return mean ± sample standard deviation over seeds, or the value of a single run with its 95% interval.
+
+        The interval is a bootstrap over test rows.
+        """
         values = self.accuracies()
         if len(values) == 1:
             only = self.runs[0].accuracy
@@ -43,20 +46,20 @@ class Line(Record):
 
 
 class Reproduction(Record):
-    """Everything that `glassformer reproduce` found: the table, and each run behind it."""
+    """Everything that `glassformer reproduce` found: the table and each of its runs."""
 
     format: int = 1
     quick: bool
     lines: tuple[Line, ...]
     left_out: tuple[str, ...]
-    """Why a line is missing, one sentence each."""
+    """Why a line is missing, one sentence per line."""
     machine: Machine
     command: str
     created: str
 
 
 def rows(lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
-    """The table as text, headings first."""
+    """Yield the rows of the table as text, headings first."""
     yield _HEADINGS
     for line in lines:
         cells = (line.cell(variant) for variant in VARIANTS)
@@ -64,11 +67,11 @@ def rows(lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
 
 
 def markdown(lines: Iterable[Sequence[str]]) -> str:
-    """A table for a document; its first line holds the headings."""
+    """Return a Markdown table. The first line holds the headings."""
     headings, *body = lines
     return "\n".join("| " + " | ".join(row) + " |" for row in [headings, ("---",) * len(headings), *body])
 
 
 def short(value: float) -> str:
-    """Three decimals without the leading zero."""
+    """Write three decimals without the leading zero."""
     return f"{value:.3f}".removeprefix("0")

@@ -1,9 +1,9 @@
-"""Variants side by side: same data, same budget, several seeds; which differences are more than noise?
+"""Compare variants on the same data with the same budget and several seeds, and find differences beyond noise.
 
-Every run trains for the whole budget of steps or seconds, the schedule stretched over it, and then keeps the weights of
-the epoch with the lowest validation loss, as `train` does; the validation rows are part of the rows to learn from. The
-last weights instead would rate a variant by how far it overfits in the rest of a budget that is too long for it, which
-no one who trains a model has to live with; who wants them says validation.fraction=0. The measured rows have no part in
+Every run trains for the whole budget of steps or seconds. The schedule is stretched over the budget. Then the run keeps
+the weights of the epoch with the lowest validation loss, as `train` does. The validation rows are held out from the
+rows to learn from. The last weights would instead rate a variant by how far it overfits when the budget is too long for
+it, and `train` does not keep those. `validation.fraction=0` keeps the last weights. The measured rows never influence
 the choice (see `plan.cut_rows`).
 """
 
@@ -52,12 +52,12 @@ RUNS_FOLDER, RESULTS_FILE, REPORT_FILE = "runs", "results.json", "report.html"
 MOST_RUNS = 1_000
 _COVERS = {
     False: (
-        "the chance of seeds and of the rows measured on, as each seed has rows of its own; widened because the rows "
-        "that the seeds learned from overlap (Nadeau & Bengio 2003)"
+        "the chance of seeds and of measured rows, because each seed measures on its own rows; they are widened "
+        "because the training rows of the seeds overlap (Nadeau & Bengio 2003)"
     ),
     True: (
-        "the chance of seeds and of the rows measured on, as two crossed factors; not that of the rows learned from, "
-        "which are the same in all runs"
+        "the chance of seeds and of measured rows, as two crossed factors, but not the chance of training rows, which "
+        "are the same in all runs"
     ),
 }
 
@@ -72,17 +72,17 @@ def compare_variants(
     command: str = "",
     watcher: ComparisonWatcher | None = None,
 ) -> VariantComparison:
-    """Train every variant with every seed, keep each run in `out`, and say what they show.
+    """Train every variant with every seed, keep each run in `out`, and report what the runs show.
 
-    Runs that `out` holds already are not trained again. All variants take their turn with one seed before the next, so
-    that what is there of a stopped comparison is balanced.
+    Runs that `out` holds already are not trained again. All variants train with a seed before the next seed begins. So
+    a stopped comparison is balanced.
 
     Args:
         test: measure on these rows instead of a fifth of the training rows.
 
     Raises:
         UsageError: `out` is taken, the rows are too few, a variant cannot be built, or there are too many runs.
-        InterruptedTraining: on Ctrl-C; what is done is kept.
+        InterruptedTraining: on Ctrl-C. Finished runs are kept.
     """
     prepare_folder(out)
     group = plan.variants[0].recipe.validation.group
@@ -96,8 +96,8 @@ def compare_variants(
     kept = [read_run(file, variant) for variant, _, _, file in todo]
     if (left := kept.count(None)) > MOST_RUNS:
         raise UsageError(
-            f"{len(plan.variants):,} variants with {len(plan.seeds)} seeds leave {left:,} runs to train, more than the "
-            f"{MOST_RUNS:,} that one comparison may have; vary fewer keys, or fewer values of each"
+            f"{len(plan.variants):,} variants with {len(plan.seeds)} seeds need {left:,} runs, but a comparison may "
+            f"have at most {MOST_RUNS:,}; vary fewer keys, or fewer values of each"
         )
     check_buildable(plan.variants, cuts[plan.seeds[0]])
     seconds = _estimate(plan, cuts[plan.seeds[0]], left, device) if left else 0.0
@@ -122,25 +122,25 @@ def compare_variants(
 
 
 def prepare_folder(out: Path) -> None:
-    """Refuse a folder that holds something else.
+    """Create the folder of a comparison, and refuse a folder that holds something else.
 
     Raises:
         UsageError: `out` is a file, or a folder with other files in it.
     """
     if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out} is a file; name a folder")
+        raise UsageError(f"{out} is a file; `out=` must be a folder")
     if out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir()) and not (out / RUNS_FOLDER).is_dir():
-        raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
+        raise UsageError(f"{out} is a folder with other files in it; choose a new or empty folder for `out=`")
     (out / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
 
 
 def comparison_of(
     plan: Plan, runs: list[VariantRun], table: Table, cuts: list[Cut], *, same_rows: bool, device: str
 ) -> VariantComparison:
-    """Everything that the runs show; they come seed by seed, the variants of each in the order of the plan."""
+    """Return everything that the runs show. Runs are ordered by seed, and within a seed by the order of the plan."""
     grid = [runs[number :: len(plan.variants)] for number in range(len(plan.variants))]
     rows = min(run.rows for run in runs)
-    learned = min(run.training_rows for run in runs)  # validation rows are not learned from
+    learned = min(run.training_rows for run in runs)  # without validation rows
     outcomes = Outcomes(
         answers=tuple(np.stack([run.right_rows() for run in of_seed]) for of_seed in zip(*grid, strict=True)),
         same_rows=same_rows,
@@ -158,7 +158,7 @@ def comparison_of(
     measured_on = (
         f"{cuts[0].measured.source}, the same rows for all"
         if same_rows
-        else "a fifth of the rows, drawn anew for each seed"
+        else "a fifth of the rows, a different one for each seed"
     )
     return VariantComparison(
         data=ComparedData(
@@ -194,7 +194,7 @@ def _with_seed(recipe: Recipe, seed: int) -> Recipe:
 
 
 def _estimate(plan: Plan, cut: Cut, left: int, device: str) -> float | None:
-    """Seconds that the runs will take: by the budget, or by the steps of the smallest and the largest variant."""
+    """Estimate the seconds of all runs, from the budget or from timed steps of the first and the last variant."""
     training = plan.variants[0].recipe.training
     if training.max_seconds is not None:
         return left * training.max_seconds
@@ -211,7 +211,7 @@ def _summaries(
     best: str,
     pairs: dict[frozenset[str], Difference],
 ) -> tuple[VariantSummary, ...]:
-    """The variants, the one with the highest mean first."""
+    """Return the variants, the highest mean first."""
     summaries = []
     for number, (variant, line) in enumerate(zip(plan.variants, grid, strict=True)):
         settings: dict[str, JsonValue] = {key_name(key): value for key, value in variant.settings.items()}

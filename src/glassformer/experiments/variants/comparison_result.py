@@ -1,4 +1,4 @@
-"""The record that a comparison of variants leaves, written to `results.json` as it stands."""
+"""The record of a comparison of variants, which is written to `results.json`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from glassformer.experiments.variants.variant_run import VariantRun
 
 
 class ComparedData(Record):
-    """The table, and which rows each run was measured on. Where every seed has rows of its own to measure on, they
-    follow from the table and the seed, and there is no `measured_sha256`."""
+    """The table, and the rows that each run was measured on. `measured_sha256` is None if every seed measures on its
+    own rows. These rows follow from the table and the seed."""
 
     source: str
     rows: int
@@ -24,9 +24,10 @@ class ComparedData(Record):
 
 
 class VariantSummary(Record):
-    """One variant over its seeds. `spread` is the standard deviation of its accuracy. Seconds (validation included) and
-    tokens per second (padding left out) are means; parameters are those of the first seed, as the vocabulary follows
-    the rows. `behind_best` is what the variant with the highest mean has over this one; None for that one itself."""
+    """One variant over its seeds. `spread` is the standard deviation of its accuracy. Seconds (with validation) and
+    tokens per second (without padding) are means. `parameters` is that of the first seed, because the vocabulary
+    depends on the rows. `behind_best` is the lead of the variant with the highest mean. It is None for that variant
+    itself."""
 
     name: str
     settings: dict[str, JsonValue]
@@ -40,10 +41,10 @@ class VariantSummary(Record):
 
 
 class VariantComparison(Record):
-    """Everything that a comparison found; the page shows nothing that is not in here.
+    """Everything that a comparison found. The page shows nothing else.
 
     Variants are sorted by their mean, the highest first. `recipe` is that of the first combination with the first seed.
-    `covers` says what the intervals cover. In `runs` the answers row by row are left out; the runs' files have them.
+    `covers` says what the intervals cover. `runs` does not contain the answers row by row. The runs' files do.
     """
 
     format: int = 2
@@ -67,12 +68,12 @@ class VariantComparison(Record):
     created: str
 
     def in_words(self) -> str:
-        """What was compared: `norm (rms, layer) on reviews.csv, 5 seeds, 1,000 steps`."""
+        """Describe what was compared: `norm (rms, layer) on reviews.csv, 5 seeds, 1,000 steps`."""
         keys = ", ".join(f"{key} ({', '.join(map(str, values))})" for key, values in self.varied.items())
         return f"{keys} on {self.data.source}, {len(self.seeds)} seeds, {self.budget}"
 
     def holds(self, earlier: VariantComparison) -> bool:
-        """Whether this one has every run of an earlier one: the same, or one with more values or seeds."""
+        """Return whether this comparison has every run of an earlier one. It may have more values or seeds."""
 
         def fixed(comparison: VariantComparison) -> tuple[object, ...]:
             recipe = {
@@ -102,7 +103,7 @@ class VariantComparison(Record):
 
 
 def read_comparison(file: Path) -> VariantComparison | None:
-    """What `results.json` says; none where there is no such file, or none that can be read."""
+    """Read `results.json`, or return None if there is no such file or it cannot be read."""
     try:
         return VariantComparison.model_validate_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a few seeds can show about variants: intervals and tests that respect what the runs share."""
+"""Intervals and tests for variants with a few seeds. They take into account what the runs share."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from glassformer.evaluation.result import Estimate, Record
 from glassformer.evaluation.verdict import SIGNIFICANCE, p_value, share, signed
 
 SAME = 1e-9
-"""Means closer than this are the same: what is left between them is rounding."""
+"""Means closer than this are taken as equal. The rest is rounding."""
 
 
 class ValueEffect(Record):
-    """One value of a varied key: its mean accuracy over all variants that have it. `effect` is how far that lies from
-    the mean of all values of the key."""
+    """One value of a varied key. `accuracy` is the mean over all variants with this value. `effect` is its difference
+    from the mean over all values of the key."""
 
     value: str
     accuracy: Estimate
@@ -29,7 +29,8 @@ class ValueEffect(Record):
 
 
 class Difference(Record):
-    """`better` − `worse`, by their means. `p` is of the paired t-test, `holm_p` the same after Holm's correction."""
+    """The difference of two means, `better` − `worse`. `p` is from a paired t-test, `holm_p` is p after Holm's
+    correction."""
 
     better: str
     worse: str
@@ -40,7 +41,7 @@ class Difference(Record):
 
 
 class KeyEffect(Record):
-    """A varied key: each of its values, and every pair of them."""
+    """A varied key with each of its values and every pair of them."""
 
     key: str
     values: tuple[ValueEffect, ...]
@@ -57,24 +58,24 @@ class MeanWithError:
     freedom: float
 
     def interval(self, *, low: float, high: float) -> Estimate:
-        """The 95% t interval, cut to what is possible."""
+        """Return the 95% t interval, clipped to the possible values."""
         reach = float(stats.t.ppf((1 + LEVEL) / 2, self.freedom)) * self.error
         return Estimate(value=self.value, low=max(low, self.value - reach), high=min(high, self.value + reach))
 
     @property
     def p(self) -> float:
-        """Two-sided, of the true value being zero."""
+        """The two-sided p-value against a true value of zero."""
         return float(2 * stats.t.sf(abs(self.value) / self.error, self.freedom))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """What every variant answered with every seed; all variants of a seed answered the same rows.
+    """The answers of every variant with every seed. All variants of a seed answered the same rows.
 
     Attributes:
         answers: right (1) or wrong (0), (variants, rows) for each seed.
-        same_rows: whether all seeds answered the same rows; else each has rows of its own.
-        overlap: measured rows / rows learned from, for seeds with rows of their own.
+        same_rows: whether all seeds answered the same rows. If not, each seed has its own rows.
+        overlap: measured rows / training rows, for seeds with their own rows.
     """
 
     answers: tuple[Int[np.ndarray, "variants rows"], ...]
@@ -82,16 +83,20 @@ class Outcomes:
     overlap: float
 
     def judge(self, values: Sequence[Float[np.ndarray, " rows"]]) -> MeanWithError:
-        """The mean of a combination of variants, row by row for each seed, with the error that the runs let us see.
+        """Return the mean of a combination of variants with its standard error.
 
-        With rows of its own for each seed, the spread over seeds holds the chance of seeds and of rows. As the training
-        rows of two seeds overlap, their results are not independent; the variance s²/n is widened to s²(1/n + overlap)
-        (Nadeau & Bengio 2003, §3).
+        If each seed has its own rows, the spread over seeds contains the chance of seeds and of rows. The training rows
+        of two seeds overlap, so their results are not independent. Therefore the variance s²/n is widened to
+        s²(1/n + overlap) (Nadeau & Bengio 2003, §3).
 
-        With the same rows for all, seeds and rows are two crossed random factors: the variance of the mean is that over
-        seeds plus that over rows, less the residual that both contain; its degrees of freedom by Satterthwaite (1946).
+        If all seeds have the same rows, seeds and rows are two crossed random factors. The variance of the mean is that
+        over seeds plus that over rows, minus the residual that both contain. The degrees of freedom follow
+        Satterthwaite (1946).
 
-        Accuracies are steps of a row: seeds that agree to the row are never taken for closer than one row's worth.
+        An accuracy changes in steps of one row. So the spread of seeds that agree exactly is taken as one row.
+
+        Args:
+            values: the combination row by row, for each seed.
         """
         seeds, rows = len(values), min(map(len, values))
         by_seed = np.array([of_seed.mean() for of_seed in values])
@@ -103,7 +108,7 @@ class Outcomes:
         by_row = table.mean(axis=0)
         freedoms = (seeds - 1, rows - 1, (seeds - 1) * (rows - 1))
         residual = float(((table - by_seed[:, None] - by_row + mean) ** 2).sum()) / freedoms[2]
-        # The spread over seeds holds the residual's; two or three seeds may show less of it by chance.
+        # The spread over seeds contains the residual. With two or three seeds it may be smaller by chance.
         parts = (max(between, residual / rows) / seeds, float(by_row.var(ddof=1)) / rows, residual / table.size)
         variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
         freedom = variance**2 / sum(part**2 / count for part, count in zip(parts, freedoms, strict=True))
@@ -111,7 +116,7 @@ class Outcomes:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values that hold for all tests together (Holm 1979): the i-th smallest of m times m − i + 1, never falling."""
+    """Correct p-values for several tests (Holm 1979): multiply the i-th smallest of m by m − i + 1, never falling."""
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
@@ -120,12 +125,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -> tuple[KeyEffect, ...]:
-    """The effect of each value of each key, averaged over the values of all other keys.
+    """Return the effect of each value of each key, averaged over the values of all other keys.
+
+    The differences of all keys are corrected together.
 
     Args:
-        keys: each key with the names of its values; the variants are all combinations, the last key varying fastest.
-
-    One correction spans the differences of all keys.
+        keys: each key with the names of its values. The variants are all combinations; the last key varies fastest.
     """
     sizes = [len(values) for _, values in keys]
     grids = [of_seed.reshape(*sizes, of_seed.shape[1]) for of_seed in outcomes.answers]
@@ -161,7 +166,7 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
 def differences(
     outcomes: Outcomes, answers: Sequence[Float[np.ndarray, "entries rows"]], names: Sequence[str]
 ) -> list[Difference]:
-    """Every pair of entries, paired by seed and row, not corrected yet."""
+    """Return the difference of every pair of entries, paired by seed and row and not corrected yet."""
     found = []
     for i, j in itertools.combinations(range(len(names)), 2):
         sums = [sum(float(of_seed[number].mean()) for of_seed in answers) for number in (i, j)]
@@ -183,7 +188,7 @@ def differences(
 
 
 def corrected_together(found: Sequence[Difference]) -> list[Difference]:
-    """The same differences as one family of tests."""
+    """Return the differences with p-values that are corrected as one family of tests."""
     return [
         pair.model_copy(update={"holm_p": p, "beyond_noise": p < SIGNIFICANCE})
         for pair, p in zip(found, holm([pair.p for pair in found]), strict=True)

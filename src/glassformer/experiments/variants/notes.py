@@ -1,4 +1,4 @@
-"""What to know when reading a comparison of variants."""
+"""Notes for the reader of a comparison of variants."""
 
 from __future__ import annotations
 
@@ -12,32 +12,30 @@ FEW_SEEDS = 5
 
 
 def notes_on(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows: bool) -> tuple[str, ...]:
-    """Which rows took part, and what the runs cannot show.
+    """Return notes on the rows that were used, and on what the runs cannot show.
 
     Args:
-        table: the rows that the runs' own were drawn from.
-        same_rows: whether all runs were measured on the same rows, which are not part of `table`.
+        table: the rows from which the rows of each run were drawn.
+        same_rows: whether all runs were measured on the same rows. These are not part of `table`.
     """
     notes = [f"{counted(len(dropped.rows), 'row')} left out: {dropped.reason}" for dropped in table.dropped]
     notes += _notes_on_rows(plan, runs, table, same_rows=same_rows)
     if (seeds := len(plan.seeds)) < FEW_SEEDS:
         notes.append(
-            f"{seeds} seeds tell little apart: their intervals are wide for want of runs. {FEW_SEEDS} are usual."
+            f"{seeds} seeds show only large differences, because their intervals are wide. {FEW_SEEDS} seeds are usual."
         )
     if diverged := sum(run.diverged for run in runs):
         each = "it" if diverged == 1 else "each"
         notes.append(
-            f"{diverged} of {len(runs)} runs diverged; {each} counts as if it always gave the most frequent answer."
+            f"{diverged} of {len(runs)} runs diverged; {each} counts as if it always gave the most frequent label."
         )
     if len({(run.threads, *run.versions.values()) for run in runs}) > 1:
-        notes.append(
-            "The runs were made with different versions or numbers of threads; their times cannot be compared."
-        )
+        notes.append("The runs used different versions or numbers of threads, so their times cannot be compared.")
     return tuple(notes)
 
 
 def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows: bool) -> list[str]:
-    """How many rows the runs learned from, which ones they did not, and why."""
+    """Return notes on how many rows the runs learned from, and why some rows were not used."""
     config = {variant.name: variant.recipe.validation for variant in plan.variants}
     notes = [f"Each run learned from {_rows(run.training_rows for run in runs)}."]
     if held_out := [run.validation_rows for run in runs if run.validation_rows]:
@@ -52,22 +50,22 @@ def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same
     if any(left_out):
         texts_are = "its text is" if max(left_out) == 1 else "their texts are"
         notes.append(
-            f"{_rows(left_out)} of the table took no part in a run: {texts_are} also among the measured or the "
+            f"Each run left out {_rows(left_out)} of the table, because {texts_are} also among the measured or the "
             "validation rows."
         )
     if without := [run for run in runs if not run.validation_rows]:
         where = "" if len(without) == len(runs) else f" in {len(without)} of {len(runs)} runs"
         fewest = max(config[run.variant].min_rows for run in without)
         why = (
-            f"fewer than validation.min_rows = {fewest} rows were left to learn from"
+            f"fewer than validation.min_rows={fewest} rows were left to learn from"
             if any(config[run.variant].fraction for run in without)
             else "validation.fraction is 0"
         )
-        notes.append(f"Nothing was held out for validation{where}, as {why}; such a run keeps its last weights.")
+        notes.append(f"No rows were held out for validation{where}, because {why}. Such a run keeps its last weights.")
     return notes
 
 
 def _rows(numbers: Iterable[int], kind: str = "") -> str:
-    """ "1 row", "43 validation rows", "41 to 44 rows"."""
+    """Write "1 row", "43 validation rows" or "41 to 44 rows"."""
     low, high = min(found := list(numbers)), max(found)
     return counted(low, f"{kind}row", f"{kind}rows") if low == high else f"{low:,} to {high:,} {kind}rows"

@@ -1,4 +1,4 @@
-"""The page of a comparison of variants: one HTML file that needs nothing else."""
+"""The page of a comparison of variants, one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from glassformer.experiments.variants.effects import KeyEffect
 
 
 def write_page(path: Path, found: VariantComparison) -> None:
-    """Write the page: self-contained, in the reader's light or dark scheme, written aside and renamed."""
+    """Write the page beside its place and rename it. It follows the reader's light or dark scheme."""
     with written_aside(path) as aside:
         aside.write_text(render_comparison(found), encoding="utf-8")
 
 
 def render_comparison(found: VariantComparison) -> str:
-    """The page as a string of HTML; all that came from the user is escaped."""
+    """Return the page as HTML. Everything that comes from the user is escaped."""
     sections = {
         "keys": ("What each choice does", "".join(_key(key) for key in found.keys)),
         "variants": ("The variants", _variants(found)),
@@ -45,9 +45,9 @@ def render_comparison(found: VariantComparison) -> str:
 
 
 def _key(key: KeyEffect) -> str:
-    """A chart of the values' effects, the verdict in words, and every pair."""
+    """Return a chart of the values' effects, the verdict in words, and a table of every pair."""
     dots = [Dot(name=value.value, estimate=value.effect, style="first") for value in key.values]
-    chart = interval_chart(f"Effect of {key.key}", "accuracy, less the mean of these values", dots, mark=0, narrow=True)
+    chart = interval_chart(f"Effect of {key.key}", "accuracy minus the mean of these values", dots, mark=0, narrow=True)
     values = [
         (escape(value.value), [_with_interval(value.accuracy, share), _with_interval(value.effect, signed)])
         for value in key.values
@@ -80,13 +80,13 @@ def _variants(found: VariantComparison) -> str:
     rows = [(escape(variant.name), _variant_cells(variant)) for variant in found.variants]
     chart = interval_charts("Accuracy of each variant", "mean accuracy with 95% interval", dots)
     intervals = (
-        "Variants share seeds and rows, so their intervals may overlap where their difference is beyond noise: the "
-        "column “behind the best” is paired, and says which are."
+        "Variants share seeds and rows. So two intervals may overlap although the difference is beyond noise. "
+        "The column “behind the best” is paired and says which differences are."
     )
     return (
-        f'<p class="soft">Named by their values of {escape(", ".join(found.varied))}. {intervals}</p>'
+        f'<p class="soft">The names are the values of {escape(", ".join(found.varied))}. {intervals}</p>'
         + chart
-        + table("The highest mean first; spread is the standard deviation over seeds.", head, rows)
+        + table("The highest mean is first. Spread is the standard deviation over seeds.", head, rows)
     )
 
 
@@ -112,7 +112,7 @@ def _method(found: VariantComparison) -> str:
         "data": f"{data.source}, {counted(data.rows, 'row')}",
         "fingerprint": data.sha256,
         "measured on": f"{data.measured_on}: {counted(data.measured_rows, 'row')} per run",
-        "budget": f"{found.budget} per run, the learning rate's schedule stretched over it",
+        "budget": f"{found.budget} per run, with the learning-rate schedule stretched over it",
         "seeds": ", ".join(map(str, found.seeds)),
         "command": found.command,
         "versions": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
@@ -127,13 +127,14 @@ def _method(found: VariantComparison) -> str:
     )
     return (
         f'<dl class="facts">{listed}</dl><p class="soft">Every run trains for the whole budget and keeps the weights '
-        "of the epoch with the lowest validation loss; without validation rows, the last. The validation rows are part "
-        "of the rows to learn from, and the measured rows have no part in the choice.</p>"
-        f'<p class="soft">Intervals hold 95% each and cover {escape(found.covers)}. Differences are paired: all '
-        "variants of a seed learn from the same rows and answer the same rows. The p-values are of t-tests; Holm’s "
-        "correction spans the pairs of all varied keys, and by itself the pairs of all variants. A difference is "
-        "beyond noise where the corrected p is below .05. An effect is a mean over the other keys’ values: a value may "
-        "do well with some of them and badly with others, which the variants show and no test here does.</p>"
+        "of the epoch with the lowest validation loss, or the last weights if there are no validation rows. The "
+        "validation rows are held out from the rows to learn from. The measured rows never influence the choice.</p>"
+        f'<p class="soft">Intervals are 95% intervals and cover {escape(found.covers)}. Differences are paired: all '
+        "variants of a seed learn from the same rows and answer the same rows. The p-values are those of t-tests. "
+        "Holm’s correction covers the pairs of all varied keys together, and separately the pairs of all variants. A "
+        "difference is beyond noise if the corrected p is below .05. An effect is a mean over the values of the other "
+        "keys. A value may do well with some of them and badly with others; the table of variants shows that, but no "
+        "test here does.</p>"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which variants are compared, and on which rows: everything that is settled before any training."""
+"""Choose the variants to compare and the rows of each seed, before any training."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
 DEFAULT_STEPS = 1_000
-MEASURED = 0.2  # share of the rows that a seed measures on
+MEASURED = 0.2  # the share of the rows that a seed measures on
 SAME_FOR_ALL = {
-    "training.seed": "--seeds says how many there are",
-    "training.max_steps": "every variant gets the same budget, --steps",
-    "training.max_seconds": "every variant gets the same budget, --seconds",
-    "training.epochs": "the budget decides how long every variant trains",
-    "training.patience": "the budget decides how long every variant trains",
-    "validation.file": "every variant gets the same rows",
-    "validation.group": "every variant gets the same rows",
+    "training.seed": "because `seeds=` sets the number of seeds",
+    "training.max_steps": "because every variant gets the same budget, `steps=`",
+    "training.max_seconds": "because every variant gets the same budget, `seconds=`",
+    "training.epochs": "because the budget decides how long every variant trains",
+    "training.patience": "because the budget decides how long every variant trains",
+    "validation.file": "because every variant gets the same rows",
+    "validation.group": "because every variant gets the same rows",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One combination of the varied values; `recipe` is that of the first seed."""
+    """One combination of the varied values. `recipe` is that of the first seed."""
 
     name: str
     settings: dict[str, Any]
@@ -42,8 +42,8 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is compared: the varied keys with their values, every combination of them (the last key varying fastest),
-    and the seeds that each is trained with."""
+    """What is compared: the varied keys with their values, every combination of them (the last key varies fastest), and
+    the seeds that each combination is trained with."""
 
     keys: dict[str, list[Any]]
     variants: tuple[Variant, ...]
@@ -59,14 +59,14 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """The rows of one seed: `sources` to learn from, `measured` to measure on."""
+    """The rows of one seed: `sources` to learn from, and `measured` to measure on."""
 
     sources: Sources
     measured: Table
 
     @cached_property
     def fingerprints(self) -> dict[str, str | None]:
-        """Of the rows to learn from, to validate on and to measure on."""
+        """The fingerprints of the rows to learn from, to validate on and to measure on."""
         validation = self.sources.validation
         return {
             "train": fingerprint(self.sources.train),
@@ -85,22 +85,23 @@ def plan_variants(
     steps: int | None = None,
     seconds: float | None = None,
 ) -> Plan:
-    """Every combination of the varied values as a recipe.
+    """Make a recipe of every combination of the varied values.
 
     Args:
-        vary: `key=value,value,…`; a key without a section is one of `[model]`.
-        seeds: how many, from the recipe's own on.
-        steps, seconds: the budget of every run; without either the recipe's own, else `DEFAULT_STEPS` steps.
+        vary: `key=value,value,…`. A key without a section belongs to `[model]`.
+        seeds: the number of seeds, counted up from the recipe's seed.
+        steps, seconds: the budget of every run. Without either it is the recipe's, or `DEFAULT_STEPS` steps.
 
     Raises:
-        UsageError: a key or value is not known, or a combination does not make a recipe.
+        UsageError: a key or value is unknown, or a combination does not make a recipe.
     """
     if seeds < 2:
         raise UsageError(
-            f"--seeds {seeds}: noise shows between seeds only, so there must be at least two; five are usual"
+            f"`seeds={seeds}`: a comparison needs at least two seeds, because noise only shows between seeds; "
+            "five are usual"
         )
     if steps is not None and seconds is not None:
-        raise UsageError("--steps and --seconds are two budgets; give one of them")
+        raise UsageError("`steps=` and `seconds=` are two budgets; give one of them")
     given = dict(overrides)
     if steps is not None or seconds is not None:
         given |= {"training.max_steps": steps, "training.max_seconds": seconds}
@@ -109,7 +110,7 @@ def plan_variants(
         given["training.max_steps"] = DEFAULT_STEPS
     keys = _read_vary(vary)
     if taken := [key for key in keys if key in overrides or (key == "model.preset" and preset is not None)]:
-        raise UsageError(f"{key_name(taken[0])} is both set and varied; leave one out")
+        raise UsageError(f"{key_name(taken[0])} is both set and varied; do only one of these")
     combinations = [dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())]
 
     def read(settings: Mapping[str, Any]) -> Recipe | str:
@@ -129,7 +130,7 @@ def plan_variants(
     for key, value in ((key, value) for key, values in keys.items() for value in values):
         hopeless = all(variant.settings[key] != value for variant in variants)
         if hopeless and isinstance(why := read({key: value}), str):
-            raise UsageError(f"--vary {key_name(key)}={_plain(value)}: {why}")
+            raise UsageError(f"{_vary(f'{key_name(key)}={_plain(value)}')}: {why}")
     if failures:
         raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
     first = base.training.seed
@@ -137,28 +138,28 @@ def plan_variants(
 
 
 def key_name(key: str) -> str:
-    """A key as it is told to people: one of `[model]` without its section."""
+    """Return the name of a key for people. A key of `[model]` loses its section."""
     return key.removeprefix("model.")
 
 
 def value_name(key: str, value: Any) -> str:
-    """A value as it is told from those of other keys: a word stands for itself, all else with its key."""
+    """Return the name of a value for people. A word stands alone, and other values come with their key."""
     return value if isinstance(value, str) and value != "none" else f"{key_name(key)}={_plain(value)}"
 
 
 def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None) -> Cut:
-    """The rows that every variant learns from and is measured on with one seed.
+    """Return the rows that every variant learns from and is measured on with one seed.
 
-    Without `test`, a fifth of the training rows is held out for measuring, drawn anew for each seed, the classes in
-    proportion and groups kept whole. One fixed fifth would be simpler, but all runs would then answer for the same
-    rows, and no interval over seeds could say what other rows would have shown.
+    Without `test`, a fifth of the training rows is held out for measuring. Each seed draws its own fifth, with the
+    classes in proportion and whole groups. A fixed fifth would be simpler. But then all runs would depend on the same
+    rows, and no interval over seeds could tell what other rows would have shown.
 
     Raises:
-        UsageError: a label would be left with too few rows to learn from, or `test` cannot be measured on.
+        UsageError: a label would have too few rows to learn from, or `test` cannot be measured on.
     """
     if test is not None:
         if test.frame.height < 2:
-            raise UsageError(f"--test {test.source} has a single row; two at least are needed to measure on")
+            raise UsageError(f"`test={test.source!r}` has a single row; measuring needs at least two")
         LabelSet.from_table(sources.train).encode(test)
         return Cut(
             sources=Sources(train=sources.train, validation=sources.validation, test=test),
@@ -173,7 +174,7 @@ def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None)
     except UsageError as error:
         raise _too_rare(sources.train.source, str(error)) from error
     if missing:
-        raise _too_rare(sources.train.source, f"{min(missing)!r} would only occur among the measured rows.")
+        raise _too_rare(sources.train.source, f"{min(missing)!r} would occur only in the measured rows.")
     return Cut(
         sources=Sources(train=splits.train, validation=sources.validation, test=splits.validation),
         measured=splits.validation,
@@ -181,10 +182,10 @@ def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None)
 
 
 def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
-    """Refuse a variant whose model cannot be built for the vocabulary that its run will have.
+    """Refuse a variant whose model cannot be built for the vocabulary of its run.
 
     Raises:
-        UsageError: which variant, and why.
+        UsageError: names the variant and says why.
     """
     sizes: dict[str, tuple[int, int]] = {}
     failures: dict[str, str] = {}
@@ -208,18 +209,18 @@ def _read_vary(vary: Sequence[str]) -> dict[str, list[Any]]:
     for text in vary:
         bare, equals, listed = text.partition("=")
         if not equals or not bare.strip():
-            raise UsageError(f"--vary {text}: write it as key=value,value, for example --vary positions=learned,rotary")
+            raise UsageError(f"{_vary(text)}: write key=value,value, for example {_vary('positions=learned,rotary')}")
         key = bare.strip() if "." in bare else f"model.{bare.strip()}"
         if key in keys:
-            raise UsageError(f"--vary {key_name(key)} is given twice; name all its values in one")
+            raise UsageError(f"{_vary(key_name(key))} is given twice; give all its values at once")
         if key in SAME_FOR_ALL:
-            raise UsageError(f"--vary {text}: {key} cannot be varied, {SAME_FOR_ALL[key]}")
+            raise UsageError(f"{_vary(text)}: {key} cannot be varied, {SAME_FOR_ALL[key]}")
         words = [word.strip() for word in listed.split(",")]
         values = [parse_overrides([f"{key}={word}"])[key] for word in words]
         if "" in words or len(values) < 2:
-            raise UsageError(f"--vary {text}: a comparison needs at least two values, separated by commas")
+            raise UsageError(f"{_vary(text)}: a comparison needs at least two values, separated by commas")
         if twice := [word for word, value in zip(words, values, strict=True) if values.count(value) > 1]:
-            raise UsageError(f"--vary {text}: {twice[0]} stands there twice")
+            raise UsageError(f"{_vary(text)}: {twice[0]} is given twice")
         keys[key] = values
     return keys
 
@@ -231,9 +232,13 @@ def _cannot_be_built(name: str, why: str, count: int, total: int) -> UsageError:
 
 def _too_rare(source: str, why: str) -> UsageError:
     return UsageError(
-        f"{source}: after a fifth of the rows is held out to measure on, too few are left of some label. {why} "
-        "Merge or remove rare labels, or measure on a table of its own with --test."
+        f"{source}: when a fifth of the rows is held out to measure on, some label has too few rows left. {why} "
+        "Merge or remove rare labels, or measure on another table with `test=`."
     )
+
+
+def _vary(text: str) -> str:
+    return f"`vary={text!r}`"
 
 
 def _name(settings: Mapping[str, Any]) -> str:

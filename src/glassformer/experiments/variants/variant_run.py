@@ -1,4 +1,4 @@
-"""One run of a comparison of variants: trained, measured, and kept as one small file."""
+"""One run of a comparison of variants. It is trained, measured, and kept as one small file."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from glassformer.training.run import train_classifier
 from glassformer.training.unfinished import versions
 
 _TIMED_STEPS, _TIMED_ROWS = 6, 400
-_FIRST_TIMED = 2  # the first steps also pay for getting ready
+_FIRST_TIMED = 2  # the first steps are slower
 
 
 class VariantRun(Record):
-    """One variant trained with one seed. `right` holds one bit per measured row, as hexadecimal."""
+    """One variant trained with one seed. `right` holds one bit per measured row, in hexadecimal."""
 
     variant: str
     seed: int
@@ -55,32 +55,32 @@ class VariantRun(Record):
     created: str
 
     def right_rows(self) -> np.ndarray:
-        """Right (1) or wrong (0) of each measured row, int8 (rows,)."""
+        """Return right (1) or wrong (0) for each measured row, int8 (rows,)."""
         bits = np.frombuffer(bytes.fromhex(self.right), dtype=np.uint8)
         return np.unpackbits(bits, count=self.rows).astype(np.int8)
 
 
 class ComparisonWatcher(Protocol):
-    """Hears how a comparison goes."""
+    """Is told about the progress of a comparison."""
 
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
-        """So many runs, so many of them kept from before; the rest takes about so many seconds, where that is known."""
+        """The comparison begins. `done` of its runs are kept already; the others take about `seconds`, if known."""
 
     def on_run(self, variant: str, seed: int) -> None:
         """A run begins."""
 
     def on_share(self, share: float) -> None:
-        """How much of the run's training is done."""
+        """`share` of the run's training is done."""
 
     def on_done(self, run: VariantRun) -> None:
         """A run is done and kept."""
 
     def on_message(self, text: str) -> None:
-        """Something that a run says."""
+        """A run has a message."""
 
 
 class _Listener:
-    """Hears a run; tells the watcher, and remembers how fast it went."""
+    """Observes a run, tells the watcher, and remembers the speed."""
 
     def __init__(self, watcher: ComparisonWatcher | None) -> None:
         self.watcher = watcher
@@ -109,16 +109,16 @@ class _Listener:
 
 
 def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
-    """Where a run is kept: named by a digest of all that decides it."""
+    """Return the file of a run. It is named by a digest of everything that decides the result."""
     settings = recipe.model_dump(mode="json", exclude={"description"})
     return folder / f"{run_key({'recipe': settings, 'device': device, **cut.fingerprints})}.json"
 
 
 def read_run(file: Path, variant: Variant) -> VariantRun | None:
-    """A run that is kept, or None. Another comparison may have kept it, under another name of the same variant.
+    """Read a kept run, or return None. Another comparison may have kept it, with another name of the same variant.
 
     Raises:
-        GlassformerError: the file is not a run.
+        GlassformerError: the file is damaged.
     """
     run = read_kept(file, VariantRun)
     return None if run is None else run.model_copy(update={"variant": variant.name})
@@ -129,10 +129,10 @@ def run_variant(
 ) -> VariantRun:
     """Train and measure one variant with one seed, and keep the run in `file`.
 
-    A run that diverges counts as if it always gave the most frequent answer: that is what its variant is worth then.
+    A run that diverges counts as if it always gave the most frequent label.
 
     Raises:
-        InterruptedTraining: on Ctrl-C; nothing of this run is kept.
+        InterruptedTraining: on Ctrl-C. Nothing of this run is kept.
     """
     listener = _Listener(watcher)
     trained: TrainedModel | None = None
@@ -166,7 +166,7 @@ def run_variant(
 
 
 def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
-    """How long a step takes here, by a few steps on some of the rows; None where those rows do not make a run."""
+    """Measure the seconds of a step with a few steps on some rows, or return None if these rows make no run."""
     train = cut.sources.train
     some = dataclasses.replace(train, frame=train.frame.sample(min(_TIMED_ROWS, train.frame.height), seed=0))
     training = recipe.training.model_copy(update={"max_steps": _TIMED_STEPS, "max_seconds": None})
@@ -175,13 +175,13 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     listener = _Listener(None)
     try:
         train_classifier(Sources(train=some), quick, device=device, observer=listener)
-    except (UsageError, NotANumberError):  # a rare label, a variant that diverges: both are met again, in full
+    except (UsageError, NotANumberError):  # a rare label or a diverging variant; the full run handles both
         return None
     return (listener.times[-1] - listener.times[_FIRST_TIMED - 1]) / (_TIMED_STEPS - _FIRST_TIMED)
 
 
 def _measure(trained: TrainedModel, cut: Cut) -> tuple[np.ndarray, float]:
-    """Which measured rows are answered rightly, and the tokens that are read of a text in training, on average."""
+    """Return which measured rows are answered rightly, and the mean number of tokens that training reads of a text."""
     config = trained.config
     store = TokenStore.in_memory(trained.tokenizer.encode(cut.measured.frame["text"].to_list()))
     window = config.model.max_seq_len
