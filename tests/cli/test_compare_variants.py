@@ -27,7 +27,7 @@ def test_a_table_on_standard_output_and_the_rest_on_standard_error(table: Path, 
     said = compare(table, tmp_path / "out", *SHORT)
     assert said.code == 0, said.err
     lines = said.out.splitlines()
-    assert lines[0] == f"{table}: measured on a fifth of the rows, drawn anew for each seed, 17 per run"
+    assert lines[0] == f"{table}: measured on a new fifth of the rows for each seed, 17 per run"
     assert lines[2].split() == [
         "variant", "accuracy", "95%", "interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s",
     ]  # fmt: skip
@@ -35,7 +35,7 @@ def test_a_table_on_standard_output_and_the_rest_on_standard_error(table: Path, 
     assert any(line.startswith("norm: ") for line in lines)
     assert "2 variants × 2 seeds, 3 steps each: 4 runs; about " in said.err
     assert "4/4 layer, seed 1: accuracy " in said.err
-    assert "note: 2 seeds tell little apart" in said.err
+    assert "note: 2 seeds show only large differences" in said.err
     document = json.loads((tmp_path / "out" / "results.json").read_text())
     assert document["command"].startswith("glassformer compare-variants ")
     assert (tmp_path / "out" / "report.html").is_file()

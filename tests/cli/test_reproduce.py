@@ -66,9 +66,9 @@ def test_a_first_look_says_that_it_proves_little(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entries", "words"),
     [
-        ((POLARITY,), "few seeds, 400 steps each;"),
-        ((WHOLE,), "few seeds, each in full;"),
-        ((POLARITY, WHOLE), "few seeds, 400 steps each but for notes-decoder, whose runs are whole;"),
+        ((POLARITY,), "few seeds, 400 steps per run;"),
+        ((WHOLE,), "few seeds, each run in full;"),
+        ((POLARITY, WHOLE), "few seeds, 400 steps per run except for full runs of notes-decoder;"),
     ],
 )
 def test_a_first_look_says_what_it_cuts(
@@ -87,7 +87,7 @@ def test_misuse(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     misused(glassformer("reproduce", "vinh-mlp", "--out", tmp_path / "file"), "file is a file; name a folder")
     idle = glassformer("reproduce", "vinh-mlp", "--init", "hf:nix", "--out", tmp_path)
-    misused(idle, "--init: of vinh-mlp none starts from weights")
+    misused(idle, "--init: vinh-mlp starts from no weights")
     vague = glassformer("reproduce", "vinh", "--out", tmp_path)
     misused(vague, "no system 'vinh' (did you mean 'vinh-mlp'?)")
     elsewhere = glassformer("reproduce", "vinh-mlp", "--data", "zhou", "--out", tmp_path)

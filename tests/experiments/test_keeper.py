@@ -24,7 +24,7 @@ def test_what_is_kept_reads_back(tmp_path: Path, run: Any) -> None:
 def test_a_damaged_file_is_a_sentence(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "a.json"
     file.write_bytes(content)
-    with pytest.raises(GlassformerError, match=r"a\.json is damaged; remove it, and the same command makes that run"):
+    with pytest.raises(GlassformerError, match=r"a\.json is damaged; remove it, and the same command repeats that run"):
         read_kept(file, Estimate)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -76,8 +77,7 @@ def train(
     """Train a text classifier on a labelled table."""
     if quiet:
         hush()
-    from glassformer.cli.flags import as_flags
-from glassformer.cli.live import LiveView
+    from glassformer.cli.live import LiveView
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.spellings import table_spellings
     from glassformer.prediction.devices import choose_device

@@ -61,7 +61,7 @@ def read_kept(file: Path, kind: type[Run]) -> Run | None:
     try:
         return TypeAdapter(kind).validate_json(file.read_bytes())
     except (ValidationError, UnicodeDecodeError) as error:
-        raise GlassformerError(f"{file} is damaged. Remove it; the same command then repeats that run") from error
+        raise GlassformerError(f"{file} is damaged; remove it, and the same command repeats that run") from error
 
 
 def keep(file: Path, run: object) -> None:

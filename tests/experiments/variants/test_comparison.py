@@ -94,8 +94,8 @@ def test_what_is_written_reads_back(found: tuple[VariantComparison, Path, Notes]
     assert comparison.varied == {"norm": ["rms", "layer"], "pooling": ["mean", "max"]}
     assert comparison.seeds == (0, 1)
     assert comparison.budget == "4 steps"
-    assert "each seed has rows of its own" in comparison.covers
-    assert any(note.startswith("2 seeds tell little apart") for note in comparison.notes)
+    assert "each seed measures on its own rows" in comparison.covers
+    assert any(note.startswith("2 seeds show only large differences") for note in comparison.notes)
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "results.json", "runs"]
 
 
@@ -170,13 +170,16 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
 
 def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
     found = compared(tmp_path, of=plan("norm=rms,layer", fraction=0))
-    assert "Nothing was held out for validation, as validation.fraction is 0; such a run keeps its last weights." in (
-        found.notes
+    assert (
+        "No rows were held out for validation, because validation.fraction is 0. Such a run keeps its last weights."
+        in (found.notes)
     )
     assert "Each run learned from 48 rows." in found.notes
     variants = plan_variants(["norm=rms,layer"], overrides=SMALL | {"validation.min_rows": 49}, seeds=2, steps=2)
     found = compare_variants(variants, Sources(train=opinions(60)), tmp_path)
-    few = "Nothing was held out for validation, as fewer than validation.min_rows = 49 rows were left to learn from;"
+    few = (
+        "No rows were held out for validation, because fewer than validation.min_rows=49 rows were left to learn from."
+    )
     assert any(note.startswith(few) for note in found.notes)
 
 
@@ -193,7 +196,7 @@ def test_rows_that_a_run_did_not_learn_from_are_said(test: Table | None, tmp_pat
     assert gone[0] > 0
     span = str(gone[0]) if gone[0] == gone[-1] else f"{gone[0]} to {gone[-1]}"
     assert left_out.startswith(
-        f"{span} rows of the table took no part in a run: their texts are also among the measured"
+        f"Each run left out {span} rows of the table, because their texts are also among the measured"
     )
 
 
@@ -206,7 +209,7 @@ def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
     runs = [run.model_copy(update={"rows": 12, "training_rows": 46, "validation_rows": 1}) for run in found.runs]
     assert notes_on(of, runs, rows, same_rows=False)[:2] == (
         "Each run learned from 46 rows; its epoch was chosen by 1 validation row.",
-        "1 row of the table took no part in a run: its text is also among the measured or the validation rows.",
+        "Each run left out 1 row of the table, because its text is also among the measured or the validation rows.",
     )
 
 
@@ -282,7 +285,7 @@ def test_too_many_runs_are_counted_and_refused(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(module, "MOST_RUNS", 7)
     for work in ("check_buildable", "seconds_per_step", "run_variant"):
         monkeypatch.setattr(module, work, lambda *_, **__: pytest.fail("work on models"))
-    with pytest.raises(UsageError, match=r"4 variants with 2 seeds leave 8 runs to train, more than the 7"):
+    with pytest.raises(UsageError, match=r"4 variants with 2 seeds need 8 runs, but a comparison may have at most 7"):
         compared(tmp_path)
 
 

@@ -156,9 +156,7 @@ def comparison_of(
     best = max(zip(names, grid, strict=True), key=lambda line: statistics.mean(run.accuracy for run in line[1]))[0]
     variants = _summaries(plan, grid, outcomes, best, {frozenset((pair.better, pair.worse)): pair for pair in pairs})
     measured_on = (
-        f"{cuts[0].measured.source}, the same rows for all"
-        if same_rows
-        else "a fifth of the rows, a different one for each seed"
+        f"{cuts[0].measured.source}, the same rows for all" if same_rows else "a new fifth of the rows for each seed"
     )
     return VariantComparison(
         data=ComparedData(
