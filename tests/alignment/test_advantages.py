@@ -89,8 +89,8 @@ def test_a_completion_alone_has_the_advantages_that_it_has_among_others(spans: S
         alone = generalised_advantages(
             rewards[row, kept][None], values[row, kept][None], torch.ones(1, int(kept.sum())).bool(), gamma, lam
         )
-        for one, other in zip(alone, together, strict=True):
-            assert one[0].tolist() == other[row, kept].tolist()
+        for advantages, other in zip(alone, together, strict=True):
+            assert advantages[0].tolist() == other[row, kept].tolist()
 
 
 def test_right_values_leave_no_advantage() -> None:

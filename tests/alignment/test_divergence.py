@@ -118,12 +118,12 @@ def test_tokens_banned_in_both_change_nothing() -> None:
     found = categorical_kl(torch.cat([policy, banned], dim=1), torch.cat([reference, banned], dim=1))
     exact = categorical_kl(policy, reference)
     torch.testing.assert_close(found, exact)
-    for one, other in zip(
+    for gradient, other in zip(
         torch.autograd.grad(found.sum(), [policy, reference]),
         torch.autograd.grad(exact.sum(), [policy, reference]),
         strict=True,
     ):
-        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(gradient, other)
 
 
 def test_tokens_banned_in_the_policy_alone_are_finite_and_in_the_reference_alone_are_not() -> None:

@@ -55,7 +55,7 @@ def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monke
     policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()
     grpo(policy, TOKENIZER, Reward(judge=judge, fingerprint=""), ["a", "b"], config, max_seq_len=9)
 
-    last = (one.view(-1, GROUP).tolist() for one in (rewards[2], nats[1].sum(dim=1), advantages[1]))
+    last = (figures.view(-1, GROUP).tolist() for figures in (rewards[2], nats[1].sum(dim=1), advantages[1]))
     prices: dict[str, list[float]] = {"a": [], "b": []}
     for prompt, group_rewards, group_kl, group in zip(asked[2], *last, strict=True):  # at 0 it was a look
         for i, j in combinations(range(GROUP), 2):

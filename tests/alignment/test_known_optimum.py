@@ -76,7 +76,7 @@ def test_reaches_the_policy_that_is_best_at_this_price_of_kl(algorithm: Callable
     reference = outcome_logprobs(policy)
     assert reference.exp().sum().item() == pytest.approx(1, abs=1e-5)
     best = optimal_policy(reference, rewards, BETA)
-    start, highest = (float(objective(one, reference, rewards, BETA)) for one in (reference, best))
+    start, highest = (float(objective(policy, reference, rewards, BETA)) for policy in (reference, best))
     algorithm(policy, TOKENIZER, Reward(judge=judge, fingerprint=""), [""], config, max_seq_len=WINDOW)
     reached = float(objective(outcome_logprobs(policy), reference, rewards, BETA))
     # less than half the error with which 2,048 completions of the best policy tell its reward (.0072)

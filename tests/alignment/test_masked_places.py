@@ -59,11 +59,11 @@ def test_masked_places_reach_no_result_and_no_gradient(
 
     expected, found = results(function, clean, mask), results(function, soiled, mask)
 
-    for one, other in zip(expected, found, strict=True):
-        assert one.tolist() == other.tolist()
+    for result, other in zip(expected, found, strict=True):
+        assert result.tolist() == other.tolist()
     if name not in CONSTANTS:
         wanted = torch.autograd.grad(expected[0].sum(), clean)
         got = torch.autograd.grad(found[0].sum(), soiled)
-        for one, other in zip(wanted, got, strict=True):
-            assert one.tolist() == other.tolist()
+        for gradient, other in zip(wanted, got, strict=True):
+            assert gradient.tolist() == other.tolist()
             assert not other.masked_select(~kept).any()

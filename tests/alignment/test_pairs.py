@@ -139,17 +139,17 @@ def test_bytes_that_are_not_utf_8_are_named(name: str, tmp_path: Path) -> None:
 
 def pairs(prompts: list[int]) -> list[Pair]:
     """One for each, all different."""
-    return [Pair(prompt=str(one), completion=str(number)) for number, one in enumerate(prompts)]
+    return [Pair(prompt=str(prompt), completion=str(number)) for number, prompt in enumerate(prompts)]
 
 
 @given(st.lists(st.integers(0, 60), min_size=40, max_size=90), st.floats(0.01, 0.5), st.integers(0, 5))
 def test_nothing_is_lost_and_nothing_is_on_both_sides(prompts: list[int], share: float, seed: int) -> None:
     records = pairs(prompts)
     train, held_out = hold_out_records(records, share, seed=seed)
-    assert sorted([*train, *held_out], key=lambda one: int(one.completion)) == records
-    assert train == [one for one in records if one in train], "the order stays"
+    assert sorted([*train, *held_out], key=lambda pair: int(pair.completion)) == records
+    assert train == [pair for pair in records if pair in train], "the order stays"
     if 2 * len(set(prompts)) >= len(prompts):
-        sides = [{one.prompt for one in side} for side in (train, held_out)]
+        sides = [{pair.prompt for pair in side} for side in (train, held_out)]
         assert not sides[0] & sides[1]
         assert len(sides[1]) == max(1, round(share * len(set(prompts))))
     else:

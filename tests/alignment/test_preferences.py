@@ -129,8 +129,8 @@ def test_a_batch_of_pairs_costs_what_each_costs_alone() -> None:
             torch.testing.assert_close(found[number : number + 1], alone.float(), rtol=1e-5, atol=1e-6)
     together = task.cost(model, as_examples(pairs))
     apart = [task.cost(model, as_examples([pair])) for pair in pairs]
-    torch.testing.assert_close(together.loss, torch.stack([one.loss for one in apart]).sum())
-    assert together.correct == pytest.approx(sum(one.correct or 0 for one in apart))
+    torch.testing.assert_close(together.loss, torch.stack([cost.loss for cost in apart]).sum())
+    assert together.correct == pytest.approx(sum(cost.correct or 0 for cost in apart))
 
 
 def test_each_pass_shows_every_pair_once() -> None:
@@ -233,7 +233,7 @@ def test_none_that_fits(tmp_path: Path) -> None:
         train_reward_model(run(tmp_path / "out"), long, source="here")
     assert not (tmp_path / "out").exists()
     fits = as_examples([
-        ReadPreference(chosen=one, rejected=one)
-        for one in read_together(byte_tokenizer(), [""], ["y" * (WINDOW - 1)])
+        ReadPreference(chosen=completion, rejected=completion)
+        for completion in read_together(byte_tokenizer(), [""], ["y" * (WINDOW - 1)])
     ])  # fmt: skip
     assert fits.inputs.token_ids.shape[2] == SMALL.max_seq_len

@@ -17,7 +17,7 @@ texts = st.lists(st.tuples(st.text(max_size=5), st.text(max_size=5)), max_size=4
 
 @given(texts)
 def test_prompt_and_completion_are_encoded_apart(both: list[tuple[str, str]]) -> None:
-    prompts, completions = [one for one, _ in both], [other for _, other in both]
+    prompts, completions = [prompt for prompt, _ in both], [other for _, other in both]
     found = read_together(TOKENIZER, prompts, completions)
     assert len(found) == len(both)
     for pair, prompt, completion in zip(found, prompts, completions, strict=True):
@@ -39,7 +39,7 @@ def test_what_fills_the_window_fits_and_one_token_more_does_not(tmp_path: Path) 
     assert fresh.start.shape.max_seq_len == window
 
     def read(some: Sequence[Pair]) -> list[ReadPair]:
-        return read_together(TOKENIZER, [one.prompt for one in some], [one.completion for one in some])
+        return read_together(TOKENIZER, [pair.prompt for pair in some], [pair.completion for pair in some])
 
     train, held_out, records = fresh.divide(pairs, read, source="pairs")
     assert [pair.length for pair in train] == [window, 7]

@@ -138,13 +138,16 @@ def test_a_reward_that_fails_says_how_to_go_on(tmp_path: Path) -> None:
     ):
         steered(out, reward)
     for changed, values in (
-        ("reward", {"flags": {"resume": True, "reward_name": "high.py:bytes"}}),
-        ("prompts", {"flags": {"resume": True}, "prompts": PROMPTS[1:]}),
-        (r"from\.fingerprint", {"flags": {"resume": True}, "begins": start(seed=2)}),
-        (r"training\.beta", {"flags": {"resume": True}, "beta": 0.3}),
-        ("algorithm, training", {"flags": {"resume": True}, "grpo": True}),
+        ("reward was .* and is now 'high.py:bytes'", {"flags": {"resume": True, "reward_name": "high.py:bytes"}}),
+        ("the prompts changed", {"flags": {"resume": True}, "prompts": PROMPTS[1:]}),
+        ("the weights to start from changed", {"flags": {"resume": True}, "begins": start(seed=2)}),
+        (r"training\.beta was 0\.\d+ and is now 0\.3", {"flags": {"resume": True}, "beta": 0.3}),
+        (
+            r"algorithm was 'ppo' and is now 'grpo'; training\.gamma was 1\.0 and is now not set",
+            {"flags": {"resume": True}, "grpo": True},
+        ),
     ):
-        with pytest.raises(UsageError, match=f"`resume=True`: {changed}.* changed since this run began"):
+        with pytest.raises(UsageError, match=f"`resume=True`: this run began with .*: {changed}"):
             steered(out, reward, **values)
     made = steered(out, reward, flags={"resume": True})
     assert made.metrics["history"] == whole.metrics["history"]

@@ -106,8 +106,8 @@ def test_what_is_read_back_passes_a_finite_gradient() -> None:
     found = roll(model, ["a b c", ""], 4)
     _, logprobs, _ = read_rollouts(model, found)
     gradients = torch.autograd.grad(logprobs.where(found.loss_mask, 0).sum(), list(model.parameters()))
-    assert all(one.isfinite().all() for one in gradients)
-    assert any(one.any() for one in gradients)
+    assert all(gradient.isfinite().all() for gradient in gradients)
+    assert any(gradient.any() for gradient in gradients)
 
 
 def test_the_seed_decides() -> None:

@@ -75,8 +75,8 @@ def test_packed_they_cost_what_each_costs_alone(positions: str, sizes: list[tupl
 
     wanted = torch.autograd.grad(expected, list(model.parameters()), allow_unused=True)
     got = torch.autograd.grad(cost, list(model.parameters()), allow_unused=True)
-    for one, other in zip(got, wanted, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    for gradient, other in zip(got, wanted, strict=True):
+        torch.testing.assert_close(gradient, other, rtol=1e-4, atol=1e-5)
 
     assert task.validate(model)["validation_loss"] == pytest.approx(float(expected.detach()) / count, rel=1e-5)
 
@@ -178,7 +178,7 @@ def test_it_learns_to_answer_and_leaves_a_model_folder(tmp_path: Path) -> None:
     loaded = load_model(tmp_path, LANGUAGE_MODEL)
     writer = TextGenerator(loaded.model, loaded.tokenizer, max_seq_len=WINDOW)
     written = writer.complete(["ask 1:", "ask 3:"], SamplingConfig(max_tokens=9, temperature=0))
-    assert [(one.text, one.ended) for one in written] == [(" bbb", "end"), (" ddd", "end")]
+    assert [(completion.text, completion.ended) for completion in written] == [(" bbb", "end"), (" ddd", "end")]
 
     assert loaded.config == trained.config
     assert loaded.config.data["source"] == "pairs.jsonl"
@@ -255,9 +255,9 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(InterruptedTraining):
         fine_tune(run(out, observer=interrupted_after(4), epochs=3), records, source="here")
-    with pytest.raises(UsageError, match="records changed since this run began"):
+    with pytest.raises(UsageError, match=r"this run began with .*: the records changed"):
         fine_tune(run(out, resume=True, epochs=3), records[1:], source="here")
-    with pytest.raises(UsageError, match=r"from\.fingerprint changed since this run began"):
+    with pytest.raises(UsageError, match=r"this run began with .*: the weights to start from changed"):
         fine_tune(run(out, resume=True, epochs=3, start=start(seed=2)), records, source="here")
     heard = Memory()
     resumed = fine_tune(run(out, resume=True, epochs=3, observer=heard), records, source="here")

@@ -46,20 +46,20 @@ def opinions() -> Table:
 def test_of_texts_that_begin_alike_the_chosen_label_is_preferred() -> None:
     found = from_table(opinions(), TWO_WORDS, chosen="good", rejected="bad", seed=0)
     assert [pair.prompt + pair.completion for pair in found.pairs] == opinions().frame["text"].to_list()
-    assert [one.prompt for one in found.preferences] == ["it is"] * 2 + ["they are"] * 2
-    for one in found.preferences:
-        assert one.chosen in (" 1", " 3", " 6", " 7")
-        assert one.rejected in (" 2", " 5")
+    assert [preference.prompt for preference in found.preferences] == ["it is"] * 2 + ["they are"] * 2
+    for preference in found.preferences:
+        assert preference.chosen in (" 1", " 3", " 6", " 7")
+        assert preference.rejected in (" 2", " 5")
     assert (found.too_short, found.alone) == (0, 4), "of each beginning four are good and two are bad"
 
 
 def test_each_text_comes_once() -> None:
     found = from_table(opinions(), WHOLE, chosen="good", rejected=None, seed=3)
     assert len(found.preferences) == 6
-    seen = Counter(text for one in found.preferences for text in (one.chosen, one.rejected))
+    seen = Counter(text for preference in found.preferences for text in (preference.chosen, preference.rejected))
     assert set(seen.values()) == {1}
     assert found.alone == 14 - 12
-    assert {one.prompt for one in found.preferences} == {""}
+    assert {preference.prompt for preference in found.preferences} == {""}
 
 
 def test_which_texts_are_compared_is_a_function_of_the_seed() -> None:

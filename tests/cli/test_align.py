@@ -244,7 +244,7 @@ def test_a_stopped_fine_tuning_goes_on(base: Path, tmp_path: Path, monkeypatch: 
     assert stopped.err.endswith("--resume\n")
     misused(glassformer(*command, tmp_path / "m"), "holds an unfinished run")
     misused(glassformer("generate", tmp_path / "m", "a"), "holds an unfinished run")
-    misused(glassformer(*command, tmp_path / "m", "--resume", "--seed", 3), "training.seed changed since")
+    misused(glassformer(*command, tmp_path / "m", "--resume", "--seed", 3), "training.seed was 0 and is now 3")
     resumed = glassformer(*command, tmp_path / "m", "--resume")
     assert resumed.code == 0, resumed.err
     assert "resumed at step 2" in resumed.err

@@ -205,7 +205,7 @@ def test_an_earlier_run_is_not_lost(book: Path, tmp_path: Path) -> None:
 
 def test_a_diverging_run_fails_with_the_cause(book: Path, tmp_path: Path) -> None:
     flags = ("--set", "training.learning_rate=1000", "--set", "training.weight_decay=1000")
-    failed(pretrain(book, tmp_path / "m", *flags), "not-a-number", "training.learning_rate")
+    failed(pretrain(book, tmp_path / "m", *flags), "NaN or infinite", "training.learning_rate")
 
 
 def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(
@@ -231,7 +231,7 @@ def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(
     assert "--overwrite" not in command
     misused(glassformer("generate", out, "the"), "unfinished run")
     misused(glassformer(*command[1:-1]), "unfinished run", "--resume", "--overwrite")
-    misused(glassformer(*command[1:], "--seed", 4), "recipe.training.seed", "changed since")
+    misused(glassformer(*command[1:], "--seed", 4), "training.seed was 0 and is now 4")
     resumed = glassformer(*command[1:])
     assert resumed.code == 0, resumed.err
     assert "resumed at step" in resumed.err

@@ -177,7 +177,7 @@ def test_what_equals_a_held_out_text_is_not_trained_on() -> None:
     texts = [f"text {number % 20}" + " " * (number // 20) for number in range(40)]  # each twice, once with a space
     train, validation = split_documents(documents(*texts), ValidationConfig(fraction=0.1, min_rows=0), seed=3)
     assert validation is not None
-    kept, out = ({text.strip() for text in one.texts} for one in (train, validation))
+    kept, out = ({text.strip() for text in documents.texts} for documents in (train, validation))
     assert kept.isdisjoint(out)
     assert len(kept | out) == 20
     repeated = 40 - len(train.texts) - len(validation.texts)

@@ -32,15 +32,16 @@ def test_windows_are_the_stream_cut_up(texts: list[list[int]], window: int, seed
 
 @given(texts=documents, window=st.integers(1, 12))
 def test_excerpts_predict_every_token_once(texts: list[list[int]], window: int) -> None:
-    found = [token for one in excerpts(store(texts), window) for token in one.tokens[one.fresh + 1 :].tolist()]
+    cut = list(excerpts(store(texts), window))
+    found = [token for excerpt in cut for token in excerpt.tokens[excerpt.fresh + 1 :].tolist()]
     assert found == [token for text in texts for token in [*text, START_ID]]
-    assert all(1 < len(one.tokens) <= window + 1 for one in excerpts(store(texts), window))
+    assert all(1 < len(excerpt.tokens) <= window + 1 for excerpt in cut)
 
 
 @pytest.mark.parametrize("window", [4, 5])
 def test_excerpts_bring_half_a_window_along(window: int) -> None:
     text = list(range(3, 20))
     later = list(excerpts(store([text]), window))[1:]
-    assert all(one.fresh >= window // 2 for one in later)
-    for one in later:
-        assert [token - one.tokens[0] for token in one.tokens[:-1]] == list(range(len(one.tokens) - 1))
+    assert all(excerpt.fresh >= window // 2 for excerpt in later)
+    for excerpt in later:
+        assert [token - excerpt.tokens[0] for token in excerpt.tokens[:-1]] == list(range(len(excerpt.tokens) - 1))

@@ -146,12 +146,12 @@ def test_a_new_word_is_written_as_it_is_spelled(kind: str, word: str, tmp_path: 
     text = f"the plot is {word} but it is {word}"
     ids = tokenizer.encode([text])[0].tolist()
     tokenizer.save(tmp_path / "tokenizer.json")
-    for one in (tokenizer, TextTokenizer.load(tmp_path / "tokenizer.json")):
-        assert one.decode(ids) == text
-        (new,) = one.word_ids([word])
+    for read in (tokenizer, TextTokenizer.load(tmp_path / "tokenizer.json")):
+        assert read.decode(ids) == text
+        (new,) = read.word_ids([word])
         assert new is not None
-        assert one.decode([new, new]).strip() == f"{word} {word}"
-        assert one.decode([ids[0], new]).endswith(f" {word}")
+        assert read.decode([new, new]).strip() == f"{word} {word}"
+        assert read.decode([ids[0], new]).endswith(f" {word}")
 
 
 @pytest.mark.parametrize("kind", WITH_WORDS)

@@ -192,8 +192,8 @@ def test_options_say_which_spellings_are_one(
     tokenizer = trained(words, **settings)
     ids = {word: tokenizer.encode([word])[0].tolist() for word in words}
     assert all(1 not in row for row in ids.values())
-    assert all(ids[one] == ids[other] for one, other in same)
-    assert all(ids[one] != ids[other] for one, other in different)
+    assert all(ids[word] == ids[other] for word, other in same)
+    assert all(ids[word] != ids[other] for word, other in different)
 
 
 def test_words_are_cut_as_readers_cut_them() -> None:
@@ -234,9 +234,9 @@ def test_words_can_be_numbered_as_they_appear() -> None:
 def test_only_the_first_tokens_are_kept_also_after_loading(tmp_path: Path) -> None:
     tokenizer = trained(max_tokens=2)
     tokenizer.save(tmp_path / "tokenizer.json")
-    for one in (tokenizer, TextTokenizer.load(tmp_path / "tokenizer.json")):
-        assert [len(ids) for ids in one.encode(["plain words plain words", "plain", ""])] == [2, 1, 0]
-        assert one.unknown_words("plain words Zebra") == []
+    for read in (tokenizer, TextTokenizer.load(tmp_path / "tokenizer.json")):
+        assert [len(ids) for ids in read.encode(["plain words plain words", "plain", ""])] == [2, 1, 0]
+        assert read.unknown_words("plain words Zebra") == []
 
 
 def test_a_file_that_is_no_tokenizer(tmp_path: Path) -> None:

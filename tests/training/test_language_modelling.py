@@ -131,8 +131,9 @@ def test_the_loss_is_that_of_each_document_read_alone(positions: str) -> None:
         found = task.cost(model, batch).loss
         assert found.item() == pytest.approx(expected.item(), rel=1e-6)
         weights = list(model.parameters())
-        for one, other in zip(torch.autograd.grad(found, weights), torch.autograd.grad(expected, weights), strict=True):
-            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        gradients = (torch.autograd.grad(loss, weights) for loss in (found, expected))
+        for gradient, other in zip(*gradients, strict=True):
+            torch.testing.assert_close(gradient, other, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("attention", ["causal", "full"])
@@ -148,7 +149,7 @@ def test_padding_is_not_read(attention: str) -> None:
         )
         for row, length in enumerate((3, 5))
     ]
-    assert padded.item() == pytest.approx(sum(one.item() for one in alone), rel=1e-6)
+    assert padded.item() == pytest.approx(sum(loss.item() for loss in alone), rel=1e-6)
     padded.backward()
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
 
@@ -211,7 +212,9 @@ def test_a_pass_has_every_window_of_its_stream_once() -> None:
     assert len(found) == (whole - 1) // WINDOW
     assert len(answered) > sum(map(len, numbered_texts())) - WINDOW
     for window in found:  # within a document nothing is left out
-        assert all(two == one + 1 for one, two in pairwise(window) if START_ID not in (one, two))
+        assert all(
+            following == token + 1 for token, following in pairwise(window) if START_ID not in (token, following)
+        )
 
 
 def test_windows_and_documents_are_shuffled() -> None:
@@ -236,8 +239,8 @@ def test_few_windows_are_read_several_times_in_an_epoch() -> None:
     passes = [found[first : first + size] for first in range(0, len(found), size)]
     assert len(passes) == 3
     assert passes[0] == windows_of(batches_of(once))
-    for one in passes:
-        assert max(Counter(token for window in one for token in window[1:] if token != START_ID).values()) == 1
+    for windows in passes:
+        assert max(Counter(token for window in windows for token in window[1:] if token != START_ID).values()) == 1
     assert passes[0] != passes[1] != passes[2]
 
 
@@ -283,8 +286,8 @@ def test_a_step_is_one_however_it_is_cut(batch_size: int, accumulation: int, par
     cut: dict[str, Any] = {"batch_size": batch_size, "accumulation": accumulation}
     found = gradients_of(task_of(texts, **cut, causal=causal), model, settings_of(**cut), parts)
     assert len(found) == len(whole) == len(list(model.parameters()))
-    for one, other in zip(found, whole, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+    for gradient, other in zip(found, whole, strict=True):
+        torch.testing.assert_close(gradient, other, rtol=1e-4, atol=1e-6)
 
 
 # Held-out texts
@@ -456,7 +459,7 @@ def filled_in(lengths: Sequence[int], window: int, tokens_in_a_batch: int = 8192
         rows = [row for batch in task._held_out(store(texts)) for row in zip(*as_lists(batch), strict=True)]
     counted = [place_of[answer] for _, _, labels in rows for answer in labels if answer != IGNORED]
     assert len(counted) == len(set(counted))
-    pieces = sorted(excerpts(store(texts), window), key=lambda one: len(one.tokens))
+    pieces = sorted(excerpts(store(texts), window), key=lambda excerpt: len(excerpt.tokens))
     for (read, _, _), piece in zip(rows, pieces, strict=True):
         for token, shown in zip(piece.tokens[:-1].tolist(), read, strict=False):  # padding follows
             assert shown == (UNKNOWN_ID if place_of.get(token) in counted else token)
@@ -507,7 +510,7 @@ def test_about_the_share_of_held_out_texts_is_filled_in() -> None:
     by_seed = [filled_in([600] * 5, 30, hidden_share=0.3, seed=seed) for seed in (0, 1)]
     assert all(abs(len(found) - 900) < 4 * math.sqrt(0.3 * 0.7 * 3000) for found in by_seed)
     by_text = [{place for text, place in found if text == number} for found in by_seed for number in range(5)]
-    assert all(len(one & other) < 90 for one, other in combinations(by_text, 2))  # by chance 54 of the 600, not 180
+    assert all(len(places & other) < 90 for places, other in combinations(by_text, 2))  # by chance 54 of 600, not 180
 
 
 def test_a_held_out_text_is_filled_in_as_if_it_were_alone() -> None:
@@ -551,7 +554,7 @@ def test_the_pieces_of_a_word_are_hidden_together(kind: str, sizes: dict[str, in
     for seed in range(60):  # with some in which chance hides no word, and one is hidden all the same
         hidden = (hidden_of(task, [row], seed).labels[0] != IGNORED).tolist()
         assert not hidden[0]
-        by_word = [set(hidden[one:other]) for one, other in zip(starts, [*starts[1:], len(row)], strict=True)]
+        by_word = [set(hidden[start:other]) for start, other in zip(starts, [*starts[1:], len(row)], strict=True)]
         assert all(len(word) == 1 for word in by_word)
         assert any(hidden)
         all_hidden.add(tuple(True in word for word in by_word))
@@ -571,7 +574,7 @@ def test_no_word_goes_on_in_the_next_document() -> None:
         tuple((hidden_of(task, [[5, 5, START_ID, 6, 6]], seed).labels[0] != IGNORED).tolist()) for seed in range(30)
     }
     two, none = (True, True), (False, False)
-    assert found == {(*one, False, *other) for one, other in ((two, none), (none, two), (two, two))}
+    assert found == {(*before, False, *other) for before, other in ((two, none), (none, two), (two, two))}
 
 
 # Too little text

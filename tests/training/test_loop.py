@@ -108,8 +108,8 @@ def test_accumulated_batches_are_one_large_batch(optimizer: str) -> None:
     before = weights(large)
     histories = large.run(), small.run()
     assert [row["step"] for row in histories[0]] == [row["step"] for row in histories[1]] == [1, 2, 3]
-    for one, other in zip(*histories, strict=True):
-        assert one["train_loss"] == pytest.approx(other["train_loss"], rel=1e-5)
+    for row, other in zip(*histories, strict=True):
+        assert row["train_loss"] == pytest.approx(other["train_loss"], rel=1e-5)
     assert_close(weights(large), weights(small))
     assert not torch.equal(before["head.weight"], weights(large)["head.weight"])
 
@@ -127,9 +127,9 @@ def test_parts_of_a_batch_give_its_gradient(parts: int) -> None:
     for run.state.micro_batches, batches in ((1, whole), (parts, whole), (parts, halves)):
         totals = run._gradients(batches, sum(map(run.task.weight, batches)))
         found.append([torch.tensor(totals), *(p.grad for p in run.model.parameters() if p.grad is not None)])
-    for one, two, three in zip(*found, strict=True):
-        torch.testing.assert_close(two, one, rtol=1e-4, atol=1e-6)
-        torch.testing.assert_close(three, one, rtol=1e-4, atol=1e-6)
+    for expected, in_parts, in_halves in zip(*found, strict=True):
+        torch.testing.assert_close(in_parts, expected, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(in_halves, expected, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", OUT_OF_MEMORY)
@@ -191,7 +191,7 @@ def test_a_rate_that_is_far_too_large_ends_in_words() -> None:
     far_off = config(warmup=0.0, schedule="constant").model_copy(update={"learning_rate": 1e30})  # no recipe may
     run = trainer(far_off)
     with pytest.raises(
-        NotANumberError, match=r"not-a-number\. .*(weights|layer|gradient).* The learning rate was 1e\+30"
+        NotANumberError, match=r"became NaN or infinite\. .*(weights|layer|gradient).* The learning rate was 1e\+30"
     ):
         run.run()
     assert run.best == {}
@@ -219,7 +219,7 @@ def test_a_validation_loss_that_is_no_number_ends_in_words() -> None:
                 run.model.get_parameter("head.bias")[1] = math.nan
 
     run = trainer(config(epochs=1), observer=Memory(poison))
-    with pytest.raises(NotANumberError, match=r"the validation loss became not-a-number\. The weights head\.bias"):
+    with pytest.raises(NotANumberError, match=r"the validation loss became NaN or infinite\. The weights head\.bias"):
         run.run()
 
 
@@ -232,6 +232,10 @@ def test_stops_when_validation_gets_worse_and_keeps_the_best_weights() -> None:
     best = 1 + int(np.argmin([row["validation_loss"] for row in history]))
     assert run.state.best_epoch == best
     assert len(history) == best + 3 < 30
+    assert memory.messages[-1] == (
+        f"stopped early, after epoch {best + 3} of at most 30: the validation loss has not fallen since epoch {best} "
+        "(`training.patience=3`)"
+    )
     for name, tensor in weights(run).items():
         assert torch.equal(tensor, after[best - 1][name])
     assert not torch.equal(after[best - 1]["head.weight"], after[-1]["head.weight"])
@@ -240,8 +244,10 @@ def test_stops_when_validation_gets_worse_and_keeps_the_best_weights() -> None:
 def test_patience_is_with_the_loss_and_starts_anew_when_it_falls(monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter([1.0, 1.1, 0.9, 0.95, 0.92, 0.5])
     monkeypatch.setattr(Classification, "validate", lambda *_: {"validation_loss": next(losses)})
-    run = trainer(config(epochs=6, patience=2))
+    memory = Memory()
+    run = trainer(config(epochs=6, patience=2), observer=memory)
     assert len(run.run()) == 5
+    assert "stopped early, after epoch 5 of at most 6" in memory.messages[-1]
     assert run.state.best_epoch == 3
 
 

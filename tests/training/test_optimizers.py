@@ -89,7 +89,7 @@ def test_steps_go_down(kind: str) -> None:
         model.zero_grad()
         per_parameter = [((p - t) ** 2).sum() for p, t in zip(model.parameters(), target, strict=True)]
         torch.stack(per_parameter).sum().backward()
-        distances.append([one.item() for one in per_parameter])
+        distances.append([distance.item() for distance in per_parameter])
         for optimizer in optimizers:
             optimizer.step()
     assert all(after < before for now, then in pairwise(distances) for before, after in zip(now, then, strict=True))
@@ -101,7 +101,8 @@ def rates(model: nn.Module, **values: Any) -> dict[str, float]:
     freeze(model, training.freeze)
     optimizers = build_optimizers(model, training)
     set_learning_rate(optimizers, 1.0)
-    by_id = {id(p): group["lr"] for one in optimizers for group in one.param_groups for p in group["params"]}
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    by_id = {id(p): group["lr"] for group in groups for p in group["params"]}
     return {name: by_id[id(p)] for name, p in model.named_parameters() if id(p) in by_id}
 
 

@@ -23,7 +23,7 @@ def test_each_pass_holds_every_row_once_in_an_order_of_its_own(order: str) -> No
     thrice = rows(2, order=order, min_steps_per_epoch=2 * len(once) + 1)
     passes = [list(chain(*thrice[i : i + len(once)])) for i in range(0, len(thrice), len(once))]
     assert thrice[: len(once)] == once
-    assert [sorted(one) for one in passes] == [list(range(53))] * 3
+    assert [sorted(rows) for rows in passes] == [list(range(53))] * 3
     assert len(set(map(tuple, passes))) == 3
     assert rows(2, order=order) == once
     assert rows(3, order=order) != once != rows(2, order=order, seed=8)

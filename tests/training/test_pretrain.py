@@ -207,14 +207,17 @@ def test_a_run_killed_early_is_resumed_from_what_is_there(lost: str, tmp_path: P
 
 @pytest.mark.parametrize(
     ("texts", "values", "changed"),
-    [(60, {"learning_rate": 0.5}, r"recipe\.training\.learning_rate changed"), (58, {}, "texts changed")],
+    [
+        (60, {"learning_rate": 0.5}, r"training\.learning_rate was 0\.01 and is now 0\.5\."),
+        (58, {}, "the training texts changed"),
+    ],
 )
 def test_other_texts_or_another_recipe_cannot_resume(
     texts: int, values: dict[str, Any], changed: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InterruptedTraining):
         pretrain(counting(), recipe(), out=tmp_path, observer=interrupt_after(3))
-    with pytest.raises(UsageError, match=f"`resume=True`: {changed}"):
+    with pytest.raises(UsageError, match=f"`resume=True`: this run began with other data or settings: {changed}"):
         pretrain(counting(texts), recipe(**values), out=tmp_path, resume=True)
     pretrain(counting(), recipe(), out=tmp_path, resume=True)
 
@@ -340,7 +343,7 @@ def compiled(folder: Path, **environment: str) -> subprocess.CompletedProcess[st
     command = [sys.executable, "-m", "glassformer", "pretrain", texts, "--recipe", settings, "--out", folder / "out"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")} | environment
     command += ["--device", "cpu"]
-    arguments = [str(one) for one in command]
+    arguments = [str(argument) for argument in command]
     return subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -352,9 +355,9 @@ def test_compiled_losses_are_the_same(tmp_path: Path) -> None:
     found = load_model(tmp_path / "out", LANGUAGE_MODEL)
     assert found.config.recipe["training"]["compile"]
     plain = pretrain(counting(), recipe(model=small(dropout=0.0)), out=tmp_path / "plain")
-    for one, other in zip(found.metrics["history"], plain.metrics["history"], strict=True):
+    for row, other in zip(found.metrics["history"], plain.metrics["history"], strict=True):
         for name in ("train_loss", "validation_loss"):
-            assert one[name] == pytest.approx(other[name], rel=1e-4)
+            assert row[name] == pytest.approx(other[name], rel=1e-4)
 
 
 @pytest.mark.slow
@@ -402,7 +405,7 @@ def test_what_fills_in_writes_no_samples(tmp_path: Path) -> None:
 
 
 def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
-    """An observer that makes a weight not-a-number after a step."""
+    """An observer that makes a weight NaN after a step."""
     models: list[Any] = []
     build = build_language_model
 

@@ -195,18 +195,27 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "rows", "changed"),
     [
-        ({"learning_rate": 0.5}, 60, r"recipe\.training\.learning_rate changed"),
-        ({"epochs": 5, "clip": 2.0}, 60, r"recipe\.training\.clip, recipe\.training\.epochs changed"),
-        ({}, 58, r"train, validation changed"),
+        ({"learning_rate": 0.5}, 60, r"training\.learning_rate was 0\.001 and is now 0\.5\. Resume"),
+        (
+            {"epochs": 5, "clip": 2.0},
+            60,
+            r"training\.clip was 1\.0 and is now 2\.0; training\.epochs was 2 and is now 5\.",
+        ),
+        (
+            {"epochs": 5, "clip": 2.0, "patience": 7, "seed": 3, "warmup": 0.2, "weight_decay": 0.5},
+            60,
+            r"training\.clip was .*; training\.warmup was 0\.05 and is now 0\.2; and \d more\. Resume",
+        ),
+        ({}, 58, r"the training rows changed; the validation rows changed\."),
     ],
-    ids=["recipe", "two keys", "data"],
+    ids=["recipe", "two keys", "many keys", "data"],
 )
 def test_another_recipe_or_other_data_cannot_resume(
     values: dict[str, Any], rows: int, changed: str, tmp_path: Path
 ) -> None:
     interrupted(tmp_path)
     before = (tmp_path / "checkpoint" / "state.safetensors").read_bytes()
-    with pytest.raises(UsageError, match=f"`resume=True`: {changed}"):
+    with pytest.raises(UsageError, match=f"`resume=True`: this run began with other data or settings: {changed}"):
         train_classifier(Sources(train=opinions(rows)), recipe(**values), out=tmp_path, resume=True)
     assert (tmp_path / "checkpoint" / "state.safetensors").read_bytes() == before
 

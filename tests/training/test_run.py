@@ -210,7 +210,7 @@ def test_several_labels_per_text(tmp_path: Path) -> None:
     trained = train_classifier(Sources(train=many), small, out=tmp_path)
     assert trained.config.multilabel
     answers = Predictor.load(tmp_path).answer(["about plot", "about cast and plot", "about nothing"])
-    assert [sorted(one) for one in answers.predictions()] == [["plot"], ["cast", "plot"], []]
+    assert [sorted(labels) for labels in answers.predictions()] == [["plot"], ["cast", "plot"], []]
     assert "any number of the labels: cast, plot" in (tmp_path / "README.md").read_text()
 
 
@@ -237,7 +237,7 @@ def test_a_design_for_one_label_refuses_several() -> None:
 
 
 def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
-    """An observer that makes the scores of the model not-a-number after a step."""
+    """An observer that makes the scores of the model NaN after a step."""
     models: list[Classifier] = []
 
     class Watched(Classifier):

@@ -103,7 +103,7 @@ def write_wordnet(folder: Path, senses: Senses) -> Path:
             for word in words:
                 index.setdefault(word.partition("(")[0].lower(), []).append(own)
         lines = [
-            f"{word} {symbol} {len(at)} 2 @ ~ {len(at)} 0 {' '.join(f'{one:08d}' for one in at)}  \n"
+            f"{word} {symbol} {len(at)} 2 @ ~ {len(at)} 0 {' '.join(f'{offset:08d}' for offset in at)}  \n"
             for word, at in sorted(index.items())
         ]
         (folder / f"data.{part}").write_text(data)
@@ -113,5 +113,5 @@ def write_wordnet(folder: Path, senses: Senses) -> Path:
 
 def _data_line(place: int, symbol: str, words: list[str], gloss: str, similar: list[int]) -> str:
     named = " ".join(f"{word} 0" for word in words)
-    pointers = "".join(f"& {one:08d} a 0000 " for one in similar)
+    pointers = "".join(f"& {offset:08d} a 0000 " for offset in similar)
     return f"{place:08d} 00 {symbol} {len(words):02x} {named} {len(similar):03d} {pointers}| {gloss}  \n"

@@ -170,4 +170,4 @@ def test_unknown_words_are_words() -> None:
 def test_pieces_can_read_every_definition(kind: str) -> None:
     words = space(kind)
     found = embed_words(words, {"gaga": "ab baba", "haha": "gaga aao"}, None, None, depth=2)
-    assert {word: one.unknown for word, one in found.items()} == {"gaga": (), "haha": ()}
+    assert {word: embedded.unknown for word, embedded in found.items()} == {"gaga": (), "haha": ()}

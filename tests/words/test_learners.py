@@ -49,7 +49,7 @@ def test_texts_without_the_words_get_the_same_bits(
     pair: tuple[TrainedLanguageModel, TrainedLanguageModel], words: list[str]
 ) -> None:
     text = " ".join(words)
-    (hidden, logits), (hidden_after, logits_after) = (read(one, text) for one in pair)
+    (hidden, logits), (hidden_after, logits_after) = (read(model, text) for model in pair)
     assert torch.equal(hidden, hidden_after)
     assert logits_after.shape[2] == logits.shape[2] + 3
     assert torch.equal(logits, logits_after[..., :-3])
@@ -59,7 +59,7 @@ def test_texts_without_the_words_get_the_same_bits(
 def test_what_the_new_words_get_all_others_give_in_proportion(
     pair: tuple[TrainedLanguageModel, TrainedLanguageModel],
 ) -> None:
-    before, after = (read(one, "aao bbo cao ddo")[1].double().softmax(dim=2) for one in pair)
+    before, after = (read(model, "aao bbo cao ddo")[1].double().softmax(dim=2) for model in pair)
     new = after[..., -3:].sum(dim=2, keepdim=True)
     assert (new > 0).all()
     torch.testing.assert_close(after[..., :-3], before * (1 - new), rtol=1e-12, atol=0)
@@ -120,6 +120,6 @@ def test_language_models_that_cannot_learn_words() -> None:
 
 def test_the_new_words_are_read_with_their_own_embeddings() -> None:
     old, new = PAIRS[0]
-    before, after = (read(one, "aao gran bbo")[0].numpy() for one in (old, new))
+    before, after = (read(model, "aao gran bbo")[0].numpy() for model in (old, new))
     np.testing.assert_array_equal(before[:, :2], after[:, :2])
     assert (before[:, 2:] != after[:, 2:]).any(axis=2).all()

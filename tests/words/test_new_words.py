@@ -51,14 +51,14 @@ LESSONS = {kind: lesson(kind) for kind in KINDS}
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.lists(st.lists(st.sampled_from([*KNOWN, "gagagas", "hah", "xy", "é", "!"])), min_size=1, max_size=5))
 def test_texts_without_the_words_get_the_same_bits(kind: str, texts: list[list[str]]) -> None:
-    before, after = (Predictor(one) for one in (LESSONS[kind][0], LESSONS[kind][1].trained))
+    before, after = (Predictor(trained) for trained in (LESSONS[kind][0], LESSONS[kind][1].trained))
     joined = [" ".join(words) for words in texts]
     np.testing.assert_array_equal(before.logits(joined), after.logits(joined))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_with_the_words_are_read_differently(kind: str) -> None:
-    before, after = (Predictor(one) for one in (LESSONS[kind][0], LESSONS[kind][1].trained))
+    before, after = (Predictor(trained) for trained in (LESSONS[kind][0], LESSONS[kind][1].trained))
     assert (before.logits(["aao GAGAGA bbo"]) != after.logits(["aao GAGAGA bbo"])).all()
 
 
@@ -89,8 +89,8 @@ def test_the_lesson_says_what_was_done() -> None:
     assert found.trained.config.vocab_size == found.trained.tokenizer.vocab_size == 3 + len(KNOWN) + 2
     assert found.map is not None
     assert found.map.words == len(KNOWN)
-    assert [len(one.nearest) for one in found.words] == [5, 5]
-    assert {word for one in found.words for word, _ in one.nearest} <= set(KNOWN)
+    assert [len(lesson.nearest) for lesson in found.words] == [5, 5]
+    assert {word for lesson in found.words for word, _ in lesson.nearest} <= set(KNOWN)
     assert found.left_out == {}
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_learned_is_left_out_by_name() -> None:
     others = {"aao": "bbo", "well-made": "aao", "gruff": None, "gran": "zz zzz", "HAHI": "aao"}
     entries = [*ENTRIES, *(Entry(word=word, definition=text) for word, text in others.items())]
     found = learn_words(trained_on_known(), entries, definitions_of_known())
-    assert [one.new.word for one in found.words] == ["gagaga", "hahi"]
+    assert [lesson.new.word for lesson in found.words] == ["gagaga", "hahi"]
     assert found.left_out == {
         "aao": "in the vocabulary already",
         "well-made": "not one word: letters and digits without a space or hyphen",

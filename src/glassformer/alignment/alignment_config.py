@@ -19,48 +19,59 @@ class FineTuningConfig(LoopConfig):
     epochs: Count = 8
     patience: Count = 4
     batch_size: Count = 16
-    """Windows, or pairs, in a batch."""
+    """Windows (fine-tuning) or pairs (reward model) in a batch. Lower it if memory runs out."""
     learning_rate: LearningRate = 1e-3
     held_out: float = Field(default=0.1, ge=0, le=0.5)
-    """Share of the records that is held out."""
+    """Share of the records that is held out to choose the best epoch, from 0 (none) to 0.5."""
 
 
 class PolicyConfig(BaseModel):
-    """Settings that PPO and GRPO share. The policy is sampled at temperature 1, from all tokens."""
+    """Settings that PPO and GRPO share. The policy is sampled at temperature 1, from all tokens.
+
+    In each round the policy writes completions, the reward judges them, and the policy is trained on them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seed: Seed = 0
-    """Decides the prompts and every sampled token."""
+    """Seed of all random choices, the prompts of each round and the sampled tokens. From 0 on."""
     updates: Count = 100
-    """Rounds of writing, judging and learning."""
+    """Number of rounds. Raise it if the reward still grows at the end."""
     batch_size: int = Field(default=64, ge=2, le=10**9)
-    """Completions written in each round."""
+    """Completions that the policy writes in each round, at least 2. More of them make the gradient less noisy."""
     max_tokens: Count = 32
-    """The most tokens of a completion."""
+    """Most tokens of a completion. Longer ones are cut there."""
     epochs: Count = 2
-    """Passes over the completions of a round."""
+    """How often the completions of a round are used for training. With more passes, the policy moves further per
+    round."""
     minibatch_size: Count = 32
-    """Completions in a step of the optimizer."""
+    """Completions in each step of the optimizer. Lower it if memory runs out."""
     learning_rate: LearningRate = 3e-4
+    """Learning rate of the policy, above 0. Lower it if the KL grows quickly."""
     clip: float = Field(default=0.2, gt=0, lt=1)
-    """ε of the clipped loss: a token's probability ratio is clipped to 1 ± this."""
+    """ε of the clipped loss, between 0 and 1. The ratio of a token's new and old probability is clipped to 1 ± ε."""
     beta: float = Field(default=0.1, ge=0, allow_inf_nan=False)
-    """The KL penalty: units of reward per nat of KL from the reference."""
+    """Coefficient of the KL penalty, in units of reward per nat, from 0 (no penalty) on. Raise it to keep the policy
+    closer to the reference, the model that training starts from."""
     target_kl: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """The KL of a completion, in nats, to which `beta` is adapted; None leaves `beta` fixed."""
+    """Wanted KL of a completion from the reference, in nats, above 0. `beta` is adapted to reach it. None keeps `beta`
+    fixed."""
     held_out: float = Field(default=0.1, gt=0, le=0.5)
-    """Share of the prompts on which the best policy is chosen; with fewer than ten prompts, all of them."""
+    """Share of the prompts that is held out to choose the best policy, above 0 and at most 0.5. With fewer than ten
+    prompts it is chosen on all of them."""
     held_out_completions: Count = 128
-    """Completions judged at each evaluation on held-out prompts. With few, chance decides which policy is best."""
+    """Completions in each evaluation on held-out prompts. With few of them, the choice of the best policy is mostly
+    chance."""
     evaluate_every: Count = 10
     """Rounds between two evaluations on held-out prompts."""
     most_kl: float = Field(default=50.0, gt=0)
-    """Stop when the mean KL of completions is above this many nats: the policy is too far from the reference."""
+    """Training stops if the mean KL of completions is above this many nats. The policy is then too far from the
+    reference."""
     least_entropy: float = Field(default=0.02, ge=0)
-    """Stop when the entropy of a token's choice is below this many nats: the policy always writes the same."""
+    """Training stops if the mean entropy of a token's choice is below this many nats. The policy then always writes the
+    same."""
     max_norm: float = Field(default=1.0, gt=0)
-    """The gradient of the policy is clipped to this norm, and so is that of the value head."""
+    """Largest norm of the gradient, above 0. It holds for the policy and for the value head separately."""
 
     @model_validator(mode="after")
     def _can_adapt(self) -> Self:
@@ -75,18 +86,20 @@ class PPOConfig(PolicyConfig):
     """Proximal policy optimisation."""
 
     gamma: float = Field(default=1.0, gt=0, le=1)
-    """γ, the discount of the next token's return."""
+    """γ, the discount per token of later rewards, above 0 and at most 1. 1 means no discount."""
     lam: float = Field(default=0.95, ge=0, le=1)
-    """λ of the advantages: 0 relies on the values of the next token, 1 on the whole return that followed."""
+    """λ of the advantages, from 0 to 1. 0 relies on the value of the next token, which has less noise. 1 relies on the
+    whole return that followed, which has no bias."""
     value_clip: float = Field(default=0.2, gt=0)
-    """How far a value can move in a round and still lower its loss, in units of reward."""
+    """Largest useful change of a predicted value in a round, in units of reward, above 0. A larger change does not
+    lower the loss further."""
 
 
 class GRPOConfig(PolicyConfig):
     """Group relative policy optimisation."""
 
     group_size: int = Field(default=8, ge=2, le=10**9)
-    """Completions of one prompt that are compared with each other; `batch_size` is a multiple of it."""
+    """Completions per prompt, at least 2. They are compared with each other. `batch_size` must be a multiple of it."""
 
     @model_validator(mode="after")
     def _groups_fill_the_batch(self) -> Self:

@@ -72,14 +72,14 @@ def read_documents(source: str, data_dir: Path | None = None, *, text: str | Non
         )
     else:
         table = read_table(Path(source), text=text, labelled=False)
-    left_out = tuple(f"left out: {len(one.rows)} × {one.reason}" for one in table.dropped)
+    left_out = tuple(f"left out: {len(dropped.rows)} × {dropped.reason}" for dropped in table.dropped)
     return Documents(texts=table.frame["text"], source=source, notes=(*table.notes, *left_out))
 
 
 def _paragraphs(path: Path) -> Documents:
     """Return the paragraphs, which are separated by blank lines. A file without blank lines gives its lines."""
     whole = re.sub(r"\r\n?", "\n", _decoded(path))
-    paragraphs = [one.strip("\n") for one in re.split(r"\n(?:[^\S\n]*\n)+", whole) if one.strip()]
+    paragraphs = [paragraph.strip("\n") for paragraph in re.split(r"\n(?:[^\S\n]*\n)+", whole) if paragraph.strip()]
     kind = "paragraphs (blank lines stand between them)"
     if len(paragraphs) == 1:
         paragraphs, kind = [line for line in paragraphs[0].split("\n") if line.strip()], "lines"

@@ -34,22 +34,29 @@ class TokenizerConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram", "pretrained"] = "word"
-    """What a token is: a word, a character, a byte, or a piece learned from the texts; or what the checkpoint that
-    training starts from takes for one, and then the settings below say nothing."""
+    """What a token is: a word, a character, a byte, or a piece of a word that is learned from the texts (`bpe`,
+    `wordpiece`, `unigram`). `pretrained` takes the tokenizer of the checkpoint that training starts from, and ignores
+    the settings below. Choose pieces if many words are rare."""
     vocab_size: VocabSize = 30_000
-    """The most tokens kept, special ones included. Of no meaning for `byte`, which always has 256 and those."""
+    """Most tokens in the vocabulary, including the three special ones. `byte` ignores it: it always has 256 bytes and
+    the special tokens. Raise it for large data with many different words."""
     min_frequency: Count = 2
-    """Words and pieces seen less often than this in training are left out (`unigram` has a rule of its own)."""
+    """How often a word or piece must occur in the training texts to be in the vocabulary, from 1 on. `unigram` ignores
+    it. Set it to 1 for small data."""
     lowercase: bool = True
-    """Fold case. Turn it off where case carries meaning."""
+    """Whether texts are turned into lower case. Turn it off if case carries meaning."""
     strip_accents: bool = False
-    """Drop accents and other combining marks. Harmful in many languages, useful where spelling is careless."""
+    """Whether accents and other combining marks are removed. It helps if the texts often lack them, and hurts languages
+    in which they distinguish words."""
     normalization: Literal["none", "nfc", "nfkc"] = "nfkc"
-    """Unicode normal form: NFC joins letters and accents, NFKC also folds full-width and ligature forms."""
+    """Unicode normal form. `nfc` joins letters and their accents. `nfkc` also replaces full-width letters and ligatures
+    by plain letters."""
     numbering: Literal["frequency", "appearance"] = "frequency"
-    """Which words come first: the most frequent, or those met first (for `word`, where a design reads the order)."""
+    """Order of the ids of words: by `frequency`, or by first `appearance` in the texts, which only the kind `word`
+    allows. It matters only to designs that read the ids as numbers."""
     max_tokens: Count | None = None
-    """Tokens kept of each text, the first ones; none: all, read in windows where the model cannot take them at once."""
+    """How many tokens of each text are read, from its start. None reads whole texts, in several windows if they are
+    longer than `model.max_seq_len`."""
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:

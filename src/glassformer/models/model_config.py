@@ -23,8 +23,8 @@ class DesignConfig(BaseModel):
     """Whether the design supports only one label per text."""
 
     max_seq_len: Window
-    """The window: how many tokens are read at once, with the start token. Longer texts are read in overlapping windows.
-    """
+    """The window: how many tokens are read at once, including the start token. Longer texts are read in overlapping
+    windows. Memory and time of attention grow with its square."""
 
     def in_words(self) -> str:
         """Describe the sizes of the model in words."""
@@ -35,7 +35,7 @@ class TrunkConfig(DesignConfig):
     """The settings of `Trunk`, which our own models share."""
 
     d_model: Width = 128
-    """Width of a token's vector."""
+    """Width of a token's vector, a multiple of `n_heads`. Raise it for large data; lower it for speed."""
     n_layers: Depth = 2
     """Number of blocks."""
     n_heads: Width = 4
@@ -44,15 +44,23 @@ class TrunkConfig(DesignConfig):
     """Inner width of the feed-forward layers."""
     max_seq_len: Window = 512
     embedding: Literal["learned", "one-hot"] = "learned"
+    """How a token id becomes a vector: by a learned table, or as a one at the place of the id."""
     positions: Literal["none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"] = "rotary"
+    """How the model knows the order of tokens. `rotary` rotates queries and keys in each block, `rotary-on-embeddings`
+    rotates the embeddings. With `none` it does not know the order."""
     attention: Literal["full", "causal"] = "full"
+    """Which tokens a token attends to: all, or (`causal`) only itself and those before it."""
     norm: Literal["layer", "rms", "batch", "none"] = "rms"
+    """Normalisation in each block."""
     residual: Literal["pre-norm", "post-norm"] = "pre-norm"
+    """Where a block normalises: before attention and feed-forward, or after they are added to their input."""
     feed_forward: Literal["linear", "relu", "gelu", "glu", "swiglu", "geglu"] = "geglu"
+    """Activation of the feed-forward layers. The names with `glu` are gated: they have a third matrix."""
     dropout: float = Field(default=0.3, ge=0, lt=1)
-    """Dropout after the embedding, after each attention and feed-forward, and before the head."""
+    """Share of values set to 0 in training, from 0 to below 1: after the embedding, after each attention and
+    feed-forward, and before the head. Raise it against overfitting."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Dropout of attention weights."""
+    """Share of attention weights set to 0 in training, from 0 to below 1."""
 
     @model_validator(mode="after")
     def _fields_agree(self) -> TrunkConfig:
@@ -77,6 +85,7 @@ class ModelConfig(TrunkConfig):
 
     design: Literal["classifier"] = "classifier"
     pooling: Literal["first", "last", "mean", "max", "attention", "flatten"] = "mean"
+    """How the vectors of the tokens become one vector of the text (see `layers/pooling.py`)."""
 
 
 class LanguageModelConfig(TrunkConfig):

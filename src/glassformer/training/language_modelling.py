@@ -98,10 +98,10 @@ class LanguageModelling:
 
     def _batch(self, stream: PackedStream, number: int, chosen: list[int]) -> Examples:
         """Return whole windows. What is hidden depends on seed, pass and window, not on how windows are grouped."""
-        tokens = np.stack([stream.window(one) for one in chosen])  # (batch, window + 1)
+        tokens = np.stack([stream.window(window) for window in chosen])  # (batch, window + 1)
         read, labels = tokens[:, :-1], tokens[:, 1:]
         if not self.causal:
-            hidden = np.stack([self._hide(row, number, 2, one) for row, one in zip(read, chosen, strict=True)])
+            hidden = np.stack([self._hide(row, number, 2, window) for row, window in zip(read, chosen, strict=True)])
             read, labels = np.where(hidden, UNKNOWN_ID, read), np.where(hidden, read, IGNORED)
         return Examples(
             ModelInputs(torch.from_numpy(read), torch.ones(read.shape, dtype=torch.bool)), torch.from_numpy(labels)
@@ -157,7 +157,7 @@ class LanguageModelling:
 
     def _padded(self, pieces: list[tuple[Excerpt, Excerpt]]) -> Examples:
         """Pieces as they are, each with itself as it is shown."""
-        shape = len(pieces), max(len(one.tokens) for one, _ in pieces) - 1
+        shape = len(pieces), max(len(excerpt.tokens) for excerpt, _ in pieces) - 1
         read, labels = np.full(shape, PAD_ID, dtype=np.int64), np.full(shape, IGNORED, dtype=np.int64)
         mask = np.zeros(shape, dtype=np.bool_)
         for row, (one, shown) in enumerate(pieces):

@@ -135,6 +135,7 @@ class Trainer(Generic[Model]):
         with stop_requests() as stop:
             while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
                 self._epoch(stop)
+        self._say_if_stopped_early()
         self.model.load_state_dict(self.best)
         return self.state.history
 
@@ -151,6 +152,14 @@ class Trainer(Generic[Model]):
     def _out_of_patience(self) -> bool:
         judged = bool(self.state.history) and "validation_loss" in self.state.history[-1]
         return judged and self.state.epoch - self.state.best_epoch >= self.config.patience
+
+    def _say_if_stopped_early(self) -> None:
+        config, state = self.config, self.state
+        if not (self._budget_spent() or state.epoch >= config.epochs):
+            self.observer.on_message(
+                f"stopped early, after epoch {state.epoch} of at most {config.epochs}: the validation loss has not "
+                f"fallen since epoch {state.best_epoch} (`training.patience={config.patience}`)"
+            )
 
     def _epoch(self, stop: StopRequest) -> None:
         steps = self.task.steps(self.state.epoch)
@@ -314,7 +323,7 @@ class Trainer(Generic[Model]):
 
     def _not_a_number(self, what: str, run: Callable[[], Any]) -> str:
         return (
-            f"training stopped after step {self.state.step}: {what} became not-a-number. "
+            f"training stopped after step {self.state.step}: {what} became NaN or infinite. "
             f"{explain_not_a_number(self.model, run)} The learning rate "
             f"was {self.state.learning_rate:.2g}; try a smaller one "
             f"(`training.learning_rate={self.config.learning_rate / 10:.1g}`)."

@@ -61,7 +61,7 @@ class Recipe(AnyRecipe):
 
 
 class PretrainingTokenizerConfig(TokenizerConfig):
-    """How texts are cut into pieces that spell any text unchanged."""
+    """How texts are cut into tokens (recipe section `[tokenizer]`). By default the tokens spell any text unchanged."""
 
     kind: Literal["word", "character", "byte", "bpe", "wordpiece", "unigram"] = "bpe"
     vocab_size: VocabSize = 8_192

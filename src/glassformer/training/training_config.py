@@ -10,45 +10,64 @@ from glassformer.models.bounds import Count, LearningRate, Seed
 
 
 class LoopConfig(BaseModel):
-    """What every training has in common, `Trainer`. Names are the recipe's."""
+    """The settings of `Trainer`, which every kind of training has. They have the same names in a recipe.
+
+    Numbers that count something are whole numbers from 1 on, unless a setting says otherwise.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seed: Seed = 0
-    """Decides the split, the initial weights, the order of batches and dropout."""
+    """Seed of all random choices: the validation rows, the initial weights, the order of batches and dropout. From 0
+    on. Train with several seeds to see how much a result depends on chance."""
     epochs: Count = 10
-    """The most epochs; early stopping may end sooner."""
+    """Most epochs to train. Early stopping may end training sooner (see `patience`). Raise it if the validation loss
+    still falls at the end."""
     max_steps: Count | None = None
-    """Train for exactly this many steps, whatever `epochs` and `patience` say; the schedule is stretched over them."""
+    """Number of steps to train. `epochs` and `patience` are then ignored, and the schedule covers exactly these steps.
+    Set it to compare models on an equal number of steps."""
     max_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """The same by the clock, validation included but for the last. Such a run is not repeatable to the bit."""
+    """Seconds to train, including validation except for the last one. `epochs` and `patience` are then ignored. The
+    result depends on the speed of the machine, so such a run cannot be repeated exactly. Excludes `max_steps`."""
     min_steps_per_epoch: Count = 50
-    """Data that give fewer steps than this are read several times per epoch."""
+    """Fewest steps in an epoch. If the data gives fewer, an epoch reads all data several times. Patience, counted in
+    epochs, then means a similar number of steps for small and large data."""
     patience: Count = 2
-    """Stop when the validation loss has not fallen for this many epochs. The best epoch's weights are kept."""
+    """Epochs to wait for a lower validation loss before training stops. The model keeps the weights of the epoch with
+    the lowest validation loss. Raise it if the validation loss goes up and down."""
     batch_size: Count = 64
-    """The most texts in a batch, or windows, or pairs: whatever is learned from."""
+    """Most examples in a batch: texts for a classifier, windows for a language model, pairs for a reward model. Lower
+    it if memory runs out."""
     accumulation: Count = 1
-    """Batches whose gradients are summed into one step."""
+    """Batches per step: their gradients are added up. Raise it for larger steps than memory allows in one batch."""
     optimizer: Literal["adamw", "muon", "sgd"] = "muon"
-    """`muon` updates the matrices inside blocks by Muon and everything else by AdamW; the others everything alike."""
+    """The optimizer. `muon` uses Muon for the matrices inside blocks and AdamW for all other parameters. `adamw` and
+    `sgd` update all parameters in the same way."""
     learning_rate: LearningRate = 5e-4
+    """Peak of the learning rate, above 0. Lower it if the loss becomes NaN or jumps. Raise it if the loss falls
+    slowly."""
     layer_decay: float = Field(default=1.0, gt=0, le=1)
-    """The learning rate of a block in shares of that of the block above; the head learns at full rate."""
+    """Learning rate of a block divided by that of the block above it, above 0 and at most 1. The head has the full
+    rate. Set it below 1 in fine-tuning, to change the lower blocks less."""
     freeze: NonNegativeInt | Literal["all"] = 0
-    """Blocks, counted from the embeddings up and with them, that stay as they are; `all`: only the head learns."""
+    """Number of blocks that are not trained, from the lowest up. The embeddings are then not trained either. 0 trains
+    everything, and `all` trains only the head. Set it in fine-tuning on few texts."""
     weight_decay: float = Field(default=0.01, ge=0, le=1_000)
-    """Decoupled decay, on matrices only."""
+    """Weight decay of matrices, from 0 (none) on. Biases and the scales of norms do not decay. Raise it against
+    overfitting."""
     schedule: Literal["cosine", "linear", "constant", "cosine-by-epoch"] = "cosine"
-    """How the learning rate goes from its peak to the end of training; by epoch: see `cosine_epochs`."""
+    """How the learning rate changes after warmup. `cosine` and `linear` fall to 0 at the end of training, and
+    `constant` stays at the peak. `cosine-by-epoch` changes once per epoch (see `cosine_epochs`)."""
     cosine_epochs: Count = 10
-    """For `cosine-by-epoch`: epochs until the rate, constant within each, has fallen to 0; it rises again after."""
+    """Epochs until the rate of the schedule `cosine-by-epoch` has fallen to 0. After that it rises again."""
     warmup: float = Field(default=0.05, ge=0, lt=1)
-    """Share of training over which the learning rate rises from 0 to its peak."""
+    """Share of training in which the learning rate rises from 0 to its peak, from 0 (no warmup) to below 1. Raise it if
+    training is unstable at the beginning."""
     clip: float = Field(default=1.0, gt=0)
-    """The most that the norm of all gradients together may be."""
+    """Largest norm of all gradients together, above 0. Larger gradients are scaled down to it."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """`auto` computes in bfloat16 where the processor has it. Weights and scores stay in float32."""
+    """Number format of computations. `auto` takes bfloat16 if the processor supports it, else float32. Weights and
+    scores are always float32. Choose `float32` to keep the results of different machines close."""
 
     @model_validator(mode="after")
     def _one_budget(self) -> Self:
@@ -60,32 +79,40 @@ class LoopConfig(BaseModel):
 
 
 class TrainingConfig(LoopConfig):
-    """How a classifier is trained."""
+    """How a classifier is trained (recipe section `[training]`)."""
 
     batch_tokens: Count = 8192
-    """The most tokens in a batch of order `bucketed`, padding included; other orders go by `batch_size` alone."""
+    """Most tokens in a batch, including padding. Only the order `bucketed` uses it. Lower it if memory runs out."""
     order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"
-    """`bucketed`: shuffled anew each epoch into batches of similar length; `shuffled`: of any length; or as given."""
+    """Order of the texts. `bucketed` shuffles them in each epoch and puts texts of similar length into one batch, which
+    saves padding. `shuffled` ignores the length. `as-given` keeps the order of the table."""
     loss: Literal["cross-entropy", "bce-on-probabilities"] = "cross-entropy"
-    """The second is a published mistake, kept to reproduce it (see `binary_cross_entropy_on_probabilities`)."""
+    """The loss. `bce-on-probabilities` is a published mistake, and serves only to reproduce that publication (see
+    `binary_cross_entropy_on_probabilities`)."""
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
-    """Probability moved from the true class to all classes alike."""
+    """Probability that is taken from the true class and divided equally among all classes, from 0 (none) to below 1.
+    Raise it if the model is too confident or some labels are wrong."""
     class_weights: Literal["none", "balanced"] | dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = "none"
-    """Weight of each class in the loss: all 1, inverse to its frequency, or a table by label."""
+    """Weight of each class in the loss. `none` gives every class the weight 1. `balanced` gives rare classes a higher
+    weight, inverse to their frequency. A table gives every label its own weight, above 0. Set it if rare classes
+    matter."""
     token_dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Share of tokens shown as unknown in training: it regularises, and teaches what an unknown word means."""
+    """Share of the training tokens that are replaced by the unknown token, from 0 (none) to below 1. It reduces
+    overfitting, and trains the vector of unknown words."""
 
 
 class PretrainingConfig(LoopConfig):
-    """How a language model is trained."""
+    """How a language model is trained (recipe section `[training]`)."""
 
     epochs: Count = 3
     batch_size: Count = 8
-    """Windows in a batch. On a GPU larger ones are faster."""
+    """Windows in a batch. Raise it on a GPU, which computes larger batches faster."""
     learning_rate: LearningRate = 4e-3
     hidden_share: float = Field(default=0.25, gt=0, lt=1)
-    """With full attention: share of tokens that are hidden, to be filled in."""
+    """Share of tokens that are masked and must be predicted, between 0 and 1. Only models with full attention use
+    it."""
     whole_words: bool = False
-    """With full attention: hide all pieces of a word together."""
+    """Whether all pieces of a word are masked together. Only models with full attention use it."""
     compile: bool = False
-    """Compile the step: half a minute or more before the first one, then faster ones. Needs a C++ compiler."""
+    """Whether the training step is compiled. The first step then takes half a minute or more, and later steps are
+    faster. It needs a C++ compiler. Set it for long runs."""

@@ -19,12 +19,23 @@ from glassformer.data.files import is_no_room, why_not_written, written_aside
 from glassformer.data.locks import LOCK_FILE, check_free, only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE, is_model_folder, is_unfinished
 from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.loop import NotANumberError, Trainer
 
 Made = TypeVar("Made")
+_CHANGES_SHOWN = 5
+_FINGERPRINTS = {
+    "train": "the training rows",
+    "validation": "the validation rows",
+    "texts": "the training texts",
+    "records": "the records",
+    "prompts": "the prompts",
+    "from.fingerprint": "the weights to start from",
+    "init.fingerprint": "the weights to start from",
+}
+"""Values that identify data. A message names the data, not the value."""
 
 
 def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
@@ -96,9 +107,12 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
         except ValueError as error:
             raise GlassformerError(f"{file} is damaged ({error}); start the run anew with `overwrite=True`") from error
         if changed := _changes(before, identity):
+            shown = changed[:_CHANGES_SHOWN]
+            if len(changed) > len(shown):
+                shown.append(f"and {len(changed) - len(shown)} more")
             raise UsageError(
-                f"`resume=True`: {', '.join(changed)} changed since this run began; resume with the same data and "
-                "recipe, or start anew with `overwrite=True`"
+                f"`resume=True`: this run began with other data or settings: {'; '.join(shown)}. "
+                "Resume with the same ones, or start anew with `overwrite=True`"
             )
         return
     shutil.rmtree(work, ignore_errors=True)
@@ -108,15 +122,18 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
-    """Return the dotted names of the values that differ."""
+    """Return a clause for each value that differs: "training.epochs was 3 and is now 5"."""
     changed: list[str] = []
-    for key in before.keys() | now.keys():
-        old, new = before.get(key), now.get(key)
+    for key in sorted(before.keys() | now.keys()):
+        old, new, name = before.get(key), now.get(key), f"{prefix}{key}"
         if isinstance(old, dict) and isinstance(new, dict):
-            changed += _changes(old, new, f"{prefix}{key}.")
+            changed += _changes(old, new, "" if name == "recipe" else f"{name}.")
         elif old != new:
-            changed.append(f"{prefix}{key}")
-    return sorted(changed)
+            fingerprints = name in _FINGERPRINTS and isinstance(old, str) and isinstance(new, str)
+            was, now_is = ("not set" if value is None else brief_value(value) for value in (old, new))
+            values = "changed" if fingerprints else f"was {was} and is now {now_is}"
+            changed.append(f"{_FINGERPRINTS.get(name, name)} {values}")
+    return changed
 
 
 def learn_tokenizer(texts: pl.Series, config: TokenizerConfig, work: Path | None) -> TextTokenizer:
