@@ -24,7 +24,7 @@ from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Judged, Reward, read_back
 from glassformer.alignment.pairs import hold_out_records
 from glassformer.alignment.rollouts import roll_out
-from glassformer.data.files import written_aside
+from glassformer.data.files import write_aside
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.language_model import LanguageModel
@@ -149,8 +149,7 @@ class Steering:
             if self.best and not (kept.is_file() and kept.read_text(encoding="utf-8") == self.reward.fingerprint):
                 self._forget_best()
                 self._save()  # before the new fingerprint is written: else old figures could pass for its own
-        with written_aside(kept) as aside:
-            aside.write_text(self.reward.fingerprint, encoding="utf-8")
+        write_aside(kept, self.reward.fingerprint)
 
     def _forget_best(self) -> None:
         """Forget the best policy, since the reward changed: the new one may rate it worst. An evaluation is due now."""

@@ -98,7 +98,7 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: list[di
     Raises:
         GlassformerError: they cannot be written.
     """
-    from glassformer.data.files import written_aside
+    from glassformer.data.files import write_aside
     from glassformer.errors import GlassformerError
     from glassformer.evaluation.report import write_report
     from glassformer.prediction.model_folder import FIGURES_FILE, REPORT_FILE
@@ -108,8 +108,7 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: list[di
         folder.mkdir(parents=True, exist_ok=True)
         _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
         write_report(folder / REPORT_FILE, evaluation, history)
-        with written_aside(folder / FIGURES_FILE) as aside:
-            aside.write_text(document + "\n", encoding="utf-8")
+        write_aside(folder / FIGURES_FILE, document + "\n")
     except OSError as error:
         raise GlassformerError(
             f"the report cannot be written into {folder}: {error.strerror}; name another folder with --out"

@@ -24,6 +24,12 @@ def written_aside(path: Path) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
+def write_aside(path: Path, text: str) -> None:
+    """Write a text file as UTF-8, completely or not at all."""
+    with written_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
 def write_error(error: BaseException) -> int | None:
     """Return the errno of a read or write error, whichever library raised it, or None for any other error."""
     if isinstance(error, OSError) and error.errno is not None:

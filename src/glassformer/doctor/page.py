@@ -6,7 +6,7 @@ import math
 from html import escape
 from pathlib import Path
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import write_aside
 from glassformer.data.table import counted
 from glassformer.doctor.drawings import length_chart, rate_chart
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, percent
@@ -27,12 +27,11 @@ _STYLE = """
 
 
 def write_diagnosis(folder: Path, diagnosis: Diagnosis) -> None:
-    """Write `findings.json` and `report.html` into `folder`. Each is written beside its place and then renamed."""
+    """Write `findings.json` and `report.html` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     document = diagnosis.model_dump_json(indent=2) + "\n"
     for name, text in (("findings.json", document), ("report.html", render_diagnosis(diagnosis))):
-        with written_aside(folder / name) as aside:
-            aside.write_text(text, encoding="utf-8")
+        write_aside(folder / name, text)
 
 
 def render_diagnosis(diagnosis: Diagnosis) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,9 +49,7 @@ def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) 
         if uneven
         else ""
     )
-    rare = [name for name, count in zip(labels.names, counts, strict=True) if count < _FEW_ROWS]
-    findings = [Finding(check="label balance", level=level, found=found, advice=advice)]
-    return findings + ([_rare_labels(rare)] if rare else [])
+    return [Finding(check="label balance", level=level, found=found, advice=advice), *_rare_labels(labels, counts)]
 
 
 def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
@@ -65,9 +62,7 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
     uneven = shares.max() > _LARGE_MAJORITY or counts.max() > _UNEVEN * max(counts.min(), 1)
     advice = "look at the recall of each label, and try `training.class_weights='balanced'`" if uneven else ""
     level: Level = "worth knowing" if uneven else "good"
-    rare = [name for name, count in zip(labels.names, counts, strict=True) if count < _FEW_ROWS]
-    findings = [Finding(check="label balance", level=level, found=found, advice=advice)]
-    return findings + ([_rare_labels(rare)] if rare else [])
+    return [Finding(check="label balance", level=level, found=found, advice=advice), *_rare_labels(labels, counts)]
 
 
 def check_spellings(table: Table) -> list[Finding]:
@@ -84,14 +79,17 @@ def check_spellings(table: Table) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _rare_labels(rare: Sequence[str]) -> Finding:
-    shown = ", ".join(map(repr, rare[:5])) + (f" and {len(rare) - 5} more" if len(rare) > 5 else "")
-    return Finding(
+def _rare_labels(labels: LabelSet, counts: np.ndarray) -> list[Finding]:
+    rare = [repr(name) for name, count in zip(labels.names, counts, strict=True) if count < _FEW_ROWS]
+    if not rare:
+        return []
+    shown = ", ".join(rare[:5]) + (f" and {len(rare) - 5} more" if len(rare) > 5 else "")
+    return [Finding(
         check="rare labels",
         level="worth knowing",
         found=f"labels with fewer than {_FEW_ROWS} training rows: {len(rare)} ({shown})",
         advice="so few rows are not enough to learn or measure a label; collect more, or merge it with another label",
-    )
+    )]  # fmt: skip
 
 
 def check_lengths(

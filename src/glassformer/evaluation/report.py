@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import write_aside
 from glassformer.data.table import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.html import page, scrolling, table
@@ -25,8 +25,7 @@ def write_report(path: Path, evaluation: Evaluation, history: History | None = N
         history: a row per epoch for the learning curves, with `epoch` and any of `train_loss`, `validation_loss`,
             `train_accuracy`, `validation_accuracy`. The curves mark the epoch with the lowest validation loss.
     """
-    with written_aside(path) as aside:
-        aside.write_text(render(evaluation, history), encoding="utf-8")
+    write_aside(path, render(evaluation, history))
 
 
 def render(evaluation: Evaluation, history: History | None = None) -> str:

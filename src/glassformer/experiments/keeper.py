@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import write_aside
 from glassformer.errors import GlassformerError
 from glassformer.training.unfinished import versions
 
@@ -67,5 +67,4 @@ def read_kept(file: Path, kind: type[Run]) -> Run | None:
 def keep(file: Path, run: object) -> None:
     """Write a finished run. Its folder is created if needed."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    with written_aside(file) as aside:
-        aside.write_bytes(TypeAdapter(type(run)).dump_json(run, indent=2) + b"\n")
+    write_aside(file, TypeAdapter(type(run)).dump_json(run, indent=2).decode() + "\n")

@@ -15,7 +15,7 @@ import polars as pl
 import torch
 
 import glassformer
-from glassformer.data.files import is_no_room, why_not_written, written_aside
+from glassformer.data.files import is_no_room, why_not_written, write_aside, written_aside
 from glassformer.data.locks import LOCK_FILE, check_free, only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
@@ -117,8 +117,7 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
         return
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    with written_aside(file) as aside:
-        aside.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+    write_aside(file, json.dumps(identity, indent=2))
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:

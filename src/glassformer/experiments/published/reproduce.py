@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import write_aside
 from glassformer.data.known import KNOWN, find
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Machine
@@ -156,7 +156,5 @@ class _Runner:
 
 
 def _write(out: Path, found: Reproduction) -> None:
-    with written_aside(out / RESULTS_FILE) as aside:
-        aside.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    with written_aside(out / TABLE_FILE) as aside:
-        aside.write_text(markdown(rows(found.lines)) + "\n", encoding="utf-8")
+    write_aside(out / RESULTS_FILE, found.model_dump_json(indent=2) + "\n")
+    write_aside(out / TABLE_FILE, markdown(rows(found.lines)) + "\n")

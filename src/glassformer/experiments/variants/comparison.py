@@ -18,7 +18,7 @@ import torch
 from pydantic import JsonValue
 
 import glassformer
-from glassformer.data.files import written_aside
+from glassformer.data.files import write_aside
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
@@ -115,8 +115,7 @@ def compare_variants(
         runs.append(run)
     found = comparison_of(plan, runs, sources.train, list(cuts.values()), same_rows=test is not None, device=device)
     found = found.model_copy(update={"command": command})
-    with written_aside(out / RESULTS_FILE) as aside:
-        aside.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    write_aside(out / RESULTS_FILE, found.model_dump_json(indent=2) + "\n")
     write_page(out / REPORT_FILE, found)
     return found
 

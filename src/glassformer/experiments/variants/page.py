@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import write_aside
 from glassformer.data.table import counted
 from glassformer.evaluation.charts import Dot, interval_chart, interval_charts
 from glassformer.evaluation.html import Cells, page, table
@@ -18,9 +18,8 @@ from glassformer.experiments.variants.effects import KeyEffect
 
 
 def write_page(path: Path, found: VariantComparison) -> None:
-    """Write the page beside its place and rename it. It follows the reader's light or dark scheme."""
-    with written_aside(path) as aside:
-        aside.write_text(render_comparison(found), encoding="utf-8")
+    """Write the page. It follows the reader's light or dark scheme."""
+    write_aside(path, render_comparison(found))
 
 
 def render_comparison(found: VariantComparison) -> str:
