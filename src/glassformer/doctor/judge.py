@@ -103,7 +103,7 @@ def _flow(layers: Sequence[LayerFigures], when: str, *, untrained: bool) -> list
     if units:
         findings.append(_shares(
             f"dead units {when}", [(layer.name, layer.dead or 0.0) for layer in units],
-            found="of the units of {place} are dead: never active on the sample",
+            found="of the units of {place} are dead (never active on the sample)",
             advice="they get no gradient and stay dead: check the bias and the scale of the weights before them; "
             "lower the learning rate if they died during the steps",
             worst="problem", line=_SOME,
@@ -145,7 +145,7 @@ def _shares(
         return Finding(check=check, level="good", found=f"{share} {found.format(place='any layer')}")
     others = [f"{name} {percent(other)}" for name, other in ranked[1:] if other > line]
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    also = f" (also {', '.join(others[:_NAMED])}{more})" if others else ""
+    also = f"; also {', '.join(others[:_NAMED])}{more}" if others else ""
     level: Level = worst if most > _MOST else "worth knowing"
     sentence = f"{percent(most)} {found.format(place=ranked[0][0])}{also}"
     return Finding(check=check, level=level, found=sentence, advice=advice)
