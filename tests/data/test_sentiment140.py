@@ -48,8 +48,8 @@ def test_of_the_sample_only_the_days_of_both_classes_are_read(tmp_path: Path) ->
     assert table.frame["row"].to_list() == [3, 4, 5, 7, 8, 9]
     assert LabelSet.from_table(table).names == ("negative", "positive")
     assert {dropped.reason: dropped.rows for dropped in table.dropped} == {
-        "no date, so no tweet": [1],
-        "from a time of which there are only tweets of one class": [2, 6],
+        "no date, so not a tweet": [1],
+        "from a time with tweets of only one class": [2, 6],
     }
     assert table.notes[1].startswith("read from random.parquet, as train.parquet is not there: 6 of its 9 rows, those")
     assert "until 16 June 2009" in table.notes[1]
@@ -74,7 +74,7 @@ def test_the_whole_file_is_read_whole_and_its_fault_is_said(tmp_path: Path) -> N
     lay_out(tmp_path, train=tweets(n_headers=0), random=tweets(), headtail=parts())
     table = read(tmp_path)
     assert table.frame["text"].to_list() == tweets(n_headers=0)["text"].to_list()
-    assert table.notes[1].startswith("2 of its 8 tweets are from a time of which there are only tweets of one class")
+    assert table.notes[1].startswith("2 of its 8 tweets are from a time with tweets of only one class")
     assert table.dropped == ()
     lay_out(tmp_path, train=tweets(n_headers=0)[[3, 7]])
     assert len(read(tmp_path).notes) == 1

@@ -95,7 +95,9 @@ def _decoded(path: Path) -> str:
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if (nul := raw.find(b"\0")) >= 0:
         line = raw.count(b"\n", 0, nul) + 1
-        raise UsageError(f"{path}, line {line}: a NUL byte; this is no text file, or one in UTF-16 (see iconv)")
+        raise UsageError(
+            f"{path}, line {line}: a NUL byte, so this is not a text file, or it is UTF-16 (convert it with iconv)"
+        )
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

@@ -195,7 +195,7 @@ def download(
     download is then removed.
     """
     if name not in KNOWN:
-        raise UsageError(f"{name!r} is no known data set. {_known_names(name)}")
+        raise UsageError(f"{name!r} is not a known data set. {_known_names(name)}")
     known = KNOWN[name]
     if known.unpack is None:
         raise UsageError(f"{name} is generated when it is used; there is nothing to download.")

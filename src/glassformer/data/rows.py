@@ -173,7 +173,9 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[str]:
             check_start(raw, name)
             raw = raw.removeprefix(codecs.BOM_UTF8)
         if b"\0" in raw:
-            raise UsageError(f"{name}, line {number}: a NUL byte; this is no text file. Is it a CSV, TSV or JSON file?")
+            raise UsageError(
+                f"{name}, line {number}: a NUL byte, so this is not a text file. Is it a CSV, TSV or JSON file?"
+            )
         yield decoded(raw, name, number)
 
 

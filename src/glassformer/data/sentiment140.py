@@ -56,8 +56,8 @@ def _with_warning(table: Table, path: Path) -> Table:
     if days is None or not (outside := int((~days[0]).sum())):
         return table
     note = (
-        f"{outside:,} of its {len(days[0]):,} tweets are from a time of which there are only tweets of one class, "
-        f"most of them later than {days[1]}: what is said of those days tells the label, in held-out rows too"
+        f"{outside:,} of its {len(days[0]):,} tweets are from a time with tweets of only one class, most of them "
+        f"after {days[1]}. Words about those days give the label away, in held-out rows too"
     )
     return replace(table, notes=(*table.notes, note))
 
@@ -68,7 +68,7 @@ def _of_the_same_days(table: Table, path: Path) -> Table:
         note = f"read from {path.name}, {table.frame.height:,} rows, as {WHOLE} is not there"
         return replace(table, notes=(*table.notes, note))
     fits = days[0][table.frame["row"] - 1]
-    out = {"no date, so no tweet": fits.is_null(), "from a time of which there are only tweets of one class": ~fits}
+    out = {"no date, so not a tweet": fits.is_null(), "from a time with tweets of only one class": ~fits}
     dropped = [
         Dropped(reason=reason, rows=table.frame.filter(mask)["row"].to_list())
         for reason, mask in out.items()

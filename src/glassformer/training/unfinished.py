@@ -129,10 +129,17 @@ def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> l
             changed += _changes(old, new, "" if name == "recipe" else f"{name}.")
         elif old != new:
             fingerprints = name in _FINGERPRINTS and isinstance(old, str) and isinstance(new, str)
-            was, now_is = ("not set" if value is None else brief_value(value) for value in (old, new))
+            was, now_is = map(_shown, (old, new))
             values = "changed" if fingerprints else f"was {was} and is now {now_is}"
             changed.append(f"{_FINGERPRINTS.get(name, name)} {values}")
     return changed
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message. Of a record of weights, that is where they came from."""
+    if isinstance(value, dict):
+        value = value.get("from", value)
+    return "not set" if value is None else brief_value(value)
 
 
 def learn_tokenizer(texts: pl.Series, config: TokenizerConfig, work: Path | None) -> TextTokenizer:
