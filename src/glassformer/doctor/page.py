@@ -146,9 +146,10 @@ def _method(diagnosis: Diagnosis) -> str:
     overfit = diagnosis.figures.overfit
     limits = "".join(f"<li>To save time, {escape(limit)}.</li>" for limit in diagnosis.limits)
     return (
-        '<p class="soft">The split, the vocabulary and the initial weights are those that <code>train</code> would use. Steps use '
-        "float32, without token dropout and label smoothing. Activations and gradients were measured on four batches "
-        f"without dropout, before and after {counted(diagnosis.figures.steps, 'step')} at the recipe’s learning rate. "
+        '<p class="soft">The split, the vocabulary and the initial weights are those of <code>train</code>. '
+        "Steps use float32, without token dropout and label smoothing. Activations and gradients were measured on four "
+        "batches without dropout, before and after "
+        f"{counted(diagnosis.figures.steps, 'step')} at the recipe’s learning rate. "
         "Float64 shows which gradients are only rounding noise. The batch to learn by heart was trained on for "
         f"{counted(len(overfit), 'step')}. The run itself keeps nothing of this. The checks took "
         f"{diagnosis.seconds:g} s.</p>" + (f"<ul>{limits}</ul>" if limits else "")
