@@ -42,10 +42,9 @@ def main() -> None:
         train, test = read_splits(experiment, options.data)
         for number, (learned, held_out, seed) in enumerate(_splits(train, test, options.seeds, options.folds)):
             recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
-            split = "a fold" if options.folds else "test"
-            runs.append(_run(experiment, f"{name}-{number}", learned, held_out, recipe, split))
+            runs.append(_run(experiment, f"{name}-{number}", learned, held_out, recipe))
             print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
-        experiment.write(name, {"benchmark": name, **_summary(runs, load_recipe(options.recipe))})
+        experiment.write(name, _summary(runs, load_recipe(options.recipe)))
 
 
 def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tuple[Table, Table, int]]:
@@ -56,29 +55,28 @@ def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tu
     return [(replace(train, frame=frame[learned]), replace(train, frame=frame[held]), 0) for learned, held in cut]
 
 
-def _run(experiment: Experiment, name: str, train: Table, test: Table, recipe: Recipe, split: str) -> Evaluation:
+def _run(experiment: Experiment, name: str, train: Table, test: Table, recipe: Recipe) -> Evaluation:
     folder = classifier(experiment, name, recipe, train, test)
     rows = Sources(train=train, test=test).split(recipe.validation, seed=recipe.training.seed).train
-    return measure_model(Predictor.load(folder), folder, test, rows, split=split)
+    return measure_model(Predictor.load(folder), folder, test, rows, split="test")
 
 
 def _summary(runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:
-    first = runs[0]
     return {
         "accuracy": _spread([run.metrics.accuracy.value for run in runs]),
         "macro_f1": _spread([run.metrics.macro_f1.value for run in runs]),
         "training_seconds": _spread([run.duel.model.fit_seconds or 0.0 for run in runs]),
         "baselines": {
-            baseline.name: {
-                "accuracy": _spread([run.duel.baselines[i].metrics.accuracy.value for run in runs]),
-                "fit_seconds": _spread([run.duel.baselines[i].fit_seconds or 0.0 for run in runs]),
+            over_runs[0].name: {
+                "accuracy": _spread([baseline.metrics.accuracy.value for baseline in over_runs]),
+                "fit_seconds": _spread([baseline.fit_seconds or 0.0 for baseline in over_runs]),
             }
-            for i, baseline in enumerate(first.duel.baselines)
+            for over_runs in zip(*(run.duel.baselines for run in runs), strict=True)
         },
-        "verdict_of_first_run": first.duel.verdict,
+        "verdict_of_first_run": runs[0].duel.verdict,
         "runs": [_row(run) for run in runs],
         "recipe": recipe.model_dump(mode="json"),
-        "model": first.model,
+        "model": runs[0].model,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,11 +21,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def arguments(doc: str | None, *, data: bool = True) -> argparse.ArgumentParser:
-    """Return a parser with the arguments that all benchmarks have.
-
-    Args:
-        data: whether the benchmark runs on a known data set that the user names.
-    """
+    """Return a parser with the arguments that all benchmarks have. With `data`, the user names a known data set."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     if data:
         parser.add_argument("data", help="a known data set")
@@ -63,8 +60,8 @@ class Experiment:
 
     def write(self, name: str, document: Mapping[str, Any]) -> None:
         """Write the result with its provenance to `benchmarks/results/NAME.json`."""
-        text = json.dumps({**document, **provenance(self.commit)}, indent=1, ensure_ascii=False)
-        self.write_text(name, text)
+        whole = {"benchmark": name, **document, **provenance(self.commit)}
+        self.write_text(name, json.dumps(whole, indent=1, ensure_ascii=False))
 
     def write_text(self, name: str, text: str) -> None:
         file = (self.work / "trial" if self.quick else RESULTS) / f"{name}.json"
@@ -119,8 +116,6 @@ def commit() -> str:
 
 def processor() -> str:
     """Return the kernel's name of the processor, or an empty string."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    file = Path("/proc/cpuinfo")
+    found = re.search(r"^model name\s*: (.*)", file.read_text() if file.exists() else "", re.MULTILINE)
+    return found[1] if found else platform.processor()

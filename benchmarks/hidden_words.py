@@ -119,13 +119,7 @@ def cut_out(words: Sequence[str], table: Table, tokenizer: TextTokenizer) -> tup
 
 @dataclass(frozen=True, kw_only=True)
 class ReadDefinitions:
-    """The embeddings that a model makes of definitions.
-
-    Attributes:
-        definitions: word → its definition, for the words that can be learned.
-        by_map: word → its embedding by the map.
-        by_average: word → its embedding by the average of the definition's words.
-    """
+    """The definitions of the words that can be learned, and their embeddings by the map and by averages."""
 
     definitions: dict[str, str]
     fitted: EmbeddingMap

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -56,16 +56,16 @@ def main() -> None:
         folders = {name: language_model(experiment, name, recipe, texts.given) for name, recipe in recipes.items()}
         measured = {name: trained_figures(folders[name], recipe, texts) for name, recipe in recipes.items()}
         measured[NGRAMS] = ngram_figures(load_model(folders[OURS], LANGUAGE_MODEL).tokenizer, texts)
-        n_bytes, (ours, _) = texts.test.texts.str.len_bytes().to_numpy(), measured[OURS]
+        n_bytes = texts.test.texts.str.len_bytes().to_numpy()
         systems = {}
         for name, (bits, figures) in measured.items():
-            above = {} if name == OURS else {"above_ours": per_byte(bits - ours, n_bytes).model_dump()}
-            systems[name] = {"bits_per_byte": per_byte(bits, n_bytes).model_dump(), **above, **figures}
+            systems[name] = {"bits_per_byte": per_byte(bits, n_bytes).model_dump(), **figures}
+            if name != OURS:
+                systems[name]["above_ours"] = per_byte(bits - measured[OURS][0], n_bytes).model_dump()
         document = {
-            "benchmark": f"language model, {options.data}",
             "seed": options.seed,
             "minutes": options.minutes,
-            "data": {"name": options.data, **texts.described()},
+            "data": texts.record,
             "systems": systems,
         }
         experiment.write(f"language-model/{options.data}", document)
@@ -93,55 +93,41 @@ def recipes_of(seed: int, seconds: float) -> dict[str, PretrainingRecipe]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Texts:
+class Texts(NamedTuple):
     """The texts of a known data set.
 
     Attributes:
-        given: the training split, without texts that equal one of `test`. Training holds out a share of it.
-        train, validation: the two parts of `given`.
+        given: the training split, without texts that equal a test text.
+        train, validation: the two parts of `given`, split as training splits them.
         test: some texts of the test split. They are evenly spread, because the split may be sorted by label.
-        test_split: the number of texts in the test split.
-        left_out: the number of training texts that equal one of `test`.
+        record: what the result says of them.
     """
 
     given: Documents
     train: Documents
     validation: Documents
     test: Documents
-    test_split: int
-    left_out: int
-
-    def described(self) -> dict[str, Any]:
-        """Describe the texts without showing any."""
-        parts = {"training": self.train, "validation": self.validation, "test": self.test}
-        return {
-            "test_split": f"{len(self.test.texts):,} of {self.test_split:,} test texts, evenly spread in their order",
-            "left_out": self.left_out,
-        } | {
-            name: {"texts": len(part.texts), "bytes": part.n_bytes, "sha256": part.fingerprint}
-            for name, part in parts.items()
-        }
+    record: dict[str, Any]
 
 
 def read_texts(experiment: Experiment, name: str, recipe: PretrainingRecipe) -> Texts:
-    """Read a known data set, and split it as training will."""
     table, tests = read_splits(experiment, name)
-    n_tests = tests.frame.height
-    count = min(TEST_TEXTS, n_tests)
-    tests = replace(tests, frame=tests.frame[np.arange(count) * n_tests // count])
+    test_split = tests.frame.height
+    count = min(TEST_TEXTS, test_split)
+    tests = replace(tests, frame=tests.frame[np.arange(count) * test_split // count])
     kept = apart_from(tests, table)
     given = Documents(texts=kept.frame["text"], source=name)
     train, validation = split_documents(given, recipe.validation, seed=recipe.training.seed)
     assert validation is not None
-    return Texts(
-        given=given,
-        train=train,
-        validation=validation,
-        test=Documents(texts=tests.frame["text"], source=f"{name}, test"),
-        test_split=n_tests,
-        left_out=table.frame.height - kept.frame.height,
-    )
+    test = Documents(texts=tests.frame["text"], source=f"{name}, test")
+    record: dict[str, Any] = {
+        "name": name,
+        "test_split": f"{count:,} of {test_split:,} test texts, evenly spread in their order",
+        "left_out": table.frame.height - kept.frame.height,
+    }
+    for part, texts in (("training", train), ("validation", validation), ("test", test)):
+        record[part] = {"texts": len(texts.texts), "bytes": texts.n_bytes, "sha256": texts.fingerprint}
+    return Texts(given, train, validation, test, record)
 
 
 def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tuple[FloatArray, dict[str, Any]]:
@@ -174,7 +160,7 @@ def ngram_figures(tokenizer: TextTokenizer, texts: Texts) -> tuple[FloatArray, d
     seconds = time.perf_counter() - began
     validation_bits = float(model.document_bits(encoded(tokenizer, texts.validation)).sum())
     return model.document_bits(encoded(tokenizer, texts.test)), {
-        "ngrams": [len(level.keys) for level in model.levels],
+        "ngrams": [level.grams.height for level in model.levels],
         "training_seconds": round(seconds, 2),
         "training_tokens_per_second": (len(train.tokens) + len(train)) / seconds,
         "validation_bits_per_byte": validation_bits / texts.validation.n_bytes,
@@ -244,23 +230,23 @@ def writing_speeds(trained: TrainedLanguageModel, seed: int) -> dict[str, dict[s
     has_cache = bool(trained.model.new_caches(1, 2))
     return {
         f"batch {batch}": {
-            "cached": writing_speed(trained, batch, cached=True, seed=seed) if has_cache else None,
-            "uncached": writing_speed(trained, batch, cached=False, seed=seed),
+            "cached": _writing_speed(trained, batch, cached=True, seed=seed) if has_cache else None,
+            "uncached": _writing_speed(trained, batch, cached=False, seed=seed),
         }
         for batch in BATCHES
     }
 
 
-def writing_speed(trained: TrainedLanguageModel, batch: int, *, cached: bool, seed: int) -> float:
-    sampling, speeds = SamplingConfig(max_tokens=WRITTEN_TOKENS, seed=seed), []
+def _writing_speed(trained: TrainedLanguageModel, batch: int, *, cached: bool, seed: int) -> float:
+    sampling, seconds = SamplingConfig(max_tokens=WRITTEN_TOKENS, seed=seed), []
     for _ in range(REPEATS):
         views = begin_views([[]] * batch, trained.config.model.max_seq_len, seed=seed)
         began = time.perf_counter()
         for _ in write_tokens(trained.model, views, sampling, cached=cached):
             for view in views:
                 view.ended = False  # so that every model writes all the tokens
-        speeds.append(batch * WRITTEN_TOKENS / (time.perf_counter() - began))
-    return statistics.median(speeds)
+        seconds.append(time.perf_counter() - began)
+    return batch * WRITTEN_TOKENS / statistics.median(seconds)
 
 
 if __name__ == "__main__":

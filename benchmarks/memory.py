@@ -10,7 +10,6 @@ stopped by Ctrl-C after its first checkpoint, and resumed until its small budget
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -35,19 +34,15 @@ N_WORDS, N_HANDLES = 250_000, 150_000
 SMILES = ["\U0001f600", "\U0001f62d", "\u2764\ufe0f", "\U0001f44d\U0001f3fd", ":-/", "<3"]
 TRAINING = ("--preset", "tiny", "--set", "training.max_steps=2500")
 STOPPED = 130  # the exit code after Ctrl-C
+PHASES = "import json, sys; from benchmarks.memory import run_phases; print(json.dumps(run_phases(sys.argv[1])))"
 
 
 def main() -> None:
-    """Generate the tweets, measure, and write one JSON file; or be the process whose phases are measured."""
-    parser = arguments(__doc__, data=False)
-    parser.add_argument("--phases-of", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.phases_of is not None:
-        print(json.dumps(run_phases(options.phases_of)))
-        return
+    """Generate the tweets, measure, and write one JSON file."""
+    options = arguments(__doc__, data=False).parse_args()
     n_rows = QUICK_ROWS if options.quick else N_ROWS
     with running(options) as experiment, tempfile.TemporaryDirectory() as folder:
-        found = {"benchmark": "memory-1.6m", "rows": n_rows, **measure(Path(folder), n_rows)}
+        found = {"rows": n_rows, **measure(Path(folder), n_rows)}
         experiment.write("memory-1.6m", found | {"load_average_at_end": round(os.getloadavg()[0], 2)})
 
 
@@ -60,8 +55,7 @@ def measure(folder: Path, n_rows: int) -> dict[str, Any]:
     sizes = {file.suffix[1:]: f"{file.stat().st_size / 1e6:.1f} MB" for file in (csv, parquet)}
     measured: dict[str, Any] = {"table": describe(table["text"]) | sizes}
     for file in (csv, parquet):
-        command = [sys.executable, "-m", "benchmarks.memory", "--phases-of", str(file)]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run([sys.executable, "-c", PHASES, str(file)], cwd=ROOT, stdout=subprocess.PIPE, check=True)
         measured[f"phases_of_{file.suffix[1:]}"] = json.loads(done.stdout)
     measured["command_of_csv"] = run_command(csv, folder / "model")
     return measured
@@ -102,7 +96,7 @@ def generate(n_rows: int) -> Iterator[pl.DataFrame]:
         yield pl.DataFrame({"text": texts, "label": np.where(rng.random(n_here) < 0.5, "negative", "positive")})
 
 
-def run_phases(path: Path) -> list[dict[str, Any]]:
+def run_phases(path: str) -> list[dict[str, Any]]:
     """Do what a run does before its first step, in this process, and measure each phase."""
     phases: list[dict[str, Any]] = []
 
@@ -123,8 +117,8 @@ def run_phases(path: Path) -> list[dict[str, Any]]:
 
     keep_large_buffers()
     recipe = load_recipe(None)
-    sources = phase("read", lambda: read_sources(SourceConfig(train=str(path)), recipe.validation, None))
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    sources = phase("read", lambda: read_sources(SourceConfig(train=path), recipe.validation, None))
+    with tempfile.TemporaryDirectory(dir=Path(path).parent) as folder:
         prepared = phase("label set and splits", lambda: prepare(sources, recipe, work=Path(folder)))
         splits = prepared.splits
         phase("fingerprints", lambda: [fingerprint(table) for table in (splits.train, splits.validation)])

@@ -9,7 +9,7 @@ from typing import TypeVar
 from benchmarks.experiment import Experiment
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents
-from glassformer.data.known import resolve
+from glassformer.data.known import Split, resolve
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, text_keys
@@ -25,13 +25,13 @@ QUICK_ROWS, QUICK_STEPS = 300, 10
 def read_splits(experiment: Experiment, data: str, *, most: int | None = None, seed: int = 0) -> tuple[Table, Table]:
     """Return the training and the test rows of a known data set: `most` of each, drawn by the seed, or all of them."""
     most = QUICK_ROWS if experiment.quick else most
-    return _drawn(resolve(data, "train"), most, seed), _drawn(resolve(data, "test"), most, seed)
 
+    def read(split: Split) -> Table:
+        table = resolve(data, split)
+        count = min(most or 0, table.frame.height)
+        return replace(table, frame=table.frame.sample(count, seed=seed, shuffle=True)) if count else table
 
-def _drawn(table: Table, most: int | None, seed: int) -> Table:
-    if most is None or most >= table.frame.height:
-        return table
-    return replace(table, frame=table.frame.sample(most, seed=seed, shuffle=True))
+    return read("train"), read("test")
 
 
 def apart_from(test: Table, train: Table) -> Table:

@@ -18,14 +18,7 @@ import numpy as np
 import torch
 
 from benchmarks.experiment import Experiment, arguments, running
-from benchmarks.hidden_words import (
-    WORDS_SEED,
-    Hidden,
-    choose_words,
-    hide,
-    read_definitions,
-    with_words,
-)
+from benchmarks.hidden_words import WORDS_SEED, Hidden, choose_words, hide, read_definitions, with_words
 from benchmarks.models import apart_from, classifier, read_splits
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
@@ -85,7 +78,6 @@ def main() -> None:
             runs = [_run(experiment, kind, hidden, train, test, seed, wordnet) for seed in range(options.seeds)]
             results[kind] = {"hidden": words, "of_test_texts": hidden.test_texts} | summary(runs)
         document = {
-            "benchmark": f"new words, {options.data}",
             "data": {
                 "name": options.data,
                 "split": "test texts with a hidden word, of the official split",

@@ -66,7 +66,6 @@ def main() -> None:
         hidden = hide_in_sentences(train, test, recipe, wordnet, WORDS)
         folder = language_model(experiment, f"new-words-lm-{options.data}", recipe, hidden.training)
         document = {
-            "benchmark": f"new words in a language model, {options.data}",
             "data": {
                 "name": options.data,
                 "split": "sentences of the training texts without hidden words; sentences of the test texts",
@@ -90,21 +89,24 @@ def measured(trained: TrainedLanguageModel, hidden: HiddenInSentences, wordnet: 
     read = read_definitions(space, list(hidden.test), wordnet)
     filled = embed_words(replace(space, predicts=False), read.definitions, wordnet, read.fitted, depth=DEPTH)
     learned = list(read.definitions)
-    texts = SentenceIds.of(space, learned, hidden)
     vectors = {
         "average as it is": {word: read.by_average[word].bare for word in learned},
         "average, placed": {word: read.by_average[word].vector for word in learned},
         "map, filled": {word: filled[word].vector for word in learned},
         "map, placed (ours)": {word: read.by_map[word].vector for word in learned},
     }
-    found = {UNKNOWN: judged(trained.model, texts, knows_words=False)}
+    tokenizer, first = space.tokenizer.with_words(learned), space.tokenizer.vocab_size
+    with_word = [ids.tolist() for word in learned for ids in tokenizer.encode(hidden.test[word])]
+    elsewhere = [ids.tolist() for ids in tokenizer.encode(hidden.elsewhere)]
+    found = {UNKNOWN: judged(trained.model, with_word, elsewhere, first=first, knows_words=False)}
     for condition, of_words in vectors.items():
-        found[condition] = judged(with_words(trained, of_words).model, texts, knows_words=True)
+        model = with_words(trained, of_words).model
+        found[condition] = judged(model, with_word, elsewhere, first=first, knows_words=True)
     return {
         "learned": learned,
-        "sentences": {"with_a_word": len(texts.with_word), "elsewhere": len(texts.elsewhere)},
+        "sentences": {"with_a_word": len(with_word), "elsewhere": len(elsewhere)},
         "map": asdict(read.fitted.report),
-        "rare_words": rare_words(trained.model, space, texts),
+        "rare_words": rare_words(trained.model, space, elsewhere),
         "conditions": conditions_of(found),
     }
 
@@ -153,21 +155,15 @@ def hide_in_sentences(
     def held(rows: Sequence[IntArray]) -> list[list[str]]:
         return [[word_of[id_] for id_ in row.tolist() if id_ in word_of] for row in rows]
 
-    with_word: dict[str, list[str]] = {word: [] for word in words}
-    without: list[str] = []
-    for text, ids, found in zip(test, in_test, held(in_test), strict=True):
-        if len(ids) > window:
-            continue
-        if len(found) == 1 and int(ids[-1]) not in word_of:
-            with_word[found[0]].append(text)
-        elif not found:
-            without.append(text)
+    short = [row for row in zip(test, in_test, held(in_test), strict=True) if len(row[1]) <= window]
+    going_on = [(text, found) for text, ids, found in short if len(found) == 1 and int(ids[-1]) not in word_of]
+    with_word = {word: [text for text, found in going_on if found == [word]] for word in words}
     kept = train.filter(pl.Series([not found for found in held(in_train)]))
     return HiddenInSentences(
         words=words,
         training=Documents(texts=kept, source="sentences"),
         test={word: _some(texts, MOST_TEST_SENTENCES, rng) for word, texts in with_word.items() if texts},
-        elsewhere=_some(without, ELSEWHERE, rng),
+        elsewhere=_some([text for text, _, found in short if not found], ELSEWHERE, rng),
     )
 
 
@@ -175,34 +171,15 @@ def _some(texts: list[str], count: int, rng: np.random.Generator) -> list[str]:
     return [texts[number] for number in sorted(rng.permutation(len(texts))[:count])]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SentenceIds:
-    """Test sentences as token ids.
-
-    Attributes:
-        first: the id of the first learned word; the others follow.
-        with_word: for each sentence with a learned word, the word's number, the ids, and its place in them.
-        elsewhere: sentences without any of the words.
-    """
-
-    first: int
-    with_word: list[tuple[int, list[int], int]]
-    elsewhere: list[list[int]]
-
-    @classmethod
-    def of(cls, space: WordSpace, learned: Sequence[str], hidden: HiddenInSentences) -> SentenceIds:
-        tokenizer, first = space.tokenizer.with_words(learned), space.tokenizer.vocab_size
-        with_word = [
-            (number, ids, ids.index(first + number))
-            for number, word in enumerate(learned)
-            for ids in map(np.ndarray.tolist, tokenizer.encode(hidden.test[word]))
-        ]
-        elsewhere = [row.tolist() for row in tokenizer.encode(hidden.elsewhere)]
-        return cls(first=first, with_word=with_word, elsewhere=elsewhere)
-
-
-def judged(model: nn.Module, texts: SentenceIds, *, knows_words: bool) -> dict[str, Vectors]:
+def judged(
+    model: nn.Module, with_word: list[list[int]], elsewhere: list[list[int]], *, first: int, knows_words: bool
+) -> dict[str, Vectors]:
     """Measure how a model reads and writes the words. A model that does not know them reads them as unknown.
+
+    Args:
+        with_word: the ids of sentences with one of the words each.
+        elsewhere: the ids of sentences without any of them.
+        first: the id of the first word; the others follow.
 
     Returns:
         after: (words,) loss in nats per token, over the up to five tokens that follow a word.
@@ -211,17 +188,20 @@ def judged(model: nn.Module, texts: SentenceIds, *, knows_words: bool) -> dict[s
         gain: (words,) by how many nats a word is likelier where it stands than elsewhere, on average.
         For a model that does not know the words, only `after`.
     """
-    after, own = [], []
-    for _, ids, place in texts.with_word:
-        read = ids if knows_words else [UNKNOWN_ID if id_ >= texts.first else id_ for id_ in ids]
+    words, after, own = [], [], []
+    for ids in with_word:
+        (place,) = (place for place, id_ in enumerate(ids) if id_ >= first)
+        word, read = ids[place], list(ids)
+        if not knows_words:
+            read[place] = UNKNOWN_ID
         logprobs = next_logprobs(model, read)
+        words.append(word - first)
         after.append(-np.mean([logprobs[at, ids[at]] for at in range(place + 1, len(ids))[:AFTER]]))
         own.append(logprobs[place, read[place]])
-    words = np.array([number for number, _, _ in texts.with_word])
     mean_after, mean_own = (np.bincount(words, values) / np.bincount(words) for values in (after, own))
     if not knows_words:
         return {"after": mean_after}
-    rows = [next_logprobs(model, ids)[:, texts.first :] for ids in texts.elsewhere]
+    rows = [next_logprobs(model, ids)[:, first:] for ids in elsewhere]
     probs = np.stack([np.exp(row).mean(axis=0) for row in rows])  # (sentences, words)
     gain = mean_own - np.stack([row.mean(axis=0) for row in rows]).mean(axis=0)
     return {"after": mean_after, "elsewhere": probs.mean(axis=0), "share": probs.sum(axis=1), "gain": gain}
@@ -235,23 +215,22 @@ def next_logprobs(model: nn.Module, ids: Sequence[int]) -> Vectors:
     return logits.double().log_softmax(dim=1).numpy()
 
 
-def rare_words(model: nn.Module, space: WordSpace, texts: SentenceIds) -> float:
-    """Return the median over the known words of the rarer half of their mean probability in `elsewhere`."""
+def rare_words(model: nn.Module, space: WordSpace, elsewhere: list[list[int]]) -> float:
+    """Return the median over the known words of the rarer half of their mean probability in sentences."""
     known = list(space.by_frequency().values())
-    rows = [np.exp(next_logprobs(model, ids)).mean(axis=0) for ids in texts.elsewhere]
+    rows = [np.exp(next_logprobs(model, ids)).mean(axis=0) for ids in elsewhere]
     return float(np.median(np.mean(rows, axis=0)[known[len(known) // 2 :]]))
 
 
 def conditions_of(found: Mapping[str, dict[str, Vectors]]) -> dict[str, dict[str, Any]]:
     """Return means with intervals over words (`share`: over sentences), and the loss less that of the unknown token."""
-    conditions: dict[str, dict[str, Any]] = {}
     for condition, figures in found.items():
-        after = figures["after"] - found[UNKNOWN]["after"]
-        above = {} if condition == UNKNOWN else {"after_above_unknown": after}
-        conditions[condition] = {
-            name: bootstrap_mean(values, seed=0).model_dump() for name, values in (figures | above).items()
-        }
-    return conditions
+        if condition != UNKNOWN:
+            figures["after_above_unknown"] = figures["after"] - found[UNKNOWN]["after"]
+    return {
+        condition: {name: bootstrap_mean(values, seed=0).model_dump() for name, values in figures.items()}
+        for condition, figures in found.items()
+    }
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ from __future__ import annotations
 import sys
 
 from benchmarks.experiment import arguments, processor, running
+from benchmarks.tables_reproduce import name_of
 from glassformer.cli.reproduce import LiveTable
 from glassformer.errors import UsageError
 from glassformer.experiments.published.reproduce import choose, reproduce
-from glassformer.experiments.published.system_run import SystemRun
-from glassformer.experiments.published.table import Line, rows
+from glassformer.experiments.published.table import Line
 from glassformer.training.initial_weights import read_initial_weights
 
 LONG = 30  # epochs; of a longer run only the last one is written
@@ -47,24 +47,20 @@ def main() -> None:
                 continue
             (line,) = found.lines
             compact = found.model_copy(update={"lines": (_compact(line),)})
-            name = f"{line.system.replace(' ', '-')}-{line.data}"
-            experiment.write_text(f"reproduce/{name}", compact.model_dump_json(indent=1))
-            for row in rows([line]):
-                print(" · ".join(row))
+            experiment.write_text(f"reproduce/{name_of(line)}", compact.model_dump_json(indent=1))
 
 
 def _compact(line: Line) -> Line:
-    cells = [
-        cell.model_copy(update={"runs": tuple(_compact_run(run, number) for number, run in enumerate(cell.runs))})
-        for cell in line.cells
-    ]
+    """Keep only the last epoch of a long run, and of each variant only the recipe of the first run."""
+    cells = []
+    for cell in line.cells:
+        runs = [
+            run.model_copy(update={"history": run.history if len(run.history) <= LONG else run.history[-1:]})
+            for run in cell.runs
+        ]
+        runs[1:] = (run.model_copy(update={"recipe": {}}) for run in runs[1:])
+        cells.append(cell.model_copy(update={"runs": tuple(runs)}))
     return line.model_copy(update={"cells": tuple(cells)})
-
-
-def _compact_run(run: SystemRun, number: int) -> SystemRun:
-    """Leave out all epochs of a long run but the last, and the recipe of all runs of a variant but the first."""
-    history = run.history if len(run.history) <= LONG else run.history[-1:]
-    return run.model_copy(update={"history": history, "recipe": run.recipe if number == 0 else {}})
 
 
 if __name__ == "__main__":

@@ -85,9 +85,17 @@ def main() -> None:
                 config = kind(seed=seed, updates=updates, max_tokens=MAX_TOKENS, beta=BETA, learning_rate=RATE)
                 steered = policy(experiment, start, reward, prompts, config, reward_name=reward_name)
                 found = _judged(steered, start.trained, asked, judges, seed)
-                runs.append({"algorithm": algorithm, "seed": seed, **_training_of(steered), **found})
+                trained = {
+                    "algorithm": algorithm,
+                    "seed": seed,
+                    "settings": steered.config.recipe,
+                    "seconds": steered.config.training_seconds,
+                    "best_update": steered.metrics["best_update"],
+                    "held_out_reward": steered.metrics["best"].get("held_out_reward"),
+                    "collapsed": steered.metrics["collapsed"],
+                }
+                runs.append(trained | found)
         document = {
-            "benchmark": f"steering, {options.data}",
             "judges": {name: _accuracy(judge, _excerpts(test)) for name, judge in judges.items()},
             "reward": _accuracy(_probability(rewarder), _excerpts(test)),
             "language_model": start.trained.metrics["best"],
@@ -161,16 +169,6 @@ def policy(
         "settings": config.model_dump(mode="json"),
     }
     return load_model(experiment.model(f"{algorithm}-{config.seed}", made_of, make), LANGUAGE_MODEL)
-
-
-def _training_of(steered: TrainedLanguageModel) -> dict[str, Any]:
-    return {
-        "settings": steered.config.recipe,
-        "seconds": steered.config.training_seconds,
-        "best_update": steered.metrics["best_update"],
-        "held_out_reward": steered.metrics["best"].get("held_out_reward"),
-        "collapsed": steered.metrics["collapsed"],
-    }
 
 
 def _judged(

@@ -1,40 +1,26 @@
-"""The result tables of the README and the docs, written from the committed results.
+"""Write the result tables of the README and the docs from the committed results: `python -m benchmarks.tables`.
 
-python -m benchmarks.tables            # writes every table anew
-python -m benchmarks.tables --check    # writes nothing; names the pages that are out of date, and exits with 1
-
-A table stands between `<!-- KIND: NAME -->` and `<!-- end -->`; NAME is that of a result file without its ending.
+A table stands between `<!-- KIND: NAME -->` and `<!-- end -->`. NAME is the name of a result file without `.json`.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.experiment import RESULTS, ROOT
-from benchmarks.tables_attacks import attacks_table
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_language import language_model_tables, steering_tables
-from benchmarks.tables_measured import measured_table
+from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_reproduce import read_results, reproduced
 from benchmarks.tables_variants import chart, compared, read_comparison
-from glassformer.data.files import written_aside
 
 
 def main() -> None:
-    """Write the tables, or name the pages that are out of date."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    stale = stale_pages()
-    if options.check and stale:
-        sys.exit(f"out of date: {', '.join(page.name for page in stale)}; run python -m benchmarks.tables")
-    for page, text in stale.items():
-        with written_aside(page) as aside:
-            aside.write_text(text, encoding="utf-8")
+    """Write the pages and charts that are out of date."""
+    for page, text in stale_pages().items():
+        page.write_text(text, encoding="utf-8")
         print(f"wrote {page.relative_to(ROOT)}")
 
 

@@ -15,6 +15,7 @@ NAMES = {
     "notes-decoder-as-ours": "`notes-decoder`, of our sizes and trained as ours",
     "kneser-ney-5": "Kneser–Ney, order 5",
 }
+FOUR_DECIMALS = "{:.4f}".format
 
 
 def language_model_tables(found: Document) -> Iterator[str]:
@@ -38,13 +39,15 @@ def language_model_tables(found: Document) -> Iterator[str]:
 
 
 def _model_row(name: str, system: Document) -> tuple[str, ...]:
-    above = interval(system["above_ours"], _four) if "above_ours" in system else "–"
+    above = interval(system["above_ours"], FOUR_DECIMALS) if "above_ours" in system else "–"
     size = f"{system['parameters']:,}" if "parameters" in system else f"{sum(system['ngrams']):,} n-grams"
-    return name, interval(system["bits_per_byte"], _four), above, size, f"{system['training_tokens_per_second']:,.0f}"
-
-
-def _four(value: float) -> str:
-    return f"{value:.4f}"
+    return (
+        name,
+        interval(system["bits_per_byte"], FOUR_DECIMALS),
+        above,
+        size,
+        f"{system['training_tokens_per_second']:,.0f}",
+    )
 
 
 def _writing(speeds: Document) -> Iterator[str]:

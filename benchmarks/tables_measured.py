@@ -1,13 +1,14 @@
-"""The README's table of accuracies, from benchmarks/results."""
+"""The README's table of accuracies and the table of docs/attacks.md, from benchmarks/results."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.tables_common import Document, command_today, seeds_in_words
+from benchmarks.tables_common import NOT_YET, Document, command_today, seeds_in_words
 from glassformer.cli.output import duration
 from glassformer.experiments.published.table import markdown, short
 
@@ -41,3 +42,19 @@ def _accuracy(found: Document, runs: str) -> str:
     if accuracy["min"] == accuracy["max"]:
         return f"{short(accuracy['mean'])} in each of {count} {runs}"
     return f"{short(accuracy['mean'])} ± {short(accuracy['stdev'])} over {count} {runs}"
+
+
+def attacks_table(file: Path, suite: Path) -> list[str]:
+    """Show a row for each family of attacks, with the first sentence of its file in `suite`, and the sum."""
+    if not file.is_file():
+        return [NOT_YET]
+    found: dict[str, dict[str, int]] = json.loads(file.read_text(encoding="utf-8"))
+    columns = ("tried", "answered_well", "lost")
+    rows = [(family, _tries(suite, family), *(str(counts[key]) for key in columns)) for family, counts in found.items()]
+    total = (str(sum(counts[key] for counts in found.values())) for key in columns)
+    return [markdown([("family", "what is tried", "tried", "answered well", "lost"), *rows, ("all", "", *total)])]
+
+
+def _tries(suite: Path, family: str) -> str:
+    doc = ast.get_docstring(ast.parse((suite / f"test_{family}.py").read_text(encoding="utf-8"))) or ""
+    return doc.split("\n\n")[0].replace("\n", " ").rstrip(".")

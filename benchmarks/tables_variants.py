@@ -11,8 +11,8 @@ from glassformer.evaluation.charts import Dot, interval_chart
 from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
-from glassformer.experiments.variants.comparison_result import VariantComparison
-from glassformer.experiments.variants.effects import KeyEffect
+from glassformer.experiments.variants.comparison_result import VariantComparison, VariantSummary
+from glassformer.experiments.variants.effects import ValueEffect
 
 
 def read_comparison(file: Path) -> VariantComparison:
@@ -37,36 +37,27 @@ def compared(name: str, found: VariantComparison) -> Iterator[str]:
     yield f"![Mean accuracy with its interval for each value of each part](variants-{name}.svg)"
     yield f"**{found.verdict}**"
     yield "\n".join(f"- **{key.key}**: {key.verdict.removeprefix(key.key + ': ')}" for key in found.keys)
-    yield markdown(_values(found.keys))
+    headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval", "less the mean of the part")
+    yield markdown([headings, *(_value_row(key.key, value) for key in found.keys for value in key.values)])
     yield f"Intervals cover {found.covers}."
-    yield "\n".join(_compared_facts(found))
+    yield "\n".join(_facts(found))
     yield "<details><summary>All variants, the best first</summary>"
-    yield markdown(_all_variants(found))
+    headings = ("variant", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds")
+    yield markdown([headings, *map(_variant_row, found.variants)])
     yield "</details>"
 
 
-def _values(keys: tuple[KeyEffect, ...]) -> Iterator[tuple[str, ...]]:
-    yield "part", "value", "mean accuracy", "95% interval", "less the mean of the part"
-    for key in keys:
-        for value in key.values:
-            effect = f"{signed(value.effect.value)} ({signed(value.effect.low)} to {signed(value.effect.high)})"
-            yield key.key, value.value, short(value.accuracy.value), _interval(value.accuracy), effect
+def _value_row(key: str, value: ValueEffect) -> tuple[str, ...]:
+    effect = f"{signed(value.effect.value)} ({signed(value.effect.low)} to {signed(value.effect.high)})"
+    return key, value.value, short(value.accuracy.value), _interval(value.accuracy), effect
 
 
-def _all_variants(found: VariantComparison) -> Iterator[tuple[str, ...]]:
-    yield "variant", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds"
-    for variant in found.variants:
-        yield (
-            variant.name,
-            short(variant.accuracy.value),
-            _interval(variant.accuracy),
-            short(variant.spread),
-            f"{variant.parameters:,}",
-            f"{variant.seconds:.0f}",
-        )
+def _variant_row(variant: VariantSummary) -> tuple[str, ...]:
+    accuracy, sizes = variant.accuracy, (f"{variant.parameters:,}", f"{variant.seconds:.0f}")
+    return variant.name, short(accuracy.value), _interval(accuracy), short(variant.spread), *sizes
 
 
-def _compared_facts(found: VariantComparison) -> Iterator[str]:
+def _facts(found: VariantComparison) -> Iterator[str]:
     data, machine = found.data, found.machine
     yield f"- {data.source}, {data.rows:,} training rows; {data.measured_on}"
     yield f"- {len(found.variants)} variants, {len(found.seeds)} seeds each, {found.budget} a run"

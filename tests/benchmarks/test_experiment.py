@@ -99,7 +99,7 @@ def test_a_result_is_written_with_its_record_and_that_of_a_trial_stays(
     folder = tmp_path / ("work/trial" if quick else "results")
     (file,) = tmp_path.rglob("*.json")
     assert file == folder / "kind" / "films.json"
-    assert json.loads(file.read_text()).keys() == {"accuracy", *RECORD}
+    assert json.loads(file.read_text()).keys() == {"benchmark", "accuracy", *RECORD}
 
 
 @pytest.mark.parametrize(
