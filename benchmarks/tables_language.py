@@ -29,8 +29,8 @@ def language_model_tables(found: Document) -> Iterator[str]:
     yield markdown([headings, *((name, *_writing(of_system)) for name, of_system in speeds.items())])
     steps = ", ".join(f"{name}: {system['steps']:,} steps" for name, system in systems.items() if "steps" in system)
     yield (
-        f"{train['texts']:,} training texts ({train['bytes'] / 1e6:.1f} MB; {data['left_out']:,} more were equal to a "
-        f"test text), {held_out['texts']:,} held out to choose the epoch, judged on {test['texts']:,} test texts "
+        f"{train['texts']:,} training texts ({train['bytes'] / 1e6:.1f} MB; {data['left_out']:,} others equal a "
+        f"test text and were left out), {held_out['texts']:,} held out to choose the epoch, {test['texts']:,} to test "
         f"({data['test_split']}). Intervals are bootstrap intervals over test texts. Each model that is trained by "
         f"steps had {found['minutes']:g} minutes ({steps}); seed {found['seed']}."
     )
@@ -70,13 +70,13 @@ def steering_tables(found: Document) -> Iterator[str]:
     yield markdown(rows)
     rises = {name.upper(): summary["above_before"] for name, summary in found["summary"].items()}
     rise_rows = ((name, *(interval(rise[judge], signed) for judge in judges)) for name, rise in rises.items())
-    yield markdown([("above before", *judges), *rise_rows])
+    yield markdown([("gain over before", *judges), *rise_rows])
     rights = ", ".join(f"{name} {short(right)}" for name, right in found["judges"].items())
     yield (
-        "Share of texts that each judge finds favourable, with 95% bootstrap intervals over prompts; the mean over "
-        "seeds with its standard deviation. Above before: mean differences over seeds, paired by prompt; intervals "
-        f"over prompts. On the first 60 words of test texts the judges are right in {rights} of the cases, "
-        f"the classifier that gave the reward in {short(found['reward'])}."
+        "First table: the share of texts that each judge finds favourable, with 95% bootstrap intervals over prompts, "
+        "and the mean over seeds ± its standard deviation. Second table: the mean gain over seeds, paired by prompt, "
+        f"with intervals over prompts. Accuracy on the first 60 words of test texts: {rights}, "
+        f"the classifier that gave the reward {short(found['reward'])}."
     )
     yield "The first five texts before:"
     yield _quoted(before["texts"])

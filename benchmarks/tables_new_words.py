@@ -11,7 +11,7 @@ from glassformer.experiments.published.table import markdown
 KINDS = {"bearing": "Words that bear on the label", "random": "Random words"}
 LOSS_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "loss after": ("after", "{:.3f}".format),
-    "less the unknown token's": ("after_above_unknown", "{:+.3f}".format),
+    "minus the unknown token's": ("after_above_unknown", "{:+.3f}".format),
     "elsewhere, 10⁻⁶": ("elsewhere", lambda share: f"{share * 1e6:.1f}"),
     "all together, %": ("share", lambda share: f"{share * 100:.2f}"),
     "gain": ("gain", "{:+.2f}".format),
@@ -30,16 +30,16 @@ def _classifier(found: Document) -> Iterator[str]:
         of_texts = result.get("of_test_texts", count)  # older results lack it, because no texts were drawn
         texts = f"{count:,} test texts" + (f", drawn from {of_texts:,}," if of_texts > count else "")
         yield (
-            f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts} hold such a word; by "
-            f"the first one in each, they belong to {result['test_words']:,} words."
+            f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts} contain such a "
+            f"word. The first one in each text gives {result['test_words']:,} different words."
         )
-        headings = ("read with", "accuracy", "less the unknown token's", "cosine")
+        headings = ("read with", "accuracy", "minus the unknown token's", "cosine")
         yield markdown([headings, *(_accuracy_row(name, figures) for name, figures in result["conditions"].items())])
     data = found["data"]
     yield (
-        f"Data: `{data['name']}`, {data['training_texts']:,} training texts ({data['left_out']:,} more were equal to a "
-        f"test text); {seeds_in_words(found['seeds'])}. Means over seeds, with 95% bootstrap intervals over words: a "
-        "text belongs to the first hidden word in it."
+        f"Data: `{data['name']}`, {data['training_texts']:,} training texts ({data['left_out']:,} others equal a "
+        f"test text and were left out); {seeds_in_words(found['seeds'])}. Means over seeds, with 95% bootstrap "
+        "intervals over words. A text belongs to the first hidden word in it."
     )
 
 
@@ -53,11 +53,11 @@ def _language_model(found: Document) -> Iterator[str]:
     yield markdown([("read with", *LOSS_COLUMNS), *(_loss_row(*row) for row in found["conditions"].items())])
     data, counts = found["data"], found["sentences"]
     yield (
-        f"A known word of the rarer half of the vocabulary: {found['rare_words'] * 1e6:.1f} elsewhere (median). "
-        f"Data: `{data['name']}`, {data['training_sentences']:,} training sentences, {data['left_out']:,} more left "
+        f"For comparison, the known words of the rarer half: {found['rare_words'] * 1e6:.1f} elsewhere (median). "
+        f"Data: `{data['name']}`, {data['training_sentences']:,} training sentences, {data['left_out']:,} others left "
         f"out; {len(found['learned'])} of {len(found['hidden'])} hidden words learned, {counts['with_a_word']:,} test "
         f"sentences with one, {counts['elsewhere']:,} with none; {found['recipe']['training']['max_steps']:,} steps, "
-        f"seed {found['seed']}. 95% bootstrap intervals over words, of all together over sentences."
+        f"seed {found['seed']}. 95% bootstrap intervals over words; for all together, over sentences."
     )
 
 

@@ -37,9 +37,9 @@ def compared(name: str, found: VariantComparison) -> Iterator[str]:
     yield f"![Mean accuracy with its interval for each value of each part](variants-{name}.svg)"
     yield f"**{found.verdict}**"
     yield "\n".join(f"- **{key.key}**: {key.verdict.removeprefix(key.key + ': ')}" for key in found.keys)
-    headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval", "less the mean of the part")
+    headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval", "minus the mean of the part")
     yield markdown([headings, *(_value_row(key.key, value) for key in found.keys for value in key.values)])
-    yield f"Intervals cover {found.covers}."
+    yield f"Intervals include {found.covers}."
     yield "\n".join(_facts(found))
     yield "<details><summary>All variants, the best first</summary>"
     headings = ("variant", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds")

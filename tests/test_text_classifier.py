@@ -214,9 +214,7 @@ def test_texts_that_cannot_be_answered(fitted: TextClassifier) -> None:
 
 
 def test_rows_left_out_are_said() -> None:
-    with pytest.warns(
-        UserWarning, match=r"2 rows were left out of training: empty text \(first: text 24, counted from 0"
-    ):
+    with pytest.warns(UserWarning, match=r"2 rows were left out of training: empty text \(first: texts\[24\]\)"):
         small().fit([*TEXTS, "", "  "], [*BINARY, 1, 0])
     with pytest.warns(UserWarning, match="1 row was left out of training: empty text"):
         small().fit([*TEXTS, ""], [*BINARY, 1])
@@ -290,7 +288,7 @@ def test_labels_in_a_column_are_taken_with_a_warning(fitted: TextClassifier) -> 
 
 
 def test_an_empty_text_is_answered_with_a_warning(fitted: TextClassifier) -> None:
-    with pytest.warns(UserWarning, match=r"2 of 3 texts have no word \(first: text 1, counted from 0\)"):
+    with pytest.warns(UserWarning, match=r"2 of 3 texts have no word \(first: texts\[1\]\)"):
         probabilities = fitted.predict_proba(["good film", "", " \t"])
     assert np.array_equal(probabilities[1], probabilities[2])
     assert np.isfinite(probabilities).all()

@@ -121,7 +121,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         for dropped in table.dropped:
             warnings.warn(
                 f"{counted(len(dropped.rows), 'row was', 'rows were')} left out of training: {dropped.reason} "
-                f"(first: text {dropped.rows[0] - 1}, counted from 0)",
+                f"(first: texts[{dropped.rows[0] - 1}])",
                 stacklevel=2,
             )
         labels = tuple(by_name[str(name)] for name in trained.config.labels)
@@ -201,8 +201,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         answers = self.predictor_.answer(as_texts(texts))
         if answers.empty.any():
             warnings.warn(
-                f"{answers.empty.sum()} of {len(answers.empty)} texts have no word (first: text "
-                f"{answers.empty.argmax()}, counted from 0); answers to such texts mean little",
+                f"{answers.empty.sum()} of {len(answers.empty)} texts have no word (first: "
+                f"texts[{answers.empty.argmax()}]); answers to such texts mean little",
                 stacklevel=3,
             )
         return answers

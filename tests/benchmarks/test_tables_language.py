@@ -69,7 +69,7 @@ def test_language_models_side_by_side(tmp_path: Path) -> None:
     assert "| ours, preset `small` | 1.2500 [1.1500, 1.4500] | – | 1,234 | 5,678 |" in text
     assert "| Kneser–Ney, order 5 | 1.5000 [1.4000, 1.7000] | 0.2500 [0.1500, 0.4500] | 30 n-grams | 9 |" in text
     assert "| ours, preset `small` | 40 | – | 3,000 | 7 |" in text
-    assert "9,000 training texts (2.0 MB; 3 more were equal" in text
+    assert "9,000 training texts (2.0 MB; 3 others equal a test text and were left out)" in text
     assert "had 20 minutes (ours, preset `small`: 321 steps); seed 4." in text
     assert "```text\n1. a film\n2. b\n```" in text
 
@@ -97,7 +97,7 @@ def test_steered_policies_beside_what_they_were(tmp_path: Path) -> None:
     assert "| before | 0.500 [0.400, 0.700] | 0.00 | 0.75 | 39 |" in text
     assert "| PPO, seed 1 | 0.875 [0.775, 1.075] | 3.00 | 0.75 | 39 |" in text
     assert "| **PPO, 2 seeds** | **.875 ± .062** | 3.00 ± 0.50 | 0.75 ± 0.00 |  |" in text
-    assert "| above before | A |\n| --- | --- |\n| PPO | +.375 [+.275, +.575] |" in text
-    assert "the judges are right in A .812 of the cases" in text
+    assert "| gain over before | A |\n| --- | --- |\n| PPO | +.375 [+.275, +.575] |" in text
+    assert "Accuracy on the first 60 words of test texts: A .812, " in text
     assert "```text\n1. so 0.5\n```" in text
     assert "after PPO, seed 0:\n\n```text\n1. so 0.875\n```" in text

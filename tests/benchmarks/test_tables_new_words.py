@@ -54,12 +54,14 @@ def test_a_classifiers_words(tmp_path: Path) -> None:
         },
     }
     text = shown("imdb", tmp_path, document)
-    assert "bear on the label: 3 hidden, 2 to 3 learned; 1,234 test texts hold such a word; by the first one in" in text
-    assert "each, they belong to 2 words.\n\n| read" in text
-    assert "Random words: 3 hidden, 3 learned; 1,234 test texts, drawn from 5,678, hold such a word; by" in text
+    assert "bear on the label: 3 hidden, 2 to 3 learned; 1,234 test texts contain such a word. The first" in text
+    assert "one in each text gives 2 different words.\n\n| read" in text
+    assert "Random words: 3 hidden, 3 learned; 1,234 test texts, drawn from 5,678, contain such a word. The" in text
     assert text.count("| unknown token | .700 [.600, .900] | – | – |") == 2
     assert "| ours | .750 [.650, .950] | +.050 [−.050, +.250] | +.125 |" in text
-    assert "Data: `imdb`, 25,000 training texts (12 more were equal to a test text); seeds 0–1. Means" in text
+    assert (
+        "Data: `imdb`, 25,000 training texts (12 others equal a test text and were left out); seeds 0–1. Means" in text
+    )
 
 
 def test_a_language_models_words(tmp_path: Path) -> None:
@@ -84,8 +86,10 @@ def test_a_language_models_words(tmp_path: Path) -> None:
     assert "| unknown token | 5.000 [4.900, 5.200] | – | – | – | – |" in text
     row = "4.875 [4.775, 5.075] | −0.125 [−0.225, +0.075] | 8.0 [7.0, 10.0] | 1.25 [1.15, 1.45] | +0.50 [−0.50, +2.50]"
     assert f"| map, placed (ours) | {row} |" in text
-    assert "vocabulary: 9.5 elsewhere" in text
-    assert "9,000 training sentences, 80 more left out; 2 of 3 hidden words learned, 1,400 test sentences with" in text
+    assert "rarer half: 9.5 elsewhere" in text
+    assert (
+        "9,000 training sentences, 80 others left out; 2 of 3 hidden words learned, 1,400 test sentences with" in text
+    )
     assert "700 steps, seed 4." in text
 
 

@@ -27,7 +27,7 @@ def test_a_table_on_standard_output_and_the_rest_on_standard_error(table: Path, 
     said = compare(table, tmp_path / "out", *SHORT)
     assert said.code == 0, said.err
     lines = said.out.splitlines()
-    assert lines[0] == f"{table}: measured on a new fifth of the rows for each seed, 17 per run"
+    assert lines[0] == f"{table}: measured on a random fifth of the rows, different for each seed, 17 per run"
     assert lines[2].split() == [
         "variant", "accuracy", "95%", "interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s",
     ]  # fmt: skip

@@ -41,8 +41,8 @@ def test_one_row_is_no_victory() -> None:
 
 def test_no_row_tells_them_apart() -> None:
     assert sentence(0, 0, 0, 1) == (
-        "No row tells the transformer and TF-IDF apart: they are right on the same rows, 987 of 1,234; "
-        "the simpler one is the safe choice until other test rows tell them apart."
+        "The transformer and TF-IDF are right on the same rows, 987 of 1,234; "
+        "choose the simpler one until other test rows show a difference."
     )
 
 

@@ -146,9 +146,9 @@ def test_the_encoder_of_a_checkpoint_has_its_parts_in_order() -> None:
     ("values", "words"),
     [
         ({"freeze": 3}, ["freeze = 3", "2 blocks"]),
-        ({"freeze": 1}, ["freeze = 1", "not made of any"]),
+        ({"freeze": 1}, ["freeze = 1", "this model has none"]),
         ({"freeze": "all"}, ["freeze = 'all'", "head"]),
-        ({"layer_decay": 0.9}, ["layer_decay = 0.9", "not made of any"]),
+        ({"layer_decay": 0.9}, ["layer_decay = 0.9", "this model has none"]),
     ],
 )
 def test_what_a_model_has_not_cannot_be_frozen_or_slowed(values: dict[str, Any], words: list[str]) -> None:

@@ -177,4 +177,4 @@ def _show(found: VariantComparison) -> None:
     show(f"\n{found.verdict}")
     for key in found.keys:
         show(f"{key.key}: {key.verdict}")
-    show(f"Intervals cover {found.covers}. Spread is the standard deviation over seeds; p is Holm-corrected.")
+    show(f"Intervals include {found.covers}. Spread is the standard deviation over seeds; p is Holm-corrected.")

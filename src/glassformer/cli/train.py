@@ -163,8 +163,8 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[
         tell(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
     if prepared.passes > 1:
         tell(
-            f"  few rows: an epoch reads each of them {prepared.passes} times, to have "
-            f"{recipe.training.min_steps_per_epoch} steps or more (training.min_steps_per_epoch)"
+            f"  few rows: each epoch reads every row {prepared.passes} times, so that it has at least "
+            f"{recipe.training.min_steps_per_epoch} steps (training.min_steps_per_epoch)"
         )
     model = recipe.model
     tell(

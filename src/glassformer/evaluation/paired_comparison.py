@@ -138,11 +138,11 @@ def _shown(answer: object) -> str:
 def _verdict(name_a: str, name_b: str, accuracy_a: Estimate, difference: Estimate, p: float, rows: int) -> str:
     low, high = difference.low, difference.high
     if low == high == 0:
-        return f"No row tells {name_a} and {name_b} apart: {same_rows_right(accuracy_a.value, rows)}."
+        return f"{name_a} and {name_b} {same_rows_right(accuracy_a.value, rows)}."
     if p < SIGNIFICANT and low * high > 0:
         better, worse = (name_a, name_b) if low > 0 else (name_b, name_a)
         near, far = sorted((abs(low), abs(high)))
         size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
         return f"{better} is better than {worse} by {size}."
     size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
-    return f"{counted(rows, 'row does', 'rows do')} not tell {name_a} and {name_b} apart: difference {size}."
+    return f"No clear difference between {name_a} and {name_b} on {counted(rows, 'row')}: {size}."

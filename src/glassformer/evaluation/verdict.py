@@ -15,8 +15,8 @@ def verdict(
     """
     if difference.low == difference.high == 0:
         return (
-            f"No row tells {model} and {baseline} apart: {same_rows_right(accuracy, rows)}; "
-            "the simpler one is the safe choice until other test rows tell them apart."
+            f"{_capital(model)} and {baseline} {same_rows_right(accuracy, rows)}; "
+            "choose the simpler one until other test rows show a difference."
         )
     span = f"95% interval {signed(difference.low)} to {signed(difference.high)}"
     numbers = f"difference {signed(difference.value)}, {span}, {p_value(p)}"
@@ -31,13 +31,13 @@ def verdict(
         )
     return (
         f"No clear winner on {counted(rows, 'row')}: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
-        "the simpler one is the safe choice until more test rows tell them apart."
+        "choose the simpler one until more test rows show a difference."
     )
 
 
 def same_rows_right(accuracy: float, rows: int) -> str:
     """Describe two classifiers that are right on the same rows. An interval from 0 to 0 would claim too much."""
-    return f"they are right on the same rows, {round(accuracy * rows):,} of {rows:,}"
+    return f"are right on the same rows, {round(accuracy * rows):,} of {rows:,}"
 
 
 def share(value: float) -> str:

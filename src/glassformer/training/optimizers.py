@@ -63,12 +63,13 @@ def freeze(model: nn.Module, lowest: int | Literal["all"]) -> None:
         in_head = {id(parameter) for module in parts_of(model).head for parameter in module.parameters()}
         trained = {name for name, parameter in model.named_parameters() if id(parameter) in in_head}
         if not trained:
-            raise UsageError("training.freeze = 'all' leaves the head to train, and this model has no such part")
+            raise UsageError("training.freeze = 'all' trains only the head, and this model has no head of its own")
     else:
         depths, n_blocks = _depths(model, f"training.freeze = {lowest}")
         if lowest > n_blocks:
             raise UsageError(
-                f"training.freeze = {lowest}, and the model has {n_blocks} blocks; say 'all' for all of them"
+                f"training.freeze = {lowest}, and the model has {n_blocks} blocks; "
+                "set it to 'all' to train only the head"
             )
         trained = {name for name, depth in depths.items() if depth > lowest}
     for name, parameter in model.named_parameters():
@@ -102,7 +103,7 @@ def _depths(model: nn.Module, wanted_by: str) -> tuple[dict[str, int], int]:
     """
     parts = parts_of(model)
     if not parts.blocks:
-        raise UsageError(f"{wanted_by} counts blocks, and this model is not made of any")
+        raise UsageError(f"{wanted_by} counts blocks, and this model has none")
     depths = {id(parameter): 0 for module in parts.embedding for parameter in module.parameters()}
     for depth, block in enumerate(parts.blocks, 1):
         depths |= {id(parameter): depth for parameter in block.parameters()}

@@ -230,7 +230,9 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
     assert verdict(five, six, five, six) == (
         "rms · max and layer · max share the highest mean, .500; none of the other 2 is worse beyond noise."
     )
-    assert verdict(five, six, five, five).startswith("rms · max has the highest mean, .500, but none")
+    assert verdict(five, six, five, five).startswith(
+        "rms · max has the highest mean, .500, but these runs show no clear"
+    )
     worst = found[0].variants[-1].behind_best
     assert worst is not None
     last = found[0].variants[-1].model_copy(update={"behind_best": worst.model_copy(update={"beyond_noise": True})})
@@ -241,7 +243,7 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
         assert variant.behind_best is not None
         assert not variant.behind_best.beyond_noise
     assert module._verdict(tuple(apart), apart[0].name).endswith(
-        "; 1 of the other 3 is worse beyond noise, 2 cannot be told from it."
+        "; 1 of the other 3 is worse beyond noise, 2 not clearly."
     )
 
 

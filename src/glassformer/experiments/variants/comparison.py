@@ -52,11 +52,11 @@ RUNS_FOLDER, RESULTS_FILE, REPORT_FILE = "runs", "results.json", "report.html"
 MOST_RUNS = 1_000
 _COVERS = {
     False: (
-        "the chance of seeds and of measured rows, because each seed measures on its own rows; they are widened "
-        "because the training rows of the seeds overlap (Nadeau & Bengio 2003)"
+        "the variation over seeds and over measured rows, because each seed measures on its own rows; they are wider "
+        "than usual, because the training rows of the seeds overlap (Nadeau & Bengio 2003)"
     ),
     True: (
-        "the chance of seeds and of measured rows, as two crossed factors, but not the chance of training rows, which "
+        "the variation over seeds and over measured rows, as two crossed factors, but not over training rows, which "
         "are the same in all runs"
     ),
 }
@@ -155,7 +155,9 @@ def comparison_of(
     best = max(zip(names, grid, strict=True), key=lambda line: statistics.mean(run.accuracy for run in line[1]))[0]
     variants = _summaries(plan, grid, outcomes, best, {frozenset((pair.better, pair.worse)): pair for pair in pairs})
     measured_on = (
-        f"{cuts[0].measured.source}, the same rows for all" if same_rows else "a new fifth of the rows for each seed"
+        f"{cuts[0].measured.source}, the same rows for all"
+        if same_rows
+        else "a random fifth of the rows, different for each seed"
     )
     return VariantComparison(
         data=ComparedData(
@@ -242,12 +244,7 @@ def _verdict(variants: tuple[VariantSummary, ...], best: str) -> str:
     if worse == len(others):
         return f"{lead}, and is better than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
     if worse == 0:
-        rest = (
-            "it cannot be told from the other"
-            if len(others) == 1
-            else f"none of the other {len(others)} can be told from it"
-        )
-        return f"{lead}, but {rest} by these runs."
-    alike = len(others) - worse
+        rest = "the other" if len(others) == 1 else f"any of the other {len(others)}"
+        return f"{lead}, but these runs show no clear difference to {rest}."
     are = "is" if worse == 1 else "are"
-    return f"{lead}; {worse} of the other {len(others)} {are} worse beyond noise, {alike} cannot be told from it."
+    return f"{lead}; {worse} of the other {len(others)} {are} worse beyond noise, {len(others) - worse} not clearly."

@@ -128,11 +128,12 @@ def _method(found: VariantComparison) -> str:
         f'<dl class="facts">{listed}</dl><p class="soft">Every run trains for the whole budget and keeps the weights '
         "of the epoch with the lowest validation loss, or the last weights if there are no validation rows. The "
         "validation rows are held out from the rows to learn from. The measured rows never influence the choice.</p>"
-        f'<p class="soft">Intervals are 95% intervals and cover {escape(found.covers)}. Differences are paired: all '
-        "variants of a seed learn from the same rows and answer the same rows. The p-values are those of t-tests. "
-        "Holm’s correction covers the pairs of all varied keys together, and separately the pairs of all variants. A "
-        "difference is beyond noise if the corrected p is below .05. An effect is a mean over the values of the other "
-        "keys. A value may do well with some of them and badly with others; the table of variants shows that, but no "
+        f'<p class="soft">Intervals are 95% intervals. They include {escape(found.covers)}. Differences are '
+        "paired: all variants of a seed learn from the same rows and answer the same rows. The p-values are those of "
+        "t-tests. Holm’s correction covers the pairs of all varied keys together, and separately the pairs of all "
+        "variants. A difference is beyond noise if the corrected p is below .05. An effect is a mean over the values "
+        "of the other keys. A value may do well with some of them and badly with others; the table of variants shows "
+        "that, but no "
         "test here does.</p>"
     )
 
