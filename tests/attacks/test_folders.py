@@ -385,6 +385,11 @@ def test_a_damaged_model_is_not_trained_over_unasked(damage: Tamper, folder: Pat
     answered(outcome, str(folder))
 
 
+def test_figures_of_training_are_not_replaced_by_those_of_an_evaluation(folder: Path, reviews: Trained) -> None:
+    with nothing_lost(folder):
+        answered(glassformer("evaluate", folder, reviews.table, "--out", folder), "is a model folder", "metrics.json")
+
+
 def test_figures_of_another_evaluation_do_not_matter(folder: Path, reviews: Trained) -> None:
     evaluation = folder / "evaluation"
     evaluation.mkdir()

@@ -174,6 +174,7 @@ NOT_LEARNED: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "no-label": (rows_of("", each=30), ("no usable row", "no label")),
     "blank-texts": (b"text,label\n" + b" \t ,a\n\xc2\xa0,b\n" * 20, ("no usable row", "empty text")),
     "labels-of-a-million": (rows_of("a" * 10**6, "b", each=2), ("label of row 1 has 1,000,000 characters",)),
+    "labels-nested": (rows_of("[" * 100_000, "b", each=9), ("label of row 1 has 100,000 characters",)),
     "very-many-labels": (rows_of(*map(str, range(10_500)), each=2), ("10,500 different labels", "10,000")),
     "labels-that-are-all-different": (rows_of(*[f"label {n}" for n in range(99)]), ("no column looks like labels",)),
     "labels-that-look-alike": (rows_of("a", "b", each=9) + "\nx,a\u200b".encode(), ("'a\\u200b'", "--fold-labels")),
@@ -225,6 +226,11 @@ ODD_BUT_READ: dict[str, tuple[str, bytes, int]] = {
     "numbers-for-texts": ("t.jsonl", b'{"text": 12}\n{"text": 1.5}\n{"text": true}\n{"text": [1]}\n', 4),
     "twice-the-same-key": ("t.jsonl", b'{"text": "a", "text": "b"}\n', 1),
     "typed-parquet": ("t.parquet", parquet(text=[1, 2], when=[1.5, None], who=[b"x", b"y"], what=[["a"], []]), 2),
+    "json-of-very-many-keys": (
+        "t.jsonl",
+        b'{"text": "a", %s}\n' % b", ".join(b'"k%d": 1' % n for n in range(100_000)),
+        1,
+    ),
     "wide": ("t.csv", b"text," + b",".join(b"c%d" % n for n in range(2_000)) + b"\na" + b",1" * 2_000, 1),
     "quoted-everything": ("t.csv", b'"text","label"\n"say ""hi"", then\ngo, or ; not","1"\n', 1),
 }

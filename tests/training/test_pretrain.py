@@ -195,7 +195,7 @@ def test_interrupted_and_resumed_is_uninterrupted(attention: str, step: int, tmp
     assert not (out / "checkpoint").exists()
 
 
-@pytest.mark.parametrize("lost", ["state.safetensors", "tokenizer.json", "train/store.json", "run.json"])
+@pytest.mark.parametrize("lost", ["state.safetensors", "tokenizer.json", "train/store.json"])
 def test_a_run_killed_early_is_resumed_from_what_is_there(lost: str, tmp_path: Path) -> None:
     whole = pretrain(counting(), recipe(), out=tmp_path / "whole")
     with pytest.raises(InterruptedTraining):

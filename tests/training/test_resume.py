@@ -220,14 +220,33 @@ def test_another_recipe_or_other_data_cannot_resume(
     assert (tmp_path / "checkpoint" / "state.safetensors").read_bytes() == before
 
 
-def test_a_damaged_record_of_the_run_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("record", ['{"train": ', "[]", "[" * 100_000, None], ids=["cut", "list", "nested", "lost"])
+def test_a_damaged_record_of_the_run_is_one_sentence(record: str | None, tmp_path: Path) -> None:
     interrupted(tmp_path)
-    (tmp_path / "checkpoint" / "run.json").write_text('{"train": ')
-    with pytest.raises(GlassformerError, match=r"run\.json is damaged .*`overwrite=True`"):
+    checkpoint = tmp_path / "checkpoint"
+    if record is None:
+        (checkpoint / "run.json").unlink()
+    else:
+        (checkpoint / "run.json").write_text(record)
+    before = (checkpoint / "state.safetensors").read_bytes()
+    with pytest.raises(GlassformerError, match=r"run\.json is damaged or missing .*`overwrite=True`"):
         train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    assert (checkpoint / "state.safetensors").read_bytes() == before
 
 
-@pytest.mark.parametrize("lost", ["state.safetensors", "tokenizer.json", "train/store.json", "run.json"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("store.json", b"{"), ("store.json", b"[]"), ("offsets.npy", b""), ("offsets.npy", b"x"), ("tokens.bin", b"")],
+)
+def test_damaged_encoded_texts_are_encoded_again(name: str, content: bytes, tmp_path: Path) -> None:
+    whole = train_classifier(Sources(train=opinions()), recipe())
+    interrupted(tmp_path)
+    (tmp_path / "checkpoint" / "train" / name).write_bytes(content)
+    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
+
+
+@pytest.mark.parametrize("lost", ["state.safetensors", "tokenizer.json", "train/store.json"])
 def test_a_run_killed_early_is_resumed_from_what_is_there(lost: str, tmp_path: Path) -> None:
     whole = train_classifier(Sources(train=opinions()), recipe())
     interrupted(tmp_path)

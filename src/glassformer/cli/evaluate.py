@@ -13,7 +13,7 @@ from glassformer.cli.live import Live, words
 from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, MultilabelAsTrained, TextColumn
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 from glassformer.cli.writers import check_folder
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
     from glassformer.evaluation.result import Evaluation
@@ -40,12 +40,14 @@ def evaluate(
 
     from glassformer.evaluation.evaluate_model import evaluate_model
     from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
+    from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE, is_model_folder
     from glassformer.prediction.predictor import Predictor
 
     check_order(model, data)
     folder = out or model / EVALUATION_FOLDER
     check_folder(folder)
+    if is_model_folder(folder):
+        raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
     doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=choose_device(device))
     with Live(words("answering"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as view:

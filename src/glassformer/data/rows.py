@@ -48,15 +48,15 @@ def iterate_rows(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl
     with `{` is read as JSON lines, any other as CSV. Raises `UsageError` like `read_batches`, and for a JSON key that
     appears for the first time after the first batch.
     """
-    columns: list[str] = []
+    columns: dict[str, None] = {}
     for batch in read_batches(source, rows_per_batch=rows_per_batch):
-        columns = columns or batch.columns
+        columns = columns or dict.fromkeys(batch.columns)
         if late := [name for name in batch.columns if name not in columns]:
             raise UsageError(
                 f"{name_of(source)}: the key {late[0]!r} appears for the first time after row {rows_per_batch}. "
                 f"Give every row the same keys; a value may be null."
             )
-        yield with_columns(batch, columns)
+        yield with_columns(batch, list(columns))
 
 
 def read_batches(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
@@ -84,9 +84,8 @@ def read_batches(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl
 
 def with_columns(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Return exactly these columns, in this order. A missing column is null, as JSON lines may leave keys out."""
-    return frame.select(
-        pl.col(name) if name in frame.columns else pl.lit(None, pl.String).alias(name) for name in columns
-    )
+    present = set(frame.columns)
+    return frame.select(pl.col(name) if name in present else pl.lit(None, pl.String).alias(name) for name in columns)
 
 
 def delimiter_note(path: Path) -> str | None:

@@ -69,9 +69,26 @@ class TokenStore:
 
         Raises:
             FileNotFoundError: there is no store, or it is incomplete.
+            ValueError: a file of the store is damaged.
         """
-        dtype = json.loads((folder / "store.json").read_text())["dtype"]
-        offsets = np.load(folder / "offsets.npy")
+        dtype, offsets = _described_type(folder / "store.json"), _offsets(folder / "offsets.npy")
         if offsets[-1] == 0:  # an empty file cannot be mapped
             return cls(np.zeros(0, dtype=dtype), offsets)
         return cls(np.memmap(folder / "tokens.bin", dtype=dtype, mode="r", shape=(int(offsets[-1]),)), offsets)
+
+
+def _described_type(file: Path) -> str:
+    described = json.loads(file.read_text(encoding="utf-8"))
+    if described not in ({"dtype": "uint16"}, {"dtype": "uint32"}):
+        raise ValueError(f"{file} names no type of tokens")
+    return str(described["dtype"])
+
+
+def _offsets(file: Path) -> IntArray:
+    try:
+        offsets: IntArray = np.load(file)
+    except EOFError as error:
+        raise ValueError(f"{file} is empty") from error
+    if offsets.dtype != np.int64 or offsets.ndim != 1 or not len(offsets) or offsets[0] or (np.diff(offsets) < 0).any():
+        raise ValueError(f"{file} holds no positions in ascending order")
+    return offsets

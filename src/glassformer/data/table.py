@@ -162,7 +162,7 @@ def _json_list(cell: str) -> list[object] | None:
         return None
     try:
         return list(json.loads(cell))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -101,11 +101,8 @@ def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwri
 def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     """Begin an unfinished run in `work`, or check that the run there is the one to continue."""
     file = work / RUN_FILE
-    if resume and file.is_file():
-        try:
-            before = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise GlassformerError(f"{file} is damaged ({error}); start the run anew with `overwrite=True`") from error
+    if resume and (file.exists() or (work / STATE_FILE).exists()):
+        before = _identity_before(file)
         if changed := _changes(before, identity):
             shown = changed[:_CHANGES_SHOWN]
             if len(changed) > len(shown):
@@ -118,6 +115,20 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     write_aside(file, json.dumps(identity, indent=2))
+
+
+def _identity_before(file: Path) -> dict[str, Any]:
+    """Return the values that the run in this folder began with. Raises `GlassformerError` if they cannot be read."""
+    try:
+        before = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(before, dict):
+            raise ValueError("it holds no settings by name")
+    except (OSError, ValueError, RecursionError) as error:
+        cause = error.strerror if isinstance(error, OSError) else error
+        raise GlassformerError(
+            f"{file} is damaged or missing ({cause}); start the run anew with `overwrite=True`"
+        ) from error
+    return before
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
@@ -160,7 +171,7 @@ def encode(texts: pl.Series, tokenizer: TextTokenizer, work: Path | None, name: 
         return TokenStore.in_memory(tokenizer.encode(texts.to_list()))
     try:
         return TokenStore.open(work / name)
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # not written yet, or damaged
         return TokenStore.write(work / name, texts, tokenizer)
 
 
