@@ -128,7 +128,7 @@ def test_attacks_are_shown_by_family_with_their_sum(tmp_path: Path) -> None:
     (tmp_path / "attacks.json").write_text(json.dumps(counts), encoding="utf-8")
     (table,) = kinds(tmp_path)["attacks"]("attacks")
     lines = table.splitlines()
-    assert lines[2] == "| recipes | Settings that no machine can hold, and values that are no settings | 5 | 4 | 1 |"
+    assert lines[2] == "| recipes | Settings too large for any machine, and invalid values | 5 | 4 | 1 |"
     assert lines[-1] == "| all |  | 12 | 11 | 1 |"
 
 

@@ -1,4 +1,4 @@
-"""Odd texts, tables and arrays handed to a model that answers, from the command line and from Python."""
+"""Unusual texts, tables and arrays are given to a trained model, on the command line and from Python."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Checkpoints of other libraries that were tampered with, read by `train --init hf:…`."""
+"""`train --init hf:…` reads manipulated checkpoints of other libraries."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Model folders that were tampered with: each ends in one sentence, quickly and in little memory."""
+"""Commands read manipulated model folders. Each ends in one sentence, quickly and with little memory."""
 
 import json
 import os

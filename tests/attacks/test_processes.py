@@ -1,4 +1,4 @@
-"""What becomes of a run when its process is stopped, killed or doubled, or what it writes to is full or gone."""
+"""A run is stopped, killed or started twice, or the place that it writes to is full or missing."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Settings that no machine can hold, and values that are no settings."""
+"""Settings too large for any machine, and invalid values."""
 
 from pathlib import Path
 

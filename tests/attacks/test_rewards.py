@@ -1,4 +1,4 @@
-"""Functions as rewards: whatever they print, return or raise, the command answers in a sentence."""
+"""Reward functions print, return or raise anything. The command always answers in one sentence."""
 
 import textwrap
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hostile tables: broken, disguised, endless, or merely odd. Each is read, or refused in a sentence that says where."""
+"""Broken, disguised, endless or unusual tables. Each is read, or refused in a sentence that names the place."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""What a terminal must not see, streams that are not there, readers that go away."""
+"""Control characters in the output, closed streams, and readers of a pipe that stop reading."""
 
 import json
 import os

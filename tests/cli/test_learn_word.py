@@ -153,7 +153,7 @@ def test_the_folder_one_stands_in_has_a_name_too(model: Path, monkeypatch: pytes
 def test_misuse(model: Path, table: Path, tmp_path: Path) -> None:
     misused(glassformer("learn-word", model), "give one word, or --file")
     misused(glassformer("learn-word", model, "gran", "--file", table), "give one word, or --file")
-    misused(glassformer("learn-word", model, "--file", table, "--definition", "x"), "--definition goes with one word")
+    misused(glassformer("learn-word", model, "--file", table, "--definition", "x"), "--definition needs a single word")
     misused(glassformer("learn-word", model, "gran"), "what does 'gran' mean?", "--definition", "--dictionary")
     misused(glassformer("learn-word", model, "gran", "--definition", " "), "what does 'gran' mean?")
     misused(glassformer("learn-word", model, "gran", "--definition", "x", "--dictionary-dir", "y"), "--dictionary-dir")

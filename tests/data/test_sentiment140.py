@@ -61,7 +61,7 @@ def test_of_the_parts_only_the_first_days_of_both_classes_are_read(tmp_path: Pat
     assert table.frame.tail(2).rows() == [(9 + 2, "part 1", "negative"), (9 + 4, "part 3", "positive")]
     assert table.frame["row"].is_unique().all()
     assert table.notes[2].startswith("and 2 of the 4 rows of headtail.parquet, those from the first days of both")
-    assert "not trained on" in table.notes[2]
+    assert "the others are not used" in table.notes[2]
 
 
 def test_the_parts_alone_are_never_read(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from glassformer.alignment.stage_run import Records, Start
     from glassformer.prediction.model_folder import TrainedLanguageModel
 
-app = typer.Typer(help="Fine-tune a language model on answers and by rewards.", no_args_is_help=True)
+app = typer.Typer(help="Fine-tune a language model on example answers, then with rewards.", no_args_is_help=True)
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
 Out = Annotated[Path, typer.Option(help="The model folder to write.")]
@@ -53,7 +53,7 @@ def pairs(
     prompt_words: Annotated[
         int | None,
         typer.Option(
-            min=0, help="The prompt of a text is its first words, this many. Default: 3; for polarity, a question."
+            min=0, help="Number of first words of a text that become its prompt. Default: 3; for polarity, a question."
         ),
     ] = None,
     text: TextColumn = None,

@@ -29,7 +29,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and metrics.json. Default: MODEL/evaluation.")
     ] = None,
-    train: Annotated[str | None, typer.Option(help="The training table, if it is no longer where it was.")] = None,
+    train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
     json: Json = False,

@@ -34,13 +34,13 @@ def generate(
     ] = 1.0,
     top_k: Annotated[
         int | None,
-        typer.Option(metavar="<int>", help="Choose only among the most likely tokens, this many. Default: all."),
+        typer.Option(metavar="<int>", help="Choose only among this many most likely tokens. Default: all."),
     ] = None,
     top_p: Annotated[
         float, typer.Option(help="Choose only among the most likely tokens that together have this probability.")
     ] = 1.0,
     repetition_penalty: Annotated[
-        float, typer.Option(help="Values above 1 make tokens less likely that already occur in the text.")
+        float, typer.Option(help="Values above 1 make tokens that already occur in the text less likely.")
     ] = 1.0,
     stop: Annotated[list[str] | None, typer.Option(help="End the text before this string. May be repeated.")] = None,
     samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,

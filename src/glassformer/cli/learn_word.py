@@ -44,8 +44,8 @@ def learn_word(
         int,
         typer.Option(
             min=0,
-            help="Look up unknown words of a definition in the dictionary, and those of their definitions, this many "
-            "levels deep.",
+            help="Unknown words in a definition are looked up in the dictionary too, and so are those in their "
+            "definitions. Number of such levels.",
         ),
     ] = 2,
     out: Annotated[Path | None, typer.Option(help="The model folder to write. Default: MODEL-words.")] = None,
@@ -55,7 +55,7 @@ def learn_word(
     if (word is None) == (file is None):
         raise UsageError("give one word, or --file with many")
     if definition is not None and file is not None:
-        raise UsageError("--definition goes with one word; a file has a column of them")
+        raise UsageError("--definition needs a single word; a file has a column definition")
     if word is not None and not (definition or "").strip() and dictionary is None:
         raise UsageError(f"what does {word!r} mean? Say it with --definition, or name a --dictionary")
     if dictionary_dir is not None and dictionary is None:
@@ -126,7 +126,7 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
         )
     else:
         why = (
-            "without --dictionary there are no definitions of known words to fit one on"
+            "without --dictionary there are no definitions of known words to fit a map on"
             if dictionary is None
             else f"{dictionary.name} defines too few of the words that the model knows"
         )

@@ -41,7 +41,7 @@ def predict(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file for the answers to --file. Its ending says how it is written: .csv, .tsv (tabs) or .jsonl, "
+            help="The file for the answers to --file. Its extension sets the format: .csv, .tsv (tabs) or .jsonl, "
             "each also with .gz. Default: CSV on standard output."
         ),
     ] = None,
@@ -49,9 +49,7 @@ def predict(
     text: TextColumn = None,
     top_k: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="<int>", help="Show only the most probable labels, this many per text. Default: all."
-        ),
+        typer.Option(min=1, metavar="<int>", help="Show only this many most probable labels per text. Default: all."),
     ] = None,
     safe_csv: Annotated[
         bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")

@@ -172,7 +172,7 @@ def _check_columns(frame: pl.DataFrame, separator: str | None) -> None:
     for name, dtype in frame.schema.items():
         if "Binary" in str(dtype) or (separator is not None and dtype.is_nested()):
             way_out = "leave it out" if "Binary" in str(dtype) else "leave it out, or write answers as .jsonl"
-            raise UsageError(f"the column {name!r} holds {dtype}, which answers cannot keep in this format; {way_out}")
+            raise UsageError(f"the column {name!r} holds {dtype}, which cannot be written in this format; {way_out}")
 
 
 def _kind(out: Path) -> str:

@@ -78,7 +78,7 @@ _DATASETS = (
     KnownDataset(
         name="disaster-tweets",
         title="Natural Language Processing with Disaster Tweets",
-        description="7,613 English tweets: do they report a real disaster? Labelled by hand; 18 texts have both.",
+        description="7,613 English tweets: do they report a real disaster? Labelled by hand; 18 have both labels.",
         licence="Kaggle competition rules: no redistribution",
         citation="Addison Howard, devrishi, Phil Culliton, Yufeng Guo. Natural Language Processing with Disaster "
         "Tweets. Kaggle, 2019, https://kaggle.com/competitions/nlp-getting-started",
@@ -100,7 +100,7 @@ _DATASETS = (
         licence="none stated; the authors ask for a citation",
         citation="Andrew L. Maas, Raymond E. Daly, Peter T. Pham, Dan Huang, Andrew Y. Ng, Christopher Potts. Learning "
         "Word Vectors for Sentiment Analysis. ACL 2011, https://aclanthology.org/P11-1015",
-        splits="25,000 training and 25,000 test rows, of different films but for one, by the authors",
+        splits="25,000 training and 25,000 test rows, by the authors; only one film is in both",
         label_names=NEGATIVE_POSITIVE,
         files={"train": ("train.parquet",), "test": ("test.parquet",)},
         source_url="https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",

@@ -124,12 +124,12 @@ def _refuse_what_is_no_label(counts: pl.DataFrame, place: str, is_it_the_column:
     if not too_long.is_empty():
         label, row = too_long["label"][0], too_long["row"][0]
         raise UsageError(
-            f"{place}: the label of row {row} has {len(label):,} characters, {quoted(label, most=30)}; at most "
-            f"{LONGEST_LABEL:,} make a name. {is_it_the_column}"
+            f"{place}: the label of row {row} has {len(label):,} characters, {quoted(label, most=30)}; a "
+            f"label may have at most {LONGEST_LABEL:,}. {is_it_the_column}"
         )
     if len(counts) > MOST_LABELS:
         raise UsageError(
-            f"{place}: {len(counts):,} different labels, {MOST_LABELS:,} at most can be learned. {is_it_the_column}"
+            f"{place}: {len(counts):,} different labels; at most {MOST_LABELS:,} can be learned. {is_it_the_column}"
         )
 
 

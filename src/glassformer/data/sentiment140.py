@@ -77,7 +77,7 @@ def _of_the_same_days(table: Table, path: Path) -> Table:
     kept = table.frame.filter(fits)
     note = (
         f"read from {path.name}, as {WHOLE} is not there: {kept.height:,} of its {len(days[0]):,} rows, those until "
-        f"{days[1]}; of later days there are only tweets of one class, so that the date would tell the label"
+        f"{days[1]}; all later tweets are of one class, so their date would reveal the label"
     )
     return replace(table, frame=kept, dropped=(*table.dropped, *dropped), notes=(*table.notes, note))
 
@@ -88,8 +88,8 @@ def _and_parts(table: Table, parts: Table, path: Path, *, first_row: int) -> Tab
     chosen = chosen.with_columns((pl.col("row") + first_row).cast(pl.UInt32))
     note = (
         f"and {chosen.height:,} of the {len(source):,} rows of {path.name}, those from the first days of both classes "
-        f"({SAME_DAYS}); the others are the first negative and the last positive tweets, told apart by their date, and "
-        f"are not trained on"
+        f"({SAME_DAYS}); the others are not used: they are the first negative and the last positive tweets, so their "
+        f"date would reveal the label"
     )
     return replace(table, frame=pl.concat([table.frame, chosen]), notes=(*table.notes, note))
 

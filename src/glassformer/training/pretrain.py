@@ -232,7 +232,7 @@ It {does}.
 
 {chr(10).join("- " + fact for fact in facts)}
 
-It writes what its texts are like, their mistakes and prejudices included, and knows nothing else. Fluent is not true.
+It writes texts like those it learned from, with their mistakes and prejudices. Fluent text may be false.
 """
 
 
