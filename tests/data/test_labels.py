@@ -113,7 +113,7 @@ def test_classes_with_a_single_row_in_another_spelling() -> None:
 def test_what_is_no_name_of_a_class() -> None:
     with pytest.raises(UsageError, match="the label of row 2 has 1,001 characters, 'xxx"):
         LabelSet.from_table(table_of(["a", "x" * 1_001, "a", "b"]))
-    with pytest.raises(UsageError, match="10,001 different labels, 10,000 at most"):
+    with pytest.raises(UsageError, match="10,001 different labels; at most 10,000"):
         LabelSet.from_table(table_of([str(n) for n in range(10_001)] * 2))
 
 
