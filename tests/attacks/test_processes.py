@@ -129,7 +129,7 @@ def test_the_second_of_two_runs_is_refused_and_what_a_killed_one_leaves_is_no_lo
         running.kill()
         running.wait()
     assert (out / LOCK_FILE).exists()
-    answered(train(table, out), "holds an unfinished run", "--overwrite starts anew")
+    answered(train(table, out), "holds an unfinished run", "--overwrite starts again")
     assert train(table, out, "--overwrite").code == 0
     assert names_in(out) == MODEL
 
@@ -204,7 +204,7 @@ def test_a_model_that_cannot_be_written_is_kept_and_written_later(
         patched.setattr(weights_file, "save_file", limited)
         outcome = train(table, out)
     answered(outcome, "training is over, but the model could not be written", "File too large; it takes 0.2 MB",
-             "ulimit -f", "go on with --resume: the run is saved up to step 24", code=1)  # fmt: skip
+             "ulimit -f", "continue with --resume: the run is saved up to step 24", code=1)  # fmt: skip
     assert names_in(out) == {"checkpoint"}
     resumed_without_training(table, out, monkeypatch)
     assert same_model(out, whole)
@@ -239,7 +239,7 @@ def test_a_checkpoint_that_cannot_be_written_is_said_once_and_training_goes_on(
     assert outcome.code == 0, outcome.err
     warnings = [line for line in outcome.err.splitlines() if line.startswith("warning: the run could not be saved: ")]
     assert len(warnings) == 1, outcome.err
-    assert "Training goes on; the run up to step 9 is saved" in warnings[0]
+    assert "Training continues; the run up to step 9 is saved" in warnings[0]
     assert same_model(out, whole)
 
 

@@ -25,7 +25,7 @@ def test_a_weight_that_is_not_finite_is_named(value: float) -> None:
     name, parameter = list(model.named_parameters())[4]
     with torch.no_grad():
         parameter.view(-1)[1] = value
-    assert explain(model).startswith(f"The weights {name} already hold")
+    assert explain(model).startswith(f"The weights {name} already contain")
 
 
 def test_the_first_layer_that_overflows_is_named() -> None:
@@ -34,7 +34,7 @@ def test_the_first_layer_that_overflows_is_named() -> None:
     name, layer = next((name, module) for name, module in leaves if isinstance(module, torch.nn.Linear))
     with torch.no_grad():
         layer.weight.fill_(3e38)
-    assert f"The first layer whose output was not finite is trunk.blocks.1.{name}." == explain(model)
+    assert f"The first layer with NaN or infinite output is trunk.blocks.1.{name}." == explain(model)
     assert not any(module._forward_hooks for module in model.modules())
 
 

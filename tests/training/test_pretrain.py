@@ -120,7 +120,7 @@ def test_the_card_says_what_the_model_is(tmp_path: Path) -> None:
     trained = pretrain(counting(), recipe(), out=tmp_path, on_prepared=heard.append)
     card, data = (tmp_path / "README.md").read_text(), trained.config.data
     for words in (
-        "It goes on with a text.",
+        "It continues a text.",
         f"{data['texts']} texts of `colours.txt` ({data['bytes']:,} bytes)",
         f"{sum(parameter.numel() for parameter in trained.model.parameters()):,} parameters: 1 block of width 16",
         "word vocabulary of 10; window of 16 tokens",

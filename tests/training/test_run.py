@@ -43,7 +43,7 @@ def test_a_new_or_empty_folder_is_fine(overwrite: bool, tmp_path: Path) -> None:
         (
             ["checkpoint/run.json"],
             False,
-            "`resume=True` continues it, `overwrite=True` starts anew",
+            "`resume=True` continues it, `overwrite=True` starts again",
         ),
         (["config.json", "checkpoint/run.json"], False, "holds an unfinished run"),
         (["thesis.doc"], False, "other files in it"),

@@ -12,7 +12,7 @@ How it differs from the paper:
   learning rate;
 - the loss is averaged over all tokens of the batch. The paper averages per completion first, which favours long bad
   completions (Liu et al. 2025);
-- the policy with the best reward less β·KL on held-out prompts is kept, not the last one.
+- the policy with the best reward − β·KL on held-out prompts is kept, not the last one.
 """
 
 from __future__ import annotations

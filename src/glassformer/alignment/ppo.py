@@ -10,7 +10,7 @@ How it differs from the papers:
 - the KL from the reference is part of the reward at each token (Ziegler et al. 2019). Its weight β is fixed or
   adaptive;
 - no entropy bonus, no dropout;
-- the policy with the best reward less β·KL on held-out prompts is kept, not the last one.
+- the policy with the best reward − β·KL on held-out prompts is kept, not the last one.
 """
 
 from __future__ import annotations

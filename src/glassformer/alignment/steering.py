@@ -51,7 +51,7 @@ class SteeringState:
     best_round: int = 0
     """The round whose policy is kept. 0 is the starting policy."""
     best_worth: float | None = None
-    """The kept policy's mean reward on held-out prompts less β·KL; None before the first evaluation."""
+    """The kept policy's mean reward on held-out prompts minus β·KL; None before the first evaluation."""
     seconds: float = 0.0
     """Time spent, evaluations on held-out prompts included."""
     history: list[dict[str, float]] = field(default_factory=list)
@@ -290,7 +290,7 @@ class Steering:
         return not self.best or (on_time and "held_out_reward" not in self.state.history[-1])
 
     def _look(self) -> None:
-        """Evaluate the policy on held-out prompts, and keep it if its mean reward less β·KL is the highest so far."""
+        """Evaluate the policy on held-out prompts, and keep it if its mean reward − β·KL is the highest so far."""
         judged = self._judged(self.held_out, seed=self.config.seed)
         found, kl = float(judged.rewards.mean()), float(judged.kl.mean())
         worth = found - self.config.beta * kl  # β of the config, not the adaptive one: evaluations must be comparable

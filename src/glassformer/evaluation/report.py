@@ -157,7 +157,7 @@ def _classes(evaluation: Evaluation) -> str:
     ]
     caption = (
         "Precision: the share of the predicted rows that is right. Recall: the share of the true rows that is found. "
-        "Press a heading to sort."
+        "Click a heading to sort."
     )
     head = ("class", "precision", "recall", "F1", "true rows", "predicted rows")
     return table(caption, head, rows, foot=foot, sortable=True)

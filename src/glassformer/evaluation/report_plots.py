@@ -80,7 +80,7 @@ def ranking_curves(evaluation: Evaluation) -> str:
     )
     drawn = "".join(f"<figure>{chart}</figure>" for chart in charts)
     return (
-        f"<p>A lower threshold finds more rows and is wrong more often. {of}</p>"
+        f"<p>A lower threshold finds more rows, but is wrong more often. {of}</p>"
         f'<div class="pair">{drawn}</div>'
         f'<p class="soft">Average precision: {averages}. Chance: {share(ours.base_rate)}.</p>'
     )

@@ -106,7 +106,7 @@ def load_checkpoint(
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         cause = (str(error) or type(error).__name__).splitlines()[0]
         raise GlassformerError(
-            f"{path} cannot be resumed ({cause}); start the run anew with `overwrite=True`"
+            f"{path} cannot be resumed ({cause}); start the run again with `overwrite=True`"
         ) from error
     torch.set_rng_state(tensors["random.cpu"])
     if torch.cuda.is_available() and "random.cuda" in tensors:

@@ -301,7 +301,7 @@ class Trainer(Generic[Model]):
         except CheckpointError as error:
             if not self._warned:
                 saved = "nothing" if self.saved_step is None else f"the run up to step {self.saved_step}"
-                self.observer.on_message(f"warning: {error}. Training goes on; {saved} is saved")
+                self.observer.on_message(f"warning: {error}. Training continues; {saved} is saved")
             self._warned, self._last_saved = True, time.perf_counter()
 
     def _report(self, steps: int, batches: list[Examples], speed: float) -> StepReport:

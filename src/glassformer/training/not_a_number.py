@@ -20,7 +20,7 @@ def explain_not_a_number(model: nn.Module, run: Callable[[], Any]) -> str:
     """
     for name, parameter in model.named_parameters():
         if not parameter.isfinite().all():
-            return f"The weights {name} already hold values that are not finite."
+            return f"The weights {name} already contain NaN or infinite values."
     culprits: list[str] = []
 
     def watch(name: str) -> Any:
@@ -42,5 +42,5 @@ def explain_not_a_number(model: nn.Module, run: Callable[[], Any]) -> str:
         for handle in handles:
             handle.remove()
     if culprits:
-        return f"The first layer whose output was not finite is {culprits[0]}."
-    return "Every layer's output is finite on these texts; it was the loss or a gradient that overflowed."
+        return f"The first layer with NaN or infinite output is {culprits[0]}."
+    return "No layer's output is NaN or infinite on these texts; the loss or a gradient overflowed."

@@ -214,7 +214,7 @@ def _finished(
 def _card(trained: TrainedLanguageModel) -> str:
     """Return the Markdown of the model folder's README.md."""
     config, data, best = trained.config, trained.config.data, trained.metrics["best"]
-    does = "goes on with a text" if config.model.causal else "fills in hidden tokens of a text"
+    does = "continues a text" if config.model.causal else "fills in hidden tokens of a text"
     facts = [
         f"Trained from scratch on {data['texts']:,} texts of `{data['source']}` ({data['bytes']:,} bytes).",
         f"{data['parameters']:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "

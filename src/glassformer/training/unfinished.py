@@ -53,12 +53,12 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
     unfinished, finished = is_unfinished(out), is_model_folder(out)
     if resume and not unfinished:
         state = "is finished" if finished else "holds no unfinished run"
-        instead = "name another folder, or `overwrite=True` to train anew" if finished else "leave out `resume=True`"
+        instead = "name another folder, or `overwrite=True` to train again" if finished else "leave out `resume=True`"
         raise UsageError(f"`resume=True`: {out} {state}; {instead}")
     if resume or (overwrite and (unfinished or finished)):
         return
     if unfinished:
-        raise UsageError(f"{out} holds an unfinished run; `resume=True` continues it, `overwrite=True` starts anew")
+        raise UsageError(f"{out} holds an unfinished run; `resume=True` continues it, `overwrite=True` starts again")
     if finished:
         raise UsageError(f"{out} already holds a model; choose another `out=`, or `overwrite=True` to replace it")
     if any(not path.is_dir() and path != out / LOCK_FILE for path in out.rglob("*")):
@@ -109,7 +109,7 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
                 shown.append(f"and {len(changed) - len(shown)} more")
             raise UsageError(
                 f"`resume=True`: this run began with other data or settings: {'; '.join(shown)}. "
-                "Resume with the same ones, or start anew with `overwrite=True`"
+                "Resume with the same ones, or start again with `overwrite=True`"
             )
         return
     shutil.rmtree(work, ignore_errors=True)
@@ -126,7 +126,7 @@ def _identity_before(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         cause = error.strerror if isinstance(error, OSError) else error
         raise GlassformerError(
-            f"{file} is damaged or missing ({cause}); start the run anew with `overwrite=True`"
+            f"{file} is damaged or missing ({cause}); start the run again with `overwrite=True`"
         ) from error
     return before
 
@@ -227,7 +227,7 @@ def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None) -> Ma
     except GlassformerError as error:
         way_out = "start again"
         if saved_step is not None:
-            way_out = f"go on with `resume=True`: the run is saved up to step {saved_step}"
+            way_out = f"continue with `resume=True`: the run is saved up to step {saved_step}"
         raise GlassformerError(f"training is over, but {error}. Then {way_out}") from error
     shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
     return made

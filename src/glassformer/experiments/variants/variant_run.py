@@ -187,7 +187,7 @@ def _measure(trained: TrainedModel, cut: Cut) -> tuple[np.ndarray, float]:
     window = config.model.max_seq_len
     logits = score(logits_of(trained.model), store, max_seq_len=window, n_classes=trained.config.n_classes)
     if not np.isfinite(logits).all():
-        raise NotANumberError("the answers are not finite")
+        raise NotANumberError("the answers are NaN or infinite")
     probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)
     right = correct_rows(probs, trained.config.label_set.encode(cut.measured), multilabel=config.multilabel)
     return right, float(np.minimum(store.lengths + 1, window).mean())
