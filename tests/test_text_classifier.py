@@ -13,8 +13,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from glassformer import TextClassifier
+from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.table import read_table
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_classifier
 
 TEXTS = ["good film", "bad film", "fine film", "dull film"] * 6
 BINARY = [1, 0] * 12
@@ -95,7 +98,7 @@ def test_save_and_load_answer_the_same_bit_for_bit(fitted: TextClassifier, tmp_p
     assert np.array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
     assert loaded.history_ == fitted.history_
     other = small(random_state=3).fit(TEXTS, BINARY)
-    other.save(tmp_path / "model")
+    other.save(tmp_path / "model", overwrite=True)
     assert np.array_equal(TextClassifier.load(tmp_path / "model").predict_proba(texts), other.predict_proba(texts))
 
 
@@ -175,7 +178,9 @@ class NAType:
     ("texts", "labels", "message"),
     [
         ("good", [1, 0, 1, 0], "not one string"),
-        (TEXTS, [1, 0], "24 texts but 2 labels"),
+        (TEXTS, [1, 0], "24 texts but 2 labels; give each text its label"),
+        (TEXTS[:2], [1], "2 texts but 1 label; give"),
+        (pl.Series([None, *TEXTS[1:]]), BINARY, r"in polars by texts\.fill_null\(''\)"),
         ([None, *TEXTS[1:]], BINARY, r"texts\[0\] is None \(NoneType\).*fillna"),
         ([*TEXTS[:-1], "\ud800"], BINARY, r"texts\[23\] cannot be encoded"),
         (np.array([TEXTS, TEXTS]).T, BINARY, r"texts are a matrix of shape \(24, 2\)"),
@@ -292,7 +297,7 @@ def test_an_empty_text_is_answered_with_a_warning(fitted: TextClassifier) -> Non
         probabilities = fitted.predict_proba(["good film", "", " \t"])
     assert np.array_equal(probabilities[1], probabilities[2])
     assert np.isfinite(probabilities).all()
-    with pytest.warns(UserWarning, match="1 of 1 texts have no word"):
+    with pytest.warns(UserWarning, match="1 of 1 text has no word"):
         assert fitted.predict([""])[0] in (0, 1)
 
 
@@ -409,3 +414,58 @@ def test_labels_in_several_spellings_are_joined_by_fold_labels() -> None:
     tags = small(fold_labels=True).fit(TEXTS, [["B", "a"], ["b"], ["b", "a"], ["a"]] * 6)
     assert tags.classes_.tolist() == ["a", "b"]
     assert small(fold_labels=True, epochs=1).fit(TEXTS, BINARY).classes_.tolist() == [0, 1]
+
+
+def test_fold_labels_is_kept_in_the_model_folder(tmp_path: Path) -> None:
+    labels = ["a", "b", "a ", "A", *["a", "b"] * 10]
+    folding = small(fold_labels=True, learning_rate=1e-2, epochs=4).fit(TEXTS, labels)
+    loaded = TextClassifier.load(folding.save(tmp_path / "model"))
+    assert loaded.get_params()["fold_labels"] is True
+    assert loaded.score(TEXTS, labels) == folding.score(TEXTS, labels) > 0.9
+    plain = small(epochs=1).fit(TEXTS, BINARY).save(tmp_path / "plain")
+    assert TextClassifier.load(plain).get_params()["fold_labels"] is False
+
+
+def test_a_table_that_training_folded_is_folded_by_a_loaded_classifier(tmp_path: Path) -> None:
+    pl.DataFrame({"text": TEXTS, "label": ["a", "b", "A", "b"] * 6}).write_csv(tmp_path / "t.csv")
+    source = SourceConfig(train=str(tmp_path / "t.csv"), fold_labels=True)
+    recipe = load_recipe(preset="tiny", overrides={"training.epochs": 1})
+    train_classifier(read_sources(source, recipe.validation, None), recipe, source=source, out=tmp_path / "m")
+    assert TextClassifier.load(tmp_path / "m").fold_labels is True
+
+
+def test_save_replaces_a_model_only_with_overwrite(fitted: TextClassifier, tmp_path: Path) -> None:
+    folder = fitted.save(tmp_path / "model")
+    report = folder / "evaluation" / "report.html"
+    report.parent.mkdir()
+    report.touch()
+    before = (folder / "config.json").read_bytes()
+    with pytest.raises(UsageError, match=r"already holds a model; .*`overwrite=True`"):
+        fitted.save(folder)
+    assert report.is_file()
+    assert (folder / "config.json").read_bytes() == before
+    (folder / "checkpoint").mkdir()
+    (folder / "checkpoint" / "run.json").touch()
+    with pytest.raises(UsageError, match="an unfinished run"):
+        fitted.save(folder)
+    fitted.save(folder, overwrite=True)
+    assert not report.exists()
+    assert not (folder / "checkpoint").exists()
+
+
+def test_save_leaves_a_folder_of_other_files_alone(fitted: TextClassifier, tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").touch()
+    for overwrite in (False, True):
+        with pytest.raises(UsageError, match="a folder with other files in it"):
+            fitted.save(tmp_path, overwrite=overwrite)
+    assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_points_at_the_line_of_the_program(fitted: TextClassifier) -> None:
+    texts = ["", *TEXTS]
+    with pytest.warns(UserWarning, match="no word|left out of training") as warned:
+        fitted.score(texts, [1, *BINARY])
+        fitted.predict(texts)
+        cross_val_score(small(epochs=1), texts, [1, *BINARY], cv=2)
+    assert {warning.filename for warning in warned} == {__file__}

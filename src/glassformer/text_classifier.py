@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,20 +13,29 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from glassformer.data.in_memory import InputError, as_table, as_texts, as_weights, plain_labels
+from glassformer.data.in_memory import (
+    InputError,
+    as_table,
+    as_texts,
+    as_weights,
+    plain_labels,
+    unequal,
+    warn_caller,
+)
 from glassformer.data.labels import label_name
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.table import counted
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Answers, Predictor
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import as_labels, train_classifier
+from glassformer.training.run import from_memory, train_classifier
+from glassformer.training.unfinished import prepare_out
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -54,7 +63,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         random_state: the seed, or a numpy generator to draw it from. None means the recipe's `training.seed`.
         verbose: 0 shows nothing, 1 shows progress on standard error.
         fold_labels: read labels that differ only by case or white space (`Billing`, `billing `) as one label, under the
-            most frequent spelling. `score` then reads its labels in the same way.
+            most frequent spelling. `score` then reads its labels in the same way. The metrics of scikit-learn, as in
+            `scoring="f1_macro"`, do not: fold the labels yourself before you cross-validate with one of them, for
+            example by `[label.strip().lower() for label in labels]`.
         settings: any other settings of the recipe by dotted name, for example `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
         observer: is called during training (see `glassformer.training.loop.Observer`).
@@ -112,20 +123,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         table, by_name = as_table(X, _folded(plain_labels(y)) if self.fold_labels else y, sample_weight)
         if several := table_spellings(table):
-            warnings.warn(several, stacklevel=2)
+            warn_caller(several)
         start = None if self.init is None else read_initial_weights(self.init)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
         trained = train_classifier(
             Sources(train=table), recipe, device=choose_device(self.device), observer=self._observer(), init=start
         )
         for dropped in table.dropped:
-            warnings.warn(
+            warn_caller(
                 f"{counted(len(dropped.rows), 'row was', 'rows were')} left out of training: {dropped.reason} "
-                f"(first: texts[{dropped.rows[0] - 1}])",
-                stacklevel=2,
+                f"(first: texts[{dropped.rows[0] - 1}])"
             )
         labels = tuple(by_name[str(name)] for name in trained.config.labels)
-        self._take(Predictor(as_labels(trained, labels), device=choose_device(self.device)))
+        trained = from_memory(trained, labels, fold_labels=self.fold_labels)
+        self._take(Predictor(trained, device=choose_device(self.device)))
         return self
 
     def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +194,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         if self.fold_labels:
             truth = _folded(truth, [label for label in self.classes_ if isinstance(label, str)])
         if len(given) != len(truth):
-            raise InputError(f"{len(given)} texts but {len(truth)} labels")
+            raise unequal(len(given), len(truth))
         right = [
             set(answer) == set(label) if isinstance(label, list) else answer == label
             for answer, label in zip(given, truth, strict=True)
@@ -200,34 +211,43 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         check_is_fitted(self)
         answers = self.predictor_.answer(as_texts(texts))
         if answers.empty.any():
-            warnings.warn(
-                f"{answers.empty.sum()} of {len(answers.empty)} texts have no word (first: "
-                f"texts[{answers.empty.argmax()}]); answers to such texts mean little",
-                stacklevel=3,
+            count, texts_in_all = int(answers.empty.sum()), counted(len(answers.empty), "text")
+            warn_caller(
+                f"{count:,} of {texts_in_all} {'has' if count == 1 else 'have'} no word (first: "
+                f"texts[{answers.empty.argmax()}]); answers to such texts mean little"
             )
         return answers
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a model folder. The command line can read it too. An existing model there is replaced.
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a model folder. The command line can read it too.
+
+        Args:
+            overwrite: replace a model or an unfinished run in the folder. The evaluation of that model is deleted.
 
         Raises:
-            UsageError: the labels are not strings, numbers or booleans.
+            UsageError: the labels are not strings, numbers or booleans; or the folder holds a model or an unfinished
+                run, and `overwrite` is not set; or it holds other files only.
         """
         check_is_fitted(self)
         trained = self.predictor_.trained
+        prepare_out(Path(folder), resume=False, overwrite=overwrite)
         save_model(Path(folder), trained, card=model_card(trained))
+        shutil.rmtree(Path(folder) / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
         return Path(folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> TextClassifier:
         """Read a trained classifier from a model folder.
 
+        Of its parameters, only `fold_labels` is read from the folder.
+
         Raises:
             glassformer.errors.UsageError: the folder does not exist, or does not hold a classifier.
             glassformer.errors.GlassformerError: the folder is damaged or incomplete. `UsageError` is a subclass of it.
         """
-        classifier = cls(device=device)
-        classifier._take(Predictor(load_model(Path(folder), CLASSIFIER), device=choose_device(device)))
+        trained = load_model(Path(folder), CLASSIFIER)
+        classifier = cls(device=device, fold_labels=trained.config.remembered.fold_labels)
+        classifier._take(Predictor(trained, device=choose_device(device)))
         return classifier
 
     def __sklearn_tags__(self) -> Any:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer import TextClassifier
 from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import glassformer, misused
 
@@ -174,3 +175,18 @@ def test_places_that_are_not_there(reviews: Trained, table: Path) -> None:
     misused(glassformer("evaluate", reviews.folder, "imbd"), "Did you mean imdb?")
     misused(glassformer("evaluate", "nosuch", table), "no such model folder")
     misused(glassformer("evaluate", reviews.folder, table, "--out", table), "is a file")
+
+
+def test_labels_that_training_in_python_folded_are_folded(tmp_path: Path) -> None:
+    rows = review_rows(40)
+    texts, labels = [text for text, _ in rows], [label for _, label in rows]
+    labels[0] = labels[0].upper()
+    classifier = TextClassifier("tiny", epochs=1, fold_labels=True, settings={"training.min_steps_per_epoch": 1})
+    folder = classifier.fit(texts, labels).save(tmp_path / "model")
+    train = write_csv(tmp_path / "train.csv", list(zip(texts, labels, strict=True)))
+    table = write_csv(tmp_path / "other.csv", [(text, label.upper()) for text, label in UNSEEN_ROWS])
+    said = glassformer("evaluate", folder, table, "--train", train)
+    assert said.code == 0, said.err
+    assert "TF-IDF" in said.out
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert glassformer("compare", folder, copy, table).code == 0

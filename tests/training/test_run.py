@@ -21,7 +21,7 @@ from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import as_labels, train_classifier
+from glassformer.training.run import from_memory, train_classifier
 from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
@@ -69,7 +69,7 @@ def test_overwrite_leaves_files_alone_that_are_not_of_a_model_of_ours(content: d
     for name, text in content.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    with pytest.raises(UsageError, match=r"`overwrite=True` replaces nothing else; choose an `out=` that is new"):
+    with pytest.raises(UsageError, match=r"`overwrite=True` replaces nothing else; choose a folder that is new"):
         train_classifier(Sources(train=opinions(120)), recipe(), out=tmp_path, overwrite=True)
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == content.keys()
     assert all((tmp_path / name).read_text() == text for name, text in content.items())
@@ -294,7 +294,8 @@ def test_every_tokenizer_trains_a_model(tmp_path: Path) -> None:
 
 
 def test_the_python_interface_keeps_the_callers_labels() -> None:
-    trained = as_labels(train_classifier(Sources(train=opinions()), recipe(epochs=1)), (False, True))
+    trained = train_classifier(Sources(train=opinions()), recipe(epochs=1))
+    trained = from_memory(trained, (False, True), fold_labels=False)
     assert Predictor(trained).answer(["the plot was lovely"]).predictions()[0] in (False, True)
 
 

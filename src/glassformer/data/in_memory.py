@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,10 +13,11 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.labels import label_name
-from glassformer.data.table import Dropped, Table
+from glassformer.data.table import Dropped, Table, counted
 from glassformer.errors import UsageError
 
 _SHOWN = 80  # characters of a value in a message
+_BETWEEN = ("glassformer", "sklearn", "joblib")  # the packages between a user's program and a warning
 
 
 class InputError(UsageError, ValueError):
@@ -32,7 +34,7 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
     for number, text in enumerate(listed):
         if not isinstance(text, str):
             raise InputError(
-                f"texts[{number}] is {_shown(text)} ({type(text).__name__}), not a string.{_way_out(text)}"
+                f"texts[{number}] is {_shown(text)} ({type(text).__name__}), not a string.{_way_out(text, texts)}"
             )
         try:
             text.encode()
@@ -51,11 +53,10 @@ def plain_labels(labels: Iterable[Any]) -> list[Any]:
         raise InputError("fit requires y to be passed, but the target y is None; give the label of each text")
     taken = [_plain(label) for label in _listed(labels, "labels")]
     if len(getattr(labels, "shape", ())) > 1:
-        warnings.warn(
+        warn_caller(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
             "for example using ravel().",  # scikit-learn's own words
             DataConversionWarning,
-            stacklevel=4,
         )
     return taken
 
@@ -90,7 +91,7 @@ def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -
     """
     listed, values = as_texts(texts), plain_labels(labels)
     if len(listed) != len(values):
-        raise InputError(f"{len(listed)} texts but {len(values)} labels")
+        raise unequal(len(listed), len(values))
     multilabel = any(isinstance(value, list) for value in values)
     if multilabel and not all(isinstance(value, list) for value in values):
         raise InputError("some texts have a list of labels and some a single label; give each text a list")
@@ -119,6 +120,19 @@ def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -
     return table, by_name
 
 
+def unequal(texts: int, labels: int) -> InputError:
+    """Return the error for texts and labels of different numbers."""
+    return InputError(f"{counted(texts, 'text')} but {counted(labels, 'label')}; give each text its label")
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the program that called us, be it through scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
 def _listed(values: Any, what: str) -> list[Any]:
     """Return the values of an ordered iterable, or of the only column of a frame or array."""
     if isinstance(values, str | bytes):
@@ -139,11 +153,14 @@ def _listed(values: Any, what: str) -> list[Any]:
         raise InputError(f"give a list of {what}, not {_shown(values)}") from error
 
 
-def _way_out(text: Any) -> str:
+def _way_out(text: Any, texts: Iterable[Any]) -> str:
     """Return a hint for a missing text: None, NaN or `pandas.NA`."""
     nan = isinstance(text, (float, np.floating)) and text != text
     missing = text is None or nan or type(text).__name__ in ("NAType", "NaTType")
-    return " Fill missing texts, in pandas by texts.fillna(''), or leave out these rows." if missing else ""
+    way = (
+        "polars by texts.fill_null('')" if isinstance(texts, pl.Series | pl.DataFrame) else "pandas by texts.fillna('')"
+    )
+    return f" Fill missing texts, in {way}, or leave out these rows." if missing else ""
 
 
 def _names(values: list[Any], *, multilabel: bool) -> dict[str, Any]:

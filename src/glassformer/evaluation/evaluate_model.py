@@ -61,7 +61,8 @@ def evaluate_model(
             rows that the model was trained on.
     """
     trained = predictor.trained
-    read_as = trained.config.remembered.read_as
+    remembered = trained.config.remembered
+    read_as = remembered.read_as
     table = read_like_training(
         data,
         read_as,
@@ -70,12 +71,14 @@ def evaluate_model(
         label=label,
         multilabel=multilabel,
         labels=trained.config.label_set.names,
-        fold=fold_labels,
+        fold=fold_labels or remembered.fold_labels,
     )
     if train is None:
         rows: Table | str = _remembered_rows(trained, read_as, data_dir)
     else:
-        source = read_as or SourceConfig(train=train, text=text, label=label, multilabel=multilabel)
+        source = read_as or SourceConfig(
+            train=train, text=text, label=label, multilabel=multilabel, fold_labels=remembered.fold_labels
+        )
         rows = _named_rows(trained, source.model_copy(update={"train": train}), data_dir)
     return measure_model(
         predictor,

@@ -80,15 +80,16 @@ def compare_models(
             f"{folder_a} answers with {', '.join(label_set.names)} and {folder_b} with {', '.join(other.names)}; "
             "only models of the same labels can be compared"
         )
+    remembered = predictors[0].trained.config.remembered
     table = read_like_training(
         data,
-        predictors[0].trained.config.remembered.read_as,
+        remembered.read_as,
         data_dir,
         text=text,
         label=label,
         multilabel=multilabel,
         labels=label_set.names,
-        fold=fold_labels,
+        fold=fold_labels or remembered.fold_labels,
     )
     texts = table.frame["text"].to_list()
     right, answers = [], []

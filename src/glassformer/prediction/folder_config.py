@@ -96,6 +96,8 @@ class TrainingRows(BaseModel):
     """How the table was read; None for rows in memory."""
     text_column: str | None = None
     label_column: str | None = None
+    fold_labels: bool = False
+    """Whether labels in memory were joined if they differ only by case or white space. Of a table, `read_as` says it."""
     rows: int = 0
     fingerprint: str = ""
 
@@ -142,6 +144,11 @@ class Remembered(BaseModel):
     def read_as(self) -> SourceConfig | None:
         """How the table was read, with the columns that were used; None for rows in memory."""
         return SourceConfig.of_training(self.data.model_dump())
+
+    @property
+    def fold_labels(self) -> bool:
+        """Whether training joined labels that differ only by case or white space."""
+        return self.data.fold_labels or (self.data.read_as is not None and self.data.read_as.fold_labels)
 
 
 class FolderConfig(AnyFolderConfig):

@@ -166,6 +166,12 @@ def _dropped_record(source: str, dropped: Dropped) -> dict[str, Any]:
     return {"source": source, "reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}
 
 
-def as_labels(trained: TrainedModel, labels: tuple[Any, ...]) -> TrainedModel:
-    """Return the same model with other label values, in the same order. The Python API keeps the caller's types."""
-    return dataclasses.replace(trained, config=trained.config.model_copy(update={"labels": labels}))
+def from_memory(trained: TrainedModel, labels: tuple[Any, ...], *, fold_labels: bool) -> TrainedModel:
+    """Return a model that was trained on rows in memory with what only the caller knows about them.
+
+    Args:
+        labels: the label values, in the same order. They keep the caller's types.
+        fold_labels: whether labels in several spellings were joined.
+    """
+    update = {"labels": labels, "data": trained.config.data | {"fold_labels": fold_labels}}
+    return dataclasses.replace(trained, config=trained.config.model_copy(update=update))

@@ -60,12 +60,12 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
     if unfinished:
         raise UsageError(f"{out} holds an unfinished run; `resume=True` continues it, `overwrite=True` starts again")
     if finished:
-        raise UsageError(f"{out} already holds a model; choose another `out=`, or `overwrite=True` to replace it")
+        raise UsageError(f"{out} already holds a model; choose another folder, or `overwrite=True` to replace it")
     if any(not path.is_dir() and path != out / LOCK_FILE for path in out.rglob("*")):
         what = "a folder with other files in it"
         if overwrite:
             what += ", neither a model of ours nor an unfinished run, and `overwrite=True` replaces nothing else"
-        raise UsageError(f"{out} is {what}; choose an `out=` that is new or empty")
+        raise UsageError(f"{out} is {what}; choose a folder that is new or empty")
 
 
 @contextmanager
