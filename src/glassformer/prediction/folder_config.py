@@ -97,7 +97,7 @@ class TrainingRows(BaseModel):
     text_column: str | None = None
     label_column: str | None = None
     fold_labels: bool = False
-    """Whether labels in memory were joined if they differ only by case or white space. Of a table, `read_as` says it."""
+    """Whether labels in memory were joined if they differ only by case or white space; of a table see `read_as`."""
     rows: int = 0
     fingerprint: str = ""
 
