@@ -74,5 +74,16 @@ def test_python_runs_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert (tmp_path / "model" / "config.json").is_file()
 
 
+def test_the_examples_of_docs_inside_run_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "inside.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert examples
+    monkeypatch.chdir(tmp_path)
+    frame = polarity.generate("train").frame[:30]
+    TextClassifier("tiny", epochs=1).fit(frame["text"], frame["label"]).save("runs/demo")
+    for example in examples:
+        run_statement(example, {})
+
+
 def run_statement(statement: str, scope: dict[str, object]) -> None:
-    exec(compile(statement, "README.md", "exec"), scope)
+    exec(compile(statement, "a documented example", "exec"), scope)

@@ -256,3 +256,8 @@ def test_batched_keeps_every_text_in_order() -> None:
 def test_one_that_comes_with_weights_is_not_learned() -> None:
     with pytest.raises(UsageError, match="`init=`"):
         TextTokenizer.train(["a text"], TokenizerConfig(kind="pretrained"))
+
+
+def test_one_string_is_not_a_list_of_texts() -> None:
+    with pytest.raises(UsageError, match=r"a list of texts, not one string; for a single text give \[text\]"):
+        trained().encode("good")

@@ -135,7 +135,12 @@ class TextTokenizer:
         """Return the token ids of each text, without the start token. An empty text has none.
 
         If the tokenizer came with weights, every text ends with the end token that they were trained with.
+
+        Raises:
+            UsageError: `texts` is one string. Its characters would be taken for texts.
         """
+        if isinstance(texts, str):
+            raise UsageError("encode takes a list of texts, not one string; for a single text give [text]")
         encoded = self._inner.encode_batch_fast(list(texts), add_special_tokens=True)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encoded]
 
