@@ -1,3 +1,4 @@
+import re
 import shutil
 from pathlib import Path
 
@@ -40,8 +41,17 @@ def test_the_terminal_names_the_better_one(reviews: Trained, turned_round: Path,
     table = write_csv(tmp_path / "test.csv", ROWS)
     said = glassformer("compare", turned_round, reviews.folder, table)
     assert said.code == 0
-    assert f"{reviews.folder} is better than {turned_round} by" in said.out
+    assert f"{reviews.folder} is more accurate than {turned_round} by" in said.out
     assert "row 1, very good" in said.out
+    assert len(re.findall(r": accuracy \S+ \(\S+ to \S+\), macro F1 \S+ \(", said.out)) == 2
+
+
+def test_many_labels_are_not_all_listed(reviews: Trained, tmp_path: Path) -> None:
+    rows = [(f"text {number % 40}", f"label {number % 40}") for number in range(80)]
+    table = write_csv(tmp_path / "many.csv", rows)
+    assert glassformer("train", table, "--out", tmp_path / "m", *QUICK).code == 0
+    refused = glassformer("compare", tmp_path / "m", reviews.folder, table)
+    misused(refused, "label 17 and 30 more; ")
 
 
 def test_a_model_against_itself(reviews: Trained, tmp_path: Path) -> None:
@@ -67,7 +77,7 @@ def test_texts_keep_to_their_lines(reviews: Trained, turned_round: Path, tmp_pat
     said, document = glassformer(*command), glassformer(*command, "--json").document
     shown = [line for line in said.out.splitlines() if line.startswith("  row ")]
     assert len(shown) == 4
-    assert shown[0].endswith(r": good film\nrow\tbreak\r")
+    assert shown[0].endswith(": good film row break")
     assert document["only_a_right"][0]["text"] == "good film\nrow\tbreak\r"
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pytest
 
 from glassformer import TextClassifier
 from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
-from tests.cli.terminal import glassformer, misused
+from tests.cli.terminal import QUICK, glassformer, misused
 
 UNSEEN_ROWS = [("good new film", POSITIVE), ("dull new song", NEGATIVE), ("great new plot", POSITIVE)] * 5
 BASELINES = ["the majority class", "TF-IDF + logistic regression"]
@@ -104,7 +105,9 @@ def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -
 
 def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path) -> None:
     document = glassformer("evaluate", reviews.folder, reviews.table, "--json", "--out", tmp_path).document
-    assert any(note.startswith("207 of the measured texts were also in training") for note in document["notes"])
+    assert any(
+        note.startswith("207 of 230 measured texts were also in training; all figures") for note in document["notes"]
+    )
 
 
 def test_rows_left_out_and_conflicts_are_said(reviews: Trained, tmp_path: Path) -> None:
@@ -190,3 +193,44 @@ def test_labels_that_training_in_python_folded_are_folded(tmp_path: Path) -> Non
     assert "TF-IDF" in said.out
     copy = shutil.copytree(folder, tmp_path / "copy")
     assert glassformer("compare", folder, copy, table).code == 0
+
+
+def test_a_few_texts_of_the_training_table_raise_the_accuracy_little(reviews: Trained, tmp_path: Path) -> None:
+    unseen = [(f"{text} {number}", label) for number in range(10) for text, label in UNSEEN_ROWS]
+    table = write_csv(tmp_path / "few.csv", [*unseen, *review_rows(3)])
+    said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path)
+    assert re.search(
+        r"[23] of 153 measured texts were also in training; this raises the .* at most .0(13|20)\n", said.err
+    )
+
+
+def test_rows_that_were_left_out_are_not_counted_as_the_whole_table(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "gaps.csv", [*UNSEEN_ROWS, ("", POSITIVE), ("a film", "")])
+    said = glassformer("evaluate", reviews.folder, table, "--json", "--out", tmp_path)
+    assert said.document["data"]["split"] == "the rows with text and label"
+    assert "(the rows with text and label, 15 of 17 rows)" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_class_that_is_almost_never_found_is_named(reviews: Trained, tmp_path: Path) -> None:
+    turned = [(text, NEGATIVE if label == POSITIVE else POSITIVE) for text, label in UNSEEN_ROWS * 3]
+    said = glassformer("evaluate", reviews.folder, write_csv(tmp_path / "turned.csv", turned), "--out", tmp_path)
+    assert f"Almost never found: {NEGATIVE!r} in 0 of 30 texts, {POSITIVE!r} in 0 of 15 texts." in said.out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Almost never found: " in page.partition("<nav")[0]
+
+
+def test_folding_labels_that_the_model_keeps_apart_is_said(tmp_path: Path) -> None:
+    rows = [(f"{word} film {number}", label) for number in range(20) for word, label in
+            (("good", "Good"), ("great", "good"), ("bad", "bad"))]  # fmt: skip
+    table = write_csv(tmp_path / "t.csv", rows)
+    assert glassformer("train", table, "--out", tmp_path / "m", *QUICK).code == 0
+    kept = (
+        "--fold-labels does not join labels that the model was trained to keep apart: 'Good' and 'good'. "
+        "Train with --fold-labels to join them"
+    )
+    for command in (("evaluate",), ("compare", tmp_path / "m")):
+        if command[0] == "compare":
+            shutil.copytree(tmp_path / "m", tmp_path / "n")
+        model = tmp_path / ("n" if command[0] == "compare" else "m")
+        assert f"note: {kept}" in glassformer(*command, model, table, "--fold-labels").err
+        assert kept not in glassformer(*command, model, table).err

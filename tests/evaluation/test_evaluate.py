@@ -50,7 +50,7 @@ def test_the_verdict_is_about_the_strongest_baseline() -> None:
     labels = np.array([1] * 30 + [0] * 3)
     good, poor = outcome(np.tile([0.1, 0.9], (33, 1)), "majority"), outcome(np.tile([0.9, 0.1], (33, 1)), "words")
     logits = np.tile([1.0, 0.0], (33, 1))
-    assert small(logits, labels, baselines=[good, poor]).duel.verdict.startswith("Majority is better here")
+    assert small(logits, labels, baselines=[good, poor]).duel.verdict.startswith("Majority is more accurate here")
     assert small(logits, labels).duel.verdict == "No baseline was measured on these rows."
 
 

@@ -69,6 +69,7 @@ def test_one_of_anything_is_one() -> None:
         plain.model_copy(
             update={
                 "data": plain.data.model_copy(update={"rows": 1}),
+                "dropped": (),
                 "machine": plain.machine.model_copy(update={"cores": 1}),
                 "duel": plain.duel.model_copy(update={"comparisons": (first,)}),
             }

@@ -1,15 +1,20 @@
 import pytest
 
 from glassformer.evaluation.result import Estimate
-from glassformer.evaluation.verdict import p_value, share, signed, verdict
+from glassformer.evaluation.verdict import p_value, rarely_found, share, signed, verdict
+from tests.evaluation.samples import sample_evaluation
 
 
-def sentence(value: float, low: float, high: float, p: float, rows: int = 1234) -> str:
+def sentence(
+    value: float, low: float, high: float, p: float, rows: int = 1234, *, macro_f1: tuple[float, float] = (0.5, 0.5)
+) -> str:
     return verdict(
         model="the transformer",
         baseline="TF-IDF",
         accuracy=0.8 + value,
         baseline_accuracy=0.8,
+        macro_f1=macro_f1[0],
+        baseline_macro_f1=macro_f1[1],
         difference=Estimate(value=value, low=low, high=high),
         p=p,
         rows=rows,
@@ -18,16 +23,38 @@ def sentence(value: float, low: float, high: float, p: float, rows: int = 1234) 
 
 def test_the_model_wins() -> None:
     assert sentence(0.05, 0.03, 0.07, 0.0001) == (
-        "The transformer is better here: .850 against .800 for TF-IDF "
+        "The transformer is more accurate here: .850 against .800 for TF-IDF "
         "(difference +.050, 95% interval +.030 to +.070, p < .001)."
     )
 
 
 def test_the_baseline_wins_and_is_said_to() -> None:
     found = sentence(-0.021, -0.024, -0.018, 0.004)
-    assert found.startswith("TF-IDF is better here: .800 against .779 for the transformer (difference −.021")
+    assert found.startswith("TF-IDF is more accurate here: .800 against .779 for the transformer (difference −.021")
     assert "p = .004" in found
     assert "prefer it" in found
+
+
+def test_macro_f1_that_points_the_other_way_is_said() -> None:
+    lost = sentence(-0.021, -0.024, -0.018, 0.004, macro_f1=(0.69, 0.652))
+    assert lost.endswith(
+        "p = .004). Macro F1, which weighs all classes equally, is higher for the transformer: .690 against .652 for "
+        "TF-IDF."
+    )
+    assert "prefer it" not in lost
+    won = sentence(0.05, 0.03, 0.07, 0.0001, macro_f1=(0.6, 0.7))
+    assert won.endswith("is higher for TF-IDF: .700 against .600 for the transformer.")
+    for agreed in (sentence(0.05, 0.03, 0.07, 0.0001, macro_f1=(0.7, 0.6)), sentence(-0.05, -0.07, -0.03, 0.0001)):
+        assert "Macro F1" not in agreed
+
+
+@pytest.mark.parametrize(("recall", "support", "said"), [
+    (0.025, 40, "Almost never found: 'rare' in 1 of 40 texts."), (0.1, 40, None), (0.0, 9, None),
+])  # fmt: skip
+def test_a_class_that_is_almost_never_found(recall: float, support: int, said: str | None) -> None:
+    metrics = sample_evaluation().metrics
+    rare = metrics.per_class[0].model_copy(update={"name": "rare", "recall": recall, "support": support})
+    assert rarely_found(metrics.model_copy(update={"per_class": (rare,)})) == said
 
 
 @pytest.mark.parametrize(("low", "high", "p"), [(-0.01, 0.03, 0.2), (0.001, 0.02, 0.06), (-0.001, 0.02, 0.04)])

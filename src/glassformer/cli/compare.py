@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, MultilabelAsTrained, TextColumn
-from glassformer.cli.output import doing, one_line, print_json, say, show
+from glassformer.cli.output import doing, print_json, say, show
 
 if TYPE_CHECKING:
     from glassformer.evaluation.paired_comparison import Flip
+    from glassformer.evaluation.result import Estimate
 
 _FLIPS_SHOWN = 5
 
@@ -32,7 +34,6 @@ def compare(
     """Compare two models on the same texts: difference in accuracy, McNemar's test, texts on which they differ."""
     from glassformer.data.table import counted
     from glassformer.evaluation.paired_comparison import compare_models
-    from glassformer.evaluation.verdict import share
     from glassformer.prediction.devices import choose_device
 
     check_order(model_a, data)
@@ -53,12 +54,23 @@ def compare(
         print_json(found.model_dump(mode="json"))
         return
     show(f"{found.data}: {counted(found.rows, 'text')}")
-    for name, accuracy in ((found.model_a, found.accuracy_a), (found.model_b, found.accuracy_b)):
-        show(f"{name}: accuracy {share(accuracy.value)} ({share(accuracy.low)} to {share(accuracy.high)})")
+    for note in found.notes:
+        say(f"note: {as_flags(note)}")
+    for name, accuracy, macro_f1 in (
+        (found.model_a, found.accuracy_a, found.macro_f1_a),
+        (found.model_b, found.accuracy_b, found.macro_f1_b),
+    ):
+        show(f"{name}: accuracy {_estimate(accuracy)}, macro F1 {_estimate(macro_f1)}")
     show(found.verdict)
     _show_flips(f"only {found.model_a} is right", found.only_a_right)
     _show_flips(f"only {found.model_b} is right", found.only_b_right)
     say("--json lists all of these texts")
+
+
+def _estimate(estimate: Estimate) -> str:
+    from glassformer.evaluation.verdict import share
+
+    return f"{share(estimate.value)} ({share(estimate.low)} to {share(estimate.high)})"
 
 
 def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:
@@ -66,5 +78,6 @@ def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:
 
     show(f"\n{title}: {counted(len(flips), 'text')}")
     for flip in flips[:_FLIPS_SHOWN]:
-        shown = one_line(flip.text if len(flip.text) <= 100 else flip.text[:99] + "…")
+        text = " ".join(flip.text.split())
+        shown = text if len(text) <= 100 else text[:99] + "…"
         show(f"  row {flip.row}, {flip.truth} (answers {flip.answer_a} / {flip.answer_b}): {shown}")

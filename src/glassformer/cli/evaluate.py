@@ -142,6 +142,7 @@ def _show(evaluation: Evaluation) -> None:
     """Show the model and the baselines as a table, then the verdict in one sentence."""
     from glassformer.data.table import counted
     from glassformer.evaluation.report import seconds, size
+    from glassformer.evaluation.verdict import rarely_found
 
     metrics = evaluation.metrics
     show(f"{evaluation.data.source}: {counted(metrics.rows, 'text')}\n")
@@ -170,3 +171,5 @@ def _show(evaluation: Evaluation) -> None:
     )
     show(f"\n{auc}calibration error {after:.4f} ({fitted})")
     show(evaluation.duel.verdict)
+    if missed := rarely_found(metrics):
+        show(missed)

@@ -12,10 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.known import KNOWN, resolve
 from glassformer.data.rows import iterate_rows
-from glassformer.data.spellings import flat_labels, fold_labels, stand_ins
+from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import ROWS_PER_BATCH, Table
 from glassformer.errors import UsageError, quoted
+
+_SPELLINGS_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +119,14 @@ def read_like_training(
         text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
     table = _noted(resolve(data, "test", data_dir, text=text, label=label, multilabel=multilabel))
     folding = fold or (read_as is not None and read_as.fold_labels)
+    if fold and (apart := spellings(labels)):
+        ways = "; ".join(" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart[:_SPELLINGS_SHOWN])
+        more = f"; and {len(apart) - _SPELLINGS_SHOWN:,} more" if len(apart) > _SPELLINGS_SHOWN else ""
+        kept = (
+            f"`fold_labels=True` does not join labels that the model was trained to keep apart: {ways}{more}. Train "
+            "with `fold_labels=True` to join them"
+        )
+        table = replace(table, notes=(*table.notes, kept))
     return fold_labels(table, labels) if folding else table
 
 

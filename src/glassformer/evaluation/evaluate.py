@@ -150,6 +150,8 @@ def _duel(
                     baseline=baseline.name,
                     accuracy=model.metrics.accuracy.value,
                     baseline_accuracy=metrics.accuracy.value,
+                    macro_f1=model.metrics.macro_f1.value,
+                    baseline_macro_f1=metrics.macro_f1.value,
                     difference=difference,
                     p=p,
                     rows=len(labels),

@@ -21,6 +21,7 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+from glassformer.evaluation.verdict import share
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import FILES, TrainedModel
@@ -28,6 +29,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import logits_of, score
 
 Say = Callable[[str], None]
+_MANY = 0.05  # share of the measured texts that were in training
 
 
 def evaluate_model(
@@ -85,7 +87,7 @@ def evaluate_model(
         folder,
         table,
         rows,
-        split="test" if data in KNOWN else "the whole table",
+        split="test" if data in KNOWN else "the rows with text and label" if table.dropped else "the whole table",
         command=command,
         say=say,
         on_progress=on_progress,
@@ -221,8 +223,12 @@ def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | N
 
 def _overlap(train: Table, table: Table) -> list[str]:
     both = text_keys(table.frame["text"]).is_in(text_keys(train.frame["text"]).unique().implode()).sum()
-    was = "was" if both == 1 else "were"
-    return [f"{both:,} of the measured texts {was} also in training; all figures are too good"] if both else []
+    if not both:
+        return []
+    measured = table.frame.height
+    what = f"{both:,} of {counted(measured, 'measured text')} {'was' if both == 1 else 'were'} also in training"
+    effect = f"this raises the accuracy by at most {share(both / measured)}"
+    return [f"{what}; {effect if both / measured < _MANY else 'all figures are too good'}"]
 
 
 def _run_baselines(train: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:

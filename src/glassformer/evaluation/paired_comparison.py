@@ -1,24 +1,27 @@
-"""Compare two models on the same labelled rows: which is better, by how much, and on which texts they differ."""
+"""Compare two models on the same labelled rows: which is more accurate, by how much, and on which texts they differ."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from jaxtyping import Bool
 
 from glassformer.data.labels import label_name
 from glassformer.data.sources import read_like_training
 from glassformer.data.splits import fingerprint
-from glassformer.data.table import counted
+from glassformer.data.table import Table, counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
-from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.metrics import correct_rows, measure
 from glassformer.evaluation.result import Estimate, Record
-from glassformer.evaluation.verdict import p_value, same_rows_right, share, signed
+from glassformer.evaluation.verdict import macro_f1_against, p_value, same_rows_right, share, signed
 from glassformer.prediction.predictor import Predictor
 
 SIGNIFICANT = 0.05
+_LABELS_NAMED = 10
 
 
 class Flip(Record):
@@ -41,11 +44,14 @@ class ModelComparison(Record):
     rows: int
     accuracy_a: Estimate
     accuracy_b: Estimate
+    macro_f1_a: Estimate
+    macro_f1_b: Estimate
     difference: Estimate
     only_a_right: tuple[Flip, ...]
     only_b_right: tuple[Flip, ...]
     mcnemar_p: float
     verdict: str
+    notes: tuple[str, ...]
     seed: int
 
 
@@ -77,7 +83,7 @@ def compare_models(
     label_set, other = (predictor.trained.config.label_set for predictor in predictors)
     if (set(label_set.names), label_set.multilabel) != (set(other.names), other.multilabel):
         raise UsageError(
-            f"{folder_a} answers with {', '.join(label_set.names)} and {folder_b} with {', '.join(other.names)}; "
+            f"{folder_a} answers with {_some(label_set.names)}; {folder_b} answers with {_some(other.names)}; "
             "only models of the same labels can be compared"
         )
     remembered = predictors[0].trained.config.remembered
@@ -92,12 +98,7 @@ def compare_models(
         fold=fold_labels or remembered.fold_labels,
     )
     texts = table.frame["text"].to_list()
-    right, answers = [], []
-    for predictor in predictors:
-        answered = predictor.answer(texts)
-        truth = predictor.trained.config.label_set.encode(table)
-        right.append(correct_rows(answered.probs, truth, multilabel=answered.multilabel))
-        answers.append([_shown(answer) for answer in answered.predictions()])
+    (right, answers, macro_f1) = zip(*(_answered(predictor, table, seed) for predictor in predictors), strict=True)
     accuracy_a, accuracy_b = (share_right(right_rows, seed=seed) for right_rows in right)
     difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
     p = mcnemar(right[0], right[1])[2]
@@ -122,13 +123,25 @@ def compare_models(
         rows=len(texts),
         accuracy_a=accuracy_a,
         accuracy_b=accuracy_b,
+        macro_f1_a=macro_f1[0],
+        macro_f1_b=macro_f1[1],
         difference=difference,
         only_a_right=flips(right[0] & ~right[1]),
         only_b_right=flips(right[1] & ~right[0]),
         mcnemar_p=p,
-        verdict=_verdict(str(folder_a), str(folder_b), accuracy_a, difference, p, len(texts)),
+        verdict=_verdict((str(folder_a), str(folder_b)), accuracy_a, macro_f1, difference, p, len(texts)),
+        notes=table.notes,
         seed=seed,
     )
+
+
+def _answered(predictor: Predictor, table: Table, seed: int) -> tuple[Bool[np.ndarray, " n"], list[str], Estimate]:
+    """Return which rows a model answers rightly, its answers, and its macro F1."""
+    labels = predictor.trained.config.label_set
+    answered, truth = predictor.answer(table.frame["text"].to_list()), labels.encode(table)
+    right = correct_rows(answered.probs, truth, multilabel=labels.multilabel)
+    metrics = measure(answered.probs, truth, labels.names, multilabel=labels.multilabel, seed=seed)
+    return right, [_shown(answer) for answer in answered.predictions()], metrics.macro_f1
 
 
 def _shown(answer: object) -> str:
@@ -136,7 +149,20 @@ def _shown(answer: object) -> str:
     return "|".join(map(label_name, answer)) if isinstance(answer, (list, pl.Series)) else label_name(answer)
 
 
-def _verdict(name_a: str, name_b: str, accuracy_a: Estimate, difference: Estimate, p: float, rows: int) -> str:
+def _some(labels: Sequence[str]) -> str:
+    more = f" and {len(labels) - _LABELS_NAMED:,} more" if len(labels) > _LABELS_NAMED else ""
+    return ", ".join(labels[:_LABELS_NAMED]) + more
+
+
+def _verdict(
+    names: tuple[str, str],
+    accuracy_a: Estimate,
+    macro_f1: Sequence[Estimate],
+    difference: Estimate,
+    p: float,
+    rows: int,
+) -> str:
+    name_a, name_b = names
     low, high = difference.low, difference.high
     if low == high == 0:
         return f"{name_a} and {name_b} {same_rows_right(accuracy_a.value, rows)}."
@@ -144,6 +170,7 @@ def _verdict(name_a: str, name_b: str, accuracy_a: Estimate, difference: Estimat
         better, worse = (name_a, name_b) if low > 0 else (name_b, name_a)
         near, far = sorted((abs(low), abs(high)))
         size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
-        return f"{better} is better than {worse} by {size}."
+        against = macro_f1_against(name_a, macro_f1[0].value, name_b, macro_f1[1].value, more_accurate=better)
+        return f"{better} is more accurate than {worse} by {size}.{against}"
     size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
     return f"No clear difference between {name_a} and {name_b} on {counted(rows, 'row')}: {size}."

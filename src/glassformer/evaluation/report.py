@@ -11,7 +11,7 @@ from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.html import page, scrolling, table
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
-from glassformer.evaluation.verdict import p_value, share, signed
+from glassformer.evaluation.verdict import p_value, rarely_found, share, signed
 
 SHORT_TEXT = 320
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
@@ -45,7 +45,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
     return page(
         str(evaluation.model.get("name", "model")),
         "report",
-        subtitle=f"measured on {escape(data.source)} ({escape(data.split)}, {counted(data.rows, 'row')})",
+        subtitle=f"measured on {escape(data.source)} ({escape(data.split)}, {_rows(evaluation)})",
         headline=_headline(evaluation),
         sections=sections,
         footer=f"glassformer · {evaluation.created}",
@@ -63,12 +63,14 @@ def _headline(evaluation: Evaluation) -> str:
         "texts per second": speed(model),
         "size": size(model.size_bytes),
     }
+    missed = rarely_found(metrics) or ""
     kind = "subset accuracy" if evaluation.multilabel else "accuracy"
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
     return (
         f'<div class="headline"><div class="score">{share(metrics.accuracy.value)}'
         f"<small>{kind} (95%: {_interval(metrics.accuracy)})</small></div>"
-        f'<p class="verdict">{escape(evaluation.duel.verdict)}</p></div><dl class="figures">{listed}</dl>'
+        f'<p class="verdict">{escape(evaluation.duel.verdict)}</p></div>{missed and f"<p>{escape(missed)}</p>"}'
+        f'<dl class="figures">{listed}</dl>'
     )
 
 
@@ -218,7 +220,7 @@ def _dropped(evaluation: Evaluation) -> str:
 def _method(evaluation: Evaluation) -> str:
     data, machine = evaluation.data, evaluation.machine
     facts = {
-        "data": f"{data.source}, {data.split}, {counted(data.rows, 'row')}",
+        "data": f"{data.source}, {data.split}, {_rows(evaluation)}",
         "fingerprint": data.sha256,
         "trained on": data.trained_on,
         "training rows": None if data.training_rows is None else f"{data.training_rows:,}",
@@ -243,6 +245,12 @@ def _method(evaluation: Evaluation) -> str:
         "truth or the predictions. ROC-AUC of more than two classes is the mean of each class against the rest. "
         "Log loss is in nats. The baselines were trained on the same training rows.</p>"
     )
+
+
+def _rows(evaluation: Evaluation) -> str:
+    rows = evaluation.data.rows
+    left_out = sum(dropped.count for dropped in evaluation.dropped)
+    return f"{rows:,} of {counted(rows + left_out, 'row')}" if left_out else counted(rows, "row")
 
 
 def _fact(name: str, value: str) -> str:

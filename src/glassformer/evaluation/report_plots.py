@@ -64,7 +64,8 @@ def ranking_curves(evaluation: Evaluation) -> str:
     of = (
         f"These are the curves of the class <b>{escape(ours.positive)}</b>, the rarer one."
         if ours.positive is not None
-        else "Each pair of a row and a class is one decision; all decisions are ranked together."
+        else "For every text and every class, the question is whether the text has this class. The curves count the "
+        "answers to all of these questions together."
     )
     averages = ", ".join(f"{escape(name)} {share(found.curves.average_precision)}" for name, _, found in shown)
     charts = (

@@ -1,17 +1,29 @@
-"""The verdict: one sentence that says whether the model is better than the baseline."""
+"""The verdict says whether the model is more accurate than the baseline, and which classes it almost never finds."""
 
 from glassformer.data.table import counted
-from glassformer.evaluation.result import Estimate
+from glassformer.errors import quoted
+from glassformer.evaluation.result import Estimate, Metrics
 
 SIGNIFICANCE = 0.05
+_RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
+_NAMED = 3
 
 
 def verdict(
-    *, model: str, baseline: str, accuracy: float, baseline_accuracy: float, difference: Estimate, p: float, rows: int
+    *,
+    model: str,
+    baseline: str,
+    accuracy: float,
+    baseline_accuracy: float,
+    macro_f1: float,
+    baseline_macro_f1: float,
+    difference: Estimate,
+    p: float,
+    rows: int,
 ) -> str:
-    """Say which of two classifiers is better on the same rows, or that the rows do not show it.
+    """Say which of two classifiers is more accurate on the same rows, or that the rows do not show it.
 
-    A classifier is better only if the interval of the difference excludes zero and McNemar's p is below .05.
+    A classifier is more accurate only if the interval of the difference excludes zero and McNemar's p is below .05.
     """
     if difference.low == difference.high == 0:
         return (
@@ -23,12 +35,13 @@ def verdict(
     ours, theirs = share(accuracy), share(baseline_accuracy)
     clear = p < SIGNIFICANCE and (difference.low > 0 or difference.high < 0)
     if clear and difference.value > 0:
-        return f"{_capital(model)} is better here: {ours} against {theirs} for {baseline} ({numbers})."
+        won = f"{_capital(model)} is more accurate here: {ours} against {theirs} for {baseline} ({numbers})."
+        return won + macro_f1_against(model, macro_f1, baseline, baseline_macro_f1, more_accurate=model)
     if clear:
-        return (
-            f"{_capital(baseline)} is better here: {theirs} against {ours} for {model} ({numbers}); "
-            "prefer it unless you need what only a transformer gives you."
-        )
+        against = macro_f1_against(model, macro_f1, baseline, baseline_macro_f1, more_accurate=baseline)
+        advice = "." if against else "; prefer it unless you need what only a transformer gives you."
+        lost = f"{_capital(baseline)} is more accurate here: {theirs} against {ours} for {model} ({numbers}){advice}"
+        return lost + against
     return (
         f"No clear winner on {counted(rows, 'row')}: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
         "choose the simpler one until more test rows show a difference."
@@ -38,6 +51,31 @@ def verdict(
 def same_rows_right(accuracy: float, rows: int) -> str:
     """Describe two classifiers that are right on the same rows. An interval from 0 to 0 would claim too much."""
     return f"are right on the same rows, {round(accuracy * rows):,} of {rows:,}"
+
+
+def macro_f1_against(name_a: str, macro_f1_a: float, name_b: str, macro_f1_b: float, *, more_accurate: str) -> str:
+    """Return a sentence, after a space, if macro F1 is higher for the less accurate of two classifiers."""
+    higher = name_a if macro_f1_a > macro_f1_b else name_b
+    if higher == more_accurate or share(macro_f1_a) == share(macro_f1_b):
+        return ""
+    (best, value), (other, less) = sorted(((name_a, macro_f1_a), (name_b, macro_f1_b)), key=lambda each: -each[1])
+    return (
+        f" Macro F1, which weighs all classes equally, is higher for {best}: {share(value)} against {share(less)} for "
+        f"{other}."
+    )
+
+
+def rarely_found(metrics: Metrics) -> str | None:
+    """Return a sentence about the classes with a recall below .1, or None. Classes of few rows are left out."""
+    missed = [
+        f"{quoted(scores.name)} in {round(scores.recall * scores.support):,} of {scores.support:,} texts"
+        for scores in sorted(metrics.per_class, key=lambda scores: -scores.support)
+        if scores.support >= _ENOUGH_ROWS and scores.recall < _RARELY
+    ]
+    if not missed:
+        return None
+    more = f", and {len(missed) - _NAMED:,} more classes" if len(missed) > _NAMED else ""
+    return f"Almost never found: {', '.join(missed[:_NAMED])}{more}."
 
 
 def share(value: float) -> str:
