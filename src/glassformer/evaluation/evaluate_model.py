@@ -222,7 +222,7 @@ def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | N
 
 
 def _overlap(train: Table, table: Table) -> list[str]:
-    both = text_keys(table.frame["text"]).is_in(text_keys(train.frame["text"]).unique().implode()).sum()
+    both = int(text_keys(table.frame["text"]).is_in(text_keys(train.frame["text"]).unique().implode()).sum())
     if not both:
         return []
     measured = table.frame.height
