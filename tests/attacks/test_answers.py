@@ -70,7 +70,7 @@ def test_a_token_of_ten_megabytes_is_answered_soon_and_not_echoed(reviews: Train
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        pytest.param(b"good\n\xff\xfe bad\n", ("line 2", "UTF-8"), id="no-utf8"),
+        pytest.param(b"\xff\xfe bad\ngood\n", ("line 1", "UTF-8"), id="no-utf8"),
         pytest.param(b"\xff\xfeg\0o\0", ("line 1", "UTF-8"), id="utf-16"),
         pytest.param(b"", ("the pipe was empty",), id="empty"),
     ],

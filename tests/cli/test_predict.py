@@ -24,7 +24,8 @@ def probabilities(outcome_json: dict[str, list[dict[str, dict[str, float]]]]) ->
 def test_one_text_is_answered_in_one_line(reviews: Trained) -> None:
     said = glassformer("predict", reviews.folder, "good film")
     assert (said.code, said.err) == (0, "")
-    label, ranked = said.out.removesuffix("\n").split("\t")
+    label, ranked, text = said.out.removesuffix("\n").split("\t")
+    assert text == "good film"  # as beside the answers to several texts
     first, second = ranked.split("  ")
     assert label == first.rsplit(" ", 1)[0]
     assert {label, second.rsplit(" ", 1)[0]} == {POSITIVE, NEGATIVE}
@@ -72,7 +73,7 @@ def test_a_dash_reads_standard_input(reviews: Trained) -> None:
 def test_a_line_of_a_pipe_ends_at_a_line_break_alone(reviews: Trained) -> None:
     said = glassformer("predict", reviews.folder, "--json", stdin="\ufeffgood\u2028film\r\n\nbad\x85\n".encode())
     assert [answer["text"] for answer in said.document["answers"]] == ["good\u2028film", "", "bad\x85"]
-    assert "1 of 3 texts without text is left unanswered (first: text 2)" in said.err
+    assert "1 of 3 texts is empty and gets no answer (first: text 2)" in said.err
 
 
 def test_unknown_words_are_listed_as_a_warning(reviews: Trained) -> None:
@@ -101,8 +102,8 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
     table = write_csv(tmp_path / "new.csv", rows, ("id", "text", "remark"))
     said = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "answers.csv")
     assert said.code == 0
-    assert said.out.startswith(f"{tmp_path / 'answers.csv'}: 3 rows answered (")
-    assert "1 of 3 rows without text is left unanswered (first: row 2)" in said.err
+    assert said.out.startswith(f"{tmp_path / 'answers.csv'}: 2 of 3 rows answered (")
+    assert "1 of 3 rows has an empty text and gets no answer (first: row 2)" in said.err
     with (tmp_path / "answers.csv").open(newline="", encoding="utf-8") as file:
         header, *answers = csv.reader(file)
     assert header == ["id", "text", "remark", *ADDED]
@@ -121,7 +122,13 @@ def test_rows_answered_are_counted(reviews: Trained, tmp_path: Path) -> None:
     assert said.out.startswith(f"{tmp_path / 'a.csv'}: 1 row answered (")
     gaps = write_csv(tmp_path / "gaps.csv", [("good film",), (" ",), (" ",)], ("text",))
     said = glassformer("predict", reviews.folder, "--file", gaps, "--out", tmp_path / "b.csv")
-    assert "2 of 3 rows without text are left unanswered (first: row 2)" in said.err
+    assert said.out.startswith(f"{tmp_path / 'b.csv'}: 1 of 3 rows answered (")
+    assert "2 of 3 rows have an empty text and get no answer (first: row 2)" in said.err
+    write_csv(gaps, [(" ",), (" ",)], ("text",))
+    said = glassformer("predict", reviews.folder, "--file", gaps, "--out", tmp_path / "c.csv")
+    assert said.out == f"{tmp_path / 'c.csv'}: 0 of 2 rows answered\n"
+    said = glassformer("predict", reviews.folder, "--file", gaps, "--out", tmp_path / "d.csv", "--json")
+    assert (said.document["rows"], said.document["answered"], said.document["unanswered"]) == (2, 0, 2)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.ndjson.gz"])
@@ -222,8 +229,22 @@ def test_a_request_that_cannot_be_met(
     assert set(tmp_path.iterdir()) == before
 
 
-def test_a_pipe_that_is_no_utf8(reviews: Trained) -> None:
-    misused(glassformer("predict", reviews.folder, stdin=b"good\ncaf\xe9\n"), "line 2", "byte 4", "iconv")
+def test_a_pipe_that_is_no_utf8_is_answered_up_to_the_bad_line(reviews: Trained) -> None:
+    misused(glassformer("predict", reviews.folder, stdin=b"caf\xe9\ngood\n"), "line 1", "byte 4", "iconv")
+    for flags in ((), ("--jsonl",)):
+        said = glassformer("predict", reviews.folder, *flags, stdin=b"good\nbad\ncaf\xe9\nfine\n")
+        assert said.code == 2
+        assert "line 3: byte 4" in said.err
+        assert len(said.out.splitlines()) == 2
+
+
+def test_quiet_leaves_out_notes_and_warnings(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "new.csv", [("an unheard zebra", "1"), (" ", "2"), ("?", "3")], ("remark", "number"))
+    for arguments in (["--file", table], [reviews.table, "?", " "]):
+        loud = glassformer("predict", reviews.folder, *arguments)
+        quiet = glassformer("predict", reviews.folder, *arguments, "--quiet")
+        assert (quiet.code, quiet.out, quiet.err) == (0, loud.out, "")
+        assert loud.err.count("warning: ") >= 2
 
 
 def test_a_file_that_breaks_on_the_way_leaves_nothing(
@@ -306,7 +327,10 @@ def test_an_answer_has_one_json_shape(reviews: Trained, tmp_path: Path) -> None:
 def test_a_text_without_a_word_has_no_answer(reviews: Trained) -> None:
     said = glassformer("predict", reviews.folder, "", "good film")
     assert (said.code, said.out.splitlines()[0]) == (0, "(no text)\t\t")
-    assert said.err == "warning: 1 of 2 texts without text is left unanswered (first: text 1)\n"
+    assert said.err == "warning: 1 of 2 texts is empty and gets no answer (first: text 1)\n"
+    assert glassformer("predict", reviews.folder, "").err == (
+        "warning: 1 of 1 text is empty and gets no answer (first: text 1)\n"
+    )
 
 
 @pytest.mark.parametrize("flags", [(), ("--jsonl",)])
@@ -348,7 +372,7 @@ def test_texts_of_punctuation_only_are_answered_with_a_warning(reviews: Trained)
     assert [bool(line.split("\t")[1]) for line in said.out.splitlines()] == [True, True, True, True, False]
     assert said.err.splitlines()[1:] == [
         "warning: 2 of 5 texts hold punctuation only; such answers mean little (first: text 2)",
-        "warning: 1 of 5 texts without text is left unanswered (first: text 5)",
+        "warning: 1 of 5 texts is empty and gets no answer (first: text 5)",
     ]
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Device, Json, TextColumn
-from glassformer.cli.output import doing, human_count, print_json, say, show
+from glassformer.cli.options import Device, Json, Quiet, TextColumn
+from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.unknown import is_punctuation, warn_of_unknown
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
@@ -55,10 +55,13 @@ def predict(
         bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
     ] = False,
     device: Device = "auto",
+    quiet: Quiet = False,
     json: Json = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one line of JSON per text on standard output.")] = False,
 ) -> None:
     """Predict the labels of texts, with probabilities."""
+    if quiet:
+        hush()
     texts = None if texts == ["-"] else texts
     if texts:
         check_order(model, texts[0], option="--file ")
@@ -69,9 +72,9 @@ def predict(
     predictor = Predictor.load(model, device=choose_device(device))
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
     if file is None:
-        _answer_texts(predictor, texts, top_k, style)
+        _answer_texts(predictor, texts, top_k, style, quiet=quiet)
     else:
-        _answer_file(predictor, file, out, text, style, safe_csv=safe_csv)
+        _answer_file(predictor, file, out, text, style, safe_csv=safe_csv, quiet=quiet)
 
 
 def _check(
@@ -112,7 +115,9 @@ def _check(
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
 
 
-def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style) -> None:
+def _answer_texts(
+    predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style, *, quiet: bool
+) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive."""
     import polars as pl
 
@@ -121,7 +126,7 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
     from glassformer.prediction.answered_rows import record_lines
 
     if texts:
-        for name in filter(is_file, texts):
+        for name in () if quiet else filter(is_file, texts):
             say(f"note: {name} is a file, but it was read as a text; --file {name} answers the rows of the file")
         batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
     else:
@@ -133,18 +138,26 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
             pace.begin()
             answers = predictor.answer(batch, on_progress=pace.on_progress)
             if style == "plain":
-                write(text_lines(answers, batch, top_k, alone=len(texts or ()) == 1))
+                write(text_lines(answers, batch, top_k))
             else:
                 write(record_lines(pl.DataFrame({"text": batch}), answers, top_k))
             told.add(answers, batch)
             pace.end(len(batch))
         if not told.rows:
             raise UsageError("nothing to answer: the pipe was empty")
-    told.warn()
+    if not quiet:
+        told.warn()
 
 
 def _answer_file(
-    predictor: Predictor, file: Path, out: Path | None, text: str | None, style: Style, *, safe_csv: bool
+    predictor: Predictor,
+    file: Path,
+    out: Path | None,
+    text: str | None,
+    style: Style,
+    *,
+    safe_csv: bool,
+    quiet: bool,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
     from glassformer.data.rows import iterate_rows
@@ -153,7 +166,7 @@ def _answer_file(
 
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH)
     first = next(frames)
-    column = _text_column(predictor, first, str(file), text)
+    column = _text_column(predictor, first, str(file), text, quiet=quiet)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     with write_answers(out, style, labels=predictor.trained.config.labels, source=str(file), safe=safe_csv) as write:
@@ -164,14 +177,17 @@ def _answer_file(
             write(frame, answers)
             told.add(answers, batch)
             pace.end(frame.height)
-    told.warn()
+    if not quiet:
+        told.warn()
     if out is None:
         return
     if style == "json":
-        print_json({"out": str(out), "rows": told.rows, "unanswered": told.empty, "predictions": told.predictions()})
+        counts = {"rows": told.rows, "answered": told.rows - told.empty, "unanswered": told.empty}
+        print_json({"out": str(out), **counts, "predictions": told.predictions()})
     else:
         shown = ", ".join(f"{label} {human_count(count)}" for label, count in list(told.predictions().items())[:10])
-        show(f"{out}: {counted(told.rows, 'row')} answered ({shown})")
+        answered = f"{told.rows - told.empty:,} of " if told.empty else ""
+        show(f"{out}: {answered}{counted(told.rows, 'row')} answered" + (f" ({shown})" if shown else ""))
 
 
 class _Told:
@@ -205,28 +221,35 @@ class _Told:
     def warn(self) -> None:
         """Warn of unknown words, of texts of punctuation only, and of empty texts."""
         warn_of_unknown(self._unknown)
-        self._warn_of(
-            self._wordless, self._first_wordless, ("holds", "hold"), "punctuation only; such answers mean little"
+        punctuation = (
+            "holds punctuation only; the answer means little",
+            "hold punctuation only; such answers mean little",
         )
-        self._warn_of(self.empty, self._first_empty, ("without text is", "without text are"), "left unanswered")
+        empty = ("is empty and gets no answer", "are empty and get no answer")
+        if self.unit == "row":
+            empty = ("has an empty text and gets no answer", "have an empty text and get no answer")
+        self._warn_of(self._wordless, self._first_wordless, punctuation)
+        self._warn_of(self.empty, self._first_empty, empty)
 
-    def _warn_of(self, count: int, first: int, verbs: tuple[str, str], what: str) -> None:
+    def _warn_of(self, count: int, first: int, said: tuple[str, str]) -> None:
+        from glassformer.data.table import counted
+
         if count:
             say(
-                f"warning: {human_count(count)} of {human_count(self.rows)} {self.unit}s {verbs[count > 1]} {what} "
+                f"warning: {human_count(count)} of {counted(self.rows, self.unit)} {said[count > 1]} "
                 f"(first: {self.unit} {human_count(first)})"
             )
 
 
-def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
+def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None, *, quiet: bool) -> str:
     from glassformer.data.columns import find_columns, same_column
 
     remembered = predictor.trained.config.remembered.data
     learned = same_column(remembered.text_column, sample.columns)
-    if text is None and learned is None and remembered.read_as is not None:
+    if text is None and learned is None and remembered.read_as is not None and not quiet:
         say(f"warning: {source} has no column {remembered.text_column!r}, which the model learned from")
     text = text or learned
     columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
-    for note in columns.notes:
+    for note in () if quiet else columns.notes:
         say(note)
     return columns.text

@@ -129,8 +129,8 @@ def write_lines(style: Style) -> Iterator[WriteLines]:
         write_json("\n]}\n")
 
 
-def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None, *, alone: bool) -> Iterator[str]:
-    """Yield a line per text: its label, the most likely labels, and the beginning of the text unless it is `alone`."""
+def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None) -> Iterator[str]:
+    """Yield a line per text: its label, the most likely labels, and the beginning of the text."""
     for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
         if label is None:
             cells = ["(no text)", ""]
@@ -139,7 +139,7 @@ def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None, *, alo
             ranked = "  ".join(f"{name} {prob:.3f}" for name, prob in answers.ranked(row, top_k))
             cells = [shown or "(no label)", ranked]
         beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-        yield "\t".join(map(one_line, cells if alone else [*cells, beginning]))
+        yield "\t".join(map(one_line, [*cells, beginning]))
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:

@@ -23,7 +23,7 @@ def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterat
         name: the name of the stream in messages.
 
     Raises:
-        UsageError: a line is not UTF-8, or longer than `LONGEST`.
+        UsageError: a line is not UTF-8, or longer than `LONGEST`. The lines before it have been yielded.
     """
     ready: list[bytes] = []
     begun: list[bytes] = []  # pieces of the line that has not ended
@@ -32,19 +32,19 @@ def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterat
         first, *others = piece.split(b"\n")
         begun.append(first)
         if sum(map(len, begun)) > LONGEST:
+            yield from _decoded(ready, name, done)
             raise UsageError(f"{name}, line {done + len(ready) + 1} is longer than {LONGEST:,} bytes; break it")
         if others:
             since = since if ready else time.monotonic()
             ready += [b"".join(begun), *others[:-1]]
             begun = [others[-1]]
         while len(ready) >= most or (ready and not _more_soon(stream, since)):
-            yield _decoded(ready[:most], name, done)
+            yield from _decoded(ready[:most], name, done)
             done += len(ready[:most])
             ready, since = ready[most:], time.monotonic()
     if last := b"".join(begun):
         ready.append(last)
-    if ready:
-        yield _decoded(ready, name, done)
+    yield from _decoded(ready, name, done)
 
 
 def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
@@ -62,8 +62,16 @@ def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
         return False
 
 
-def _decoded(lines: list[bytes], name: str, done: int) -> list[str]:
-    return [
-        decoded(line.removesuffix(b"\r").removeprefix(codecs.BOM_UTF8 if number == 1 else b""), name, number)
-        for number, line in enumerate(lines, done + 1)
-    ]
+def _decoded(lines: list[bytes], name: str, done: int) -> Iterator[list[str]]:
+    """Yield the lines as one list, or nothing if there is none. Before the error, yield those before a bad line."""
+    texts: list[str] = []
+    try:
+        for number, line in enumerate(lines, done + 1):
+            line = line.removesuffix(b"\r").removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
+            texts.append(decoded(line, name, number))
+    except UsageError:
+        if texts:
+            yield texts
+        raise
+    if texts:
+        yield texts
