@@ -21,7 +21,7 @@ REBUILT = {
 def cell(system: str, variant: str) -> Cell:
     found = Reproduction.model_validate_json((RESULTS / f"{system}-zhou.json").read_text(encoding="utf-8"))
     (line,) = found.lines
-    return next(one for one in line.cells if one.variant == variant)
+    return next(cell for cell in line.cells if cell.variant == variant)
 
 
 def assert_agree(ours: list[float], theirs: tuple[float, float, int]) -> None:

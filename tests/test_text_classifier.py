@@ -351,7 +351,14 @@ def test_a_text_of_weight_0_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [([1.0], "shape"), ([-1.0] * 24, "-1"), ([float("nan")] * 24, "nan"), (["a"] * 24, "number"), ([0] * 24, "zero")],
+    [
+        ([1.0], "shape"),
+        ([-1.0] * 24, "-1"),
+        ([float("nan")] * 24, "nan"),
+        (["a"] * 24, "number"),
+        ([0] * 24, "zero"),
+        ([1e38] * 24, "float32"),
+    ],
 )
 def test_weights_that_cannot_be(weights: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -387,6 +394,8 @@ def test_what_scikit_learn_users_expect(fitted: TextClassifier) -> None:
     assert not small().__sklearn_is_fitted__()
     assert fitted.score(TEXTS, BINARY, sample_weight=[1.0] * 24) == 1.0
     assert fitted.score(["good film", "dull film"], [1, 1], sample_weight=[3, 1]) == 0.75
+    with pytest.raises(ValueError, match="no text to measure on"):
+        fitted.score([], [])
     with sklearn.config_context(enable_metadata_routing=True):
         request = small().set_fit_request(sample_weight=True).get_metadata_routing()
     assert request.fit.requests == {"sample_weight": True}

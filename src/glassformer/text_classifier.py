@@ -195,6 +195,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             truth = _folded(truth, [label for label in self.classes_ if isinstance(label, str)])
         if len(given) != len(truth):
             raise unequal(len(given), len(truth))
+        if not truth:
+            raise InputError("there is no text to measure on; give at least one text and its label")
         right = [
             set(answer) == set(label) if isinstance(label, list) else answer == label
             for answer, label in zip(given, truth, strict=True)

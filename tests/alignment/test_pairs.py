@@ -84,6 +84,7 @@ def test_prompts_of_json_lines_and_of_lines_of_text_come_once_each(written: Call
         ({"completion": "a"}, 'there is no "prompt"'),
         ({"prompt": 3, "completion": "a"}, '"prompt" must be a text, got 3'),
         ({"prompt": "a", "completion": None}, '"completion" must be a text, got None'),
+        ({"prompt": 10**400, "completion": "a"}, '"prompt" must be a text, got 1000[0.]{,90}$'),
         ({"prompt": "a", "completion": ""}, '"completion" is empty'),
         ({"prompt": "a", "completion": " \n\u00a0"}, '"completion" holds only white space'),
         ({"messages": []}, '"messages" must be a list'),

@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.cli.terminal import Outcome
 
 LONGEST_ANSWER = 600
+TURNS_TEXT_ROUND = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class LostError(AssertionError):
@@ -32,6 +33,7 @@ def harmless(outcome: Outcome) -> None:
     """Nothing that was written can steer a terminal."""
     for stream in (outcome.out, outcome.err):
         odd = {char for char in stream if unicodedata.category(char) == "Cc" and char not in "\n\t\r"}
+        odd |= set(stream) & TURNS_TEXT_ROUND
         assert not odd, f"control characters reached the terminal: {odd}"
 
 

@@ -164,3 +164,11 @@ def test_misuse(model: Path, table: Path, tmp_path: Path) -> None:
     misused(said, "no column 'definition' (it has: word, meaning)")
     misused(glassformer("learn-word", tmp_path / "nothing", "gran", "--definition", "x"), "no such model folder")
     assert not model.with_name("model-words").exists()
+
+
+def test_a_definition_of_one_long_word_is_not_echoed(tmp_path: Path) -> None:
+    save_model(tmp_path / "lm", trained_language_model(), card="")
+    outcome = glassformer("learn-word", tmp_path / "lm", "zorp", "--definition", f"the {'x' * 100_000}")
+    assert outcome.code == 0, outcome.err
+    assert "in the definition of 'zorp': xxx" in outcome.err
+    assert len(outcome.err) < 1_000

@@ -28,7 +28,7 @@ def test_the_table_has_every_module_of_the_encoder_and_no_other(family: str) -> 
     modules = {name.rpartition(".")[0] for name in names}
     last = {f"blocks.{config.n_layers - 1}.{part}" for part in table.block}
     assert last <= modules
-    assert modules - {one for one in modules if one.startswith("blocks.")} == {*table.parts, *table.head}
+    assert modules - {name for name in modules if name.startswith("blocks.")} == {*table.parts, *table.head}
 
 
 def test_both_spellings_of_modernbert_s_settings() -> None:

@@ -81,9 +81,9 @@ def test_packed_documents_read_as_if_each_were_alone(positions: str) -> None:
     documents = [torch.randint(VOCAB_SIZE, (length,)) for length in (3, 5, 1)]
     packed = torch.cat(documents)[None]
     numbers = torch.tensor([[0] * 3 + [1] * 5 + [2]])
-    places = torch.cat([torch.arange(len(one)) for one in documents])[None]
+    places = torch.cat([torch.arange(len(document)) for document in documents])[None]
     found = model(packed, documents_to_mask(numbers), positions=places)
-    alone = [model(one[None], torch.ones(1, len(one), dtype=torch.bool))[0] for one in documents]
+    alone = [model(document[None], torch.ones(1, len(document), dtype=torch.bool))[0] for document in documents]
     torch.testing.assert_close(found[0], torch.cat(alone))
 
 

@@ -59,5 +59,5 @@ def test_every_token_of_the_text_counts() -> None:
 
 def test_it_has_the_weights_of_a_language_model_and_a_head() -> None:
     reward, language = RewardModel(shape(), VOCAB_SIZE), LanguageModel(shape(), VOCAB_SIZE)
-    mine, theirs = ({name: one.shape for name, one in model.state_dict().items()} for model in (reward, language))
+    mine, theirs = ({name: tensor.shape for name, tensor in model.state_dict().items()} for model in (reward, language))
     assert mine == theirs | {"head.weight": (1, 12), "head.bias": (1,)}

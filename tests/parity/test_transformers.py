@@ -185,7 +185,7 @@ def test_token_ids_by_a_vocabulary_as_plain_text(cased: bool, tmp_path: Path) ->
     vocabulary = tokenizer_of("bert").get_vocab()
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (tmp_path / name).unlink()
-    (tmp_path / "vocab.txt").write_text("".join(f"{one}\n" for one in sorted(vocabulary, key=vocabulary.get)))
+    (tmp_path / "vocab.txt").write_text("".join(f"{piece}\n" for piece in sorted(vocabulary, key=vocabulary.get)))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": not cased}))
     theirs = BertTokenizer(vocab=vocabulary, do_lower_case=not cased)
     initial = read_initial_weights(f"hf:{tmp_path}")

@@ -16,7 +16,7 @@ import numpy as np
 
 from glassformer.data.lines import lines_of
 from glassformer.data.rows import check_file
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +168,9 @@ def _preference(record: dict[str, Any]) -> Preference:
 def _text(record: dict[str, Any], name: str, *, empty: bool = False) -> str:
     value = record.get(name)
     if not isinstance(value, str):
-        raise UsageError(f'"{name}" must be a text, got {value!r}' if name in record else f'there is no "{name}"')
+        raise UsageError(
+            f'"{name}" must be a text, got {brief_value(value)}' if name in record else f'there is no "{name}"'
+        )
     if not empty and not value.strip():
         raise UsageError(f'"{name}" holds only white space' if value else f'"{name}" is empty')
     return value

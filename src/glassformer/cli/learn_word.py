@@ -13,7 +13,7 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Json
 from glassformer.cli.output import doing, human_count, print_json, print_table, say, show
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief
 
 if TYPE_CHECKING:
     from glassformer.words.dictionary import Dictionary
@@ -133,9 +133,9 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
         say(f"no map: {why}; each new word gets the average of the embeddings of its definition's words")
     for learned in lesson.words[:_SHOWN]:
         if learned.unknown:
-            say(f"unknown in the definition of {learned.new.word!r}: {', '.join(learned.unknown)}")
+            say(f"unknown in the definition of {learned.new.word!r}: {_listed(learned.unknown)}")
         if learned.in_pieces:
-            pieces = ", ".join(learned.in_pieces)
+            pieces = _listed(learned.in_pieces)
             say(f"read in pieces in the definition of {learned.new.word!r}: {pieces}; pieces carry little meaning")
     for count, (word, reason) in enumerate(lesson.left_out.items()):
         if count < _SHOWN:
@@ -153,6 +153,12 @@ def _show(lesson: Lesson[Learner]) -> None:
     print_table([("new word", f"nearest known {of_what}, by cosine"), *lines], others=str.ljust)
     if len(lesson.words) > _SHOWN:
         show(f"and {_words(len(lesson.words) - _SHOWN)} more (--json lists them)")
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return the first words, each without its end if it is long."""
+    more = f" and {human_count(len(words) - _SHOWN)} more" if len(words) > _SHOWN else ""
+    return ", ".join(map(brief, words[:_SHOWN])) + more
 
 
 def _words(count: int) -> str:

@@ -65,7 +65,8 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
     """Return one weight per row.
 
     Raises:
-        InputError: there are more or fewer weights than rows, or a weight is negative, infinite or NaN.
+        InputError: there are more or fewer weights than rows, a weight is negative, infinite or NaN, or their sum is 0
+            or too large.
     """
     try:
         array = np.full(count, weights, dtype=np.float64) if np.isscalar(weights) else np.asarray(weights, np.float64)
@@ -76,6 +77,8 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
     if not (np.isfinite(array) & (array >= 0)).all():
         first = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
         raise InputError(f"sample_weight[{first}] is {array[first]}; weights must be finite and not negative")
+    if array.sum() > np.finfo(np.float32).max:
+        raise InputError(f"sample_weight adds up to {array.sum():.3g}, too much for float32; give smaller weights")
     if not array.any():
         raise InputError("every sample_weight is zero; give some texts a weight")
     return array

@@ -108,8 +108,8 @@ def _in_turns(order: IntArray, labels: IntArray) -> IntArray:
 
 def _alike(batch: Batch, labels: IntArray) -> int:
     """Count the texts of the batch that have the same tokens as a text with another label."""
-    answers: dict[bytes, set[bytes]] = defaultdict(set)
+    labels_of: dict[bytes, set[bytes]] = defaultdict(set)
     keys = [token_ids.numpy().tobytes() for token_ids in batch.inputs.token_ids]
     for key, row in zip(keys, batch.rows.tolist(), strict=True):
-        answers[key].add(labels[row].tobytes())
-    return sum(len(answers[key]) > 1 for key in keys)
+        labels_of[key].add(labels[row].tobytes())
+    return sum(len(labels_of[key]) > 1 for key in keys)
