@@ -166,11 +166,11 @@ def _preference(record: dict[str, Any]) -> Preference:
 
 
 def _text(record: dict[str, Any], name: str, *, empty: bool = False) -> str:
-    value = record.get(name)
+    if name not in record:
+        raise UsageError(f'there is no "{name}"')
+    value = record[name]
     if not isinstance(value, str):
-        raise UsageError(
-            f'"{name}" must be a text, got {brief_value(value)}' if name in record else f'there is no "{name}"'
-        )
+        raise UsageError(f'"{name}" must be a text, got {brief_value(value)}')
     if not empty and not value.strip():
         raise UsageError(f'"{name}" holds only white space' if value else f'"{name}" is empty')
     return value
