@@ -49,7 +49,11 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "ragged-short": ("t.csv", GOOD + b"alone\n", ("row 41 (line 42)", "1 field where the header has 2")),
     "ragged-long": ("t.csv", GOOD + b"a,b,c\n", ("row 41 (line 42)", "3 fields")),
     "comma-in-a-text": ("t.csv", b"text,label\nwell, well,1\n", ("row 1 (line 2)", "double quotes")),
-    "open-quote": ("t.csv", b'text,label\n"never closed,1\n' + GOOD, ("row 1 (line 2)", "unexpected end of data")),
+    "open-quote": (
+        "t.csv",
+        b'text,label\n"never closed,1\n' + GOOD,
+        ("row 1 (line 2)", "a quote that opens there is not closed"),
+    ),
     "open-quote-in-the-header": ("t.csv", b'"text,label\n' + GOOD, ("header (line 1)",)),
     "text-after-a-quote": ("t.csv", GOOD + b'"a"b,1\n', ("row 41 (line 42)",)),
     "latin-1": ("t.csv", GOOD + "café,1\n".encode("latin-1"), ("line 42", "0xe9", "iconv -f WINDOWS-1252")),

@@ -1,3 +1,4 @@
+import codecs
 import csv
 import gzip
 import io
@@ -413,3 +414,32 @@ def test_a_table_without_the_column_of_training_is_said(reviews: Trained, tmp_pa
     assert "has no column 'text', which the model learned from" in said.err
     given = glassformer("predict", reviews.folder, "--file", table, "--text", "remark")
     assert "has no column" not in given.err
+
+
+@pytest.mark.parametrize(
+    ("source", "separator", "out", "written"),
+    [
+        ("t.csv", ";", "a.csv", ";"),
+        ("t.csv.gz", "|", "a.csv.gz", "|"),
+        ("t.csv", ";", "a.tsv", "\t"),
+        ("t.tsv", "\t", "a.csv", ","),
+        ("t.csv", ";", None, ";"),
+        ("-", ";", None, ";"),
+    ],
+)
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_answers_keep_the_separator_and_the_byte_order_mark(
+    source: str, separator: str, out: str | None, written: str, mark: bytes, reviews: Trained, tmp_path: Path
+) -> None:
+    content = mark + f'text{separator}n\r\n"good film; really, yes\t|"{separator}"3,5"\r\n'.encode()
+    path = tmp_path / source
+    if source != "-":
+        path.write_bytes(gzip.compress(content) if source.endswith(".gz") else content)
+    arguments = ["--file", "-" if source == "-" else path, *(["--out", tmp_path / out] if out else [])]
+    said = glassformer("predict", reviews.folder, *arguments, stdin=content)
+    answers = (tmp_path / out).read_bytes() if out else said.out.encode()
+    answers = gzip.decompress(answers) if out and out.endswith(".gz") else answers
+    assert answers.startswith(mark + written.join(["text", "n", "prediction"]).encode())
+    assert answers.count(codecs.BOM_UTF8) == len(mark) // 3
+    row = list(csv.reader(io.StringIO(answers.decode("utf-8-sig")), delimiter=written))[1]
+    assert row[:2] == ["good film; really, yes\t|", "3,5"]

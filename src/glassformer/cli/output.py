@@ -98,7 +98,7 @@ def write_table(text: bytes) -> None:
     """Write lines of CSV to standard output: exact for a file or a program, harmless for a terminal."""
     with ACTIVITY.aside():
         if sys.stdout.isatty():
-            sys.stdout.write(without_control(text.decode()))
+            sys.stdout.write(without_control(text.decode("utf-8-sig")))
         else:
             sys.stdout.flush()
             sys.stdout.buffer.write(text)

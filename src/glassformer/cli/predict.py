@@ -160,16 +160,19 @@ def _answer_file(
     quiet: bool,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
-    from glassformer.data.rows import iterate_rows
+    from glassformer.data.rows import Delimited, iterate_rows
     from glassformer.data.table import counted
     from glassformer.prediction.answered_rows import texts_of
 
-    frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH)
+    read_as: list[Delimited] = []
+    frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
     first = next(frames)
+    like = read_as[0] if read_as else Delimited()
     column = _text_column(predictor, first, str(file), text, quiet=quiet)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
-    with write_answers(out, style, labels=predictor.trained.config.labels, source=str(file), safe=safe_csv) as write:
+    labels = predictor.trained.config.labels
+    with write_answers(out, style, labels=labels, source=str(file), like=like, safe=safe_csv) as write:
         for frame in itertools.chain([first], frames):
             pace.begin(size_of_rows(frame, file) if total else 0)
             batch = texts_of(frame, column)

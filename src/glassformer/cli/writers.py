@@ -17,6 +17,7 @@ from glassformer.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from glassformer.data.rows import Delimited
     from glassformer.prediction.predictor import Answers
 
 WriteLines = Callable[[Iterable[str]], None]
@@ -55,7 +56,7 @@ def check_folder(out: Path, *, ours: str | None = None) -> None:
 
 @contextmanager
 def write_answers(
-    out: Path | None, style: Style, *, labels: tuple[Any, ...], source: str, safe: bool
+    out: Path | None, style: Style, *, labels: tuple[Any, ...], source: str, like: Delimited, safe: bool
 ) -> Iterator[WriteAnswers]:
     """Yield a function that writes a frame with its answers, to standard output or to a file.
 
@@ -65,6 +66,7 @@ def write_answers(
         style: the format of standard output. The format of a file depends on its ending.
         labels: the labels of the model.
         source: the name of the table in messages.
+        like: how the columns of the table are separated. CSV keeps it, except tabs; it keeps a byte order mark too.
         safe: write cells that a spreadsheet could run as a formula as text.
     """
     from glassformer.prediction.answered_rows import (
@@ -76,6 +78,8 @@ def write_answers(
     )
 
     separator = _SEPARATORS[_kind(out)] if out is not None else "," if style == "plain" else None
+    if separator == "," and like.separator != "\t":
+        separator = like.separator
     added = RECORD_KEYS if separator is None else added_columns(labels)
 
     def check(frame: pl.DataFrame) -> None:
@@ -100,7 +104,11 @@ def write_answers(
             check(frame)
             answered = with_answers(frame, answers)
             answered = without_formulas(answered) if safe else answered
-            write_bytes(answered.write_csv(include_header=header, separator=separator).encode())
+            write_bytes(
+                answered.write_csv(
+                    include_header=header, include_bom=header and like.mark, separator=separator
+                ).encode()
+            )
             header = False
 
         yield write_rows

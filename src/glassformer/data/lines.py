@@ -30,6 +30,7 @@ _SIGNATURES = {
     b"\xff\xd8\xff": "a picture; a table of texts is needed",
     b"SQLite format 3": "an SQLite database; export the table as CSV",
 }
+_NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 _ZEROS_OF: dict[tuple[int, ...], str] = {  # where a header of Latin letters has its zero bytes, by fours
     (1, 3): "UTF-16LE",
     (0, 2): "UTF-16BE",
@@ -76,6 +77,11 @@ def decoded(line: bytes, name: str, number: int) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
+        if _is_binary(line):
+            raise UsageError(
+                f"{name}, line {number}: control characters, and bytes that are not UTF-8, so this is not a text file. "
+                f"Is it the right file?"
+            ) from None
         raise UsageError(
             f"{name}, line {number}: byte {error.start + 1} of the line, 0x{line[error.start]:02x}, is not UTF-8. "
             f"{conversion(name, 'WINDOWS-1252')}"
@@ -91,7 +97,14 @@ def check_start(start: bytes, name: str) -> None:
         raise UsageError(f"{name} is UTF-16. {conversion(name, 'UTF-16')}")
     mostly_zero = tuple(place for place in range(4) if start[place::4].count(0) * 4 > len(start) / 2)
     if encoding := _ZEROS_OF.get(mostly_zero):
+        if _is_binary(bytes(byte for place, byte in enumerate(start) if place % 4 not in mostly_zero)):
+            raise UsageError(f"{name} is not a text file: it is full of control characters. Is it the right file?")
         raise UsageError(f"{name} seems to be {encoding}. {conversion(name, encoding)}")
+
+
+def _is_binary(line: bytes) -> bool:
+    """Whether so many bytes are control characters, zero excepted, as in no text."""
+    return len(line.translate(None, _NO_CONTROL)) > len(line) / 16  # in random bytes, a tenth
 
 
 def conversion(name: str, encoding: str) -> str:

@@ -19,8 +19,9 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -41,15 +42,29 @@ _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 EXCEL = (".xlsx", ".xls", ".ods")
 
 
-def iterate_rows(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+@dataclass(frozen=True, kw_only=True)
+class Delimited:
+    """How the columns of a text file are separated, and whether it begins with a byte order mark."""
+
+    separator: str = ","
+    mark: bool = False
+
+
+OnDelimited = Callable[[Delimited], None]
+
+
+def iterate_rows(
+    source: Path | BinaryIO, *, rows_per_batch: int, on_delimited: OnDelimited | None = None
+) -> Iterator[pl.DataFrame]:
     """Stream a file of any size as frames of at most `rows_per_batch` rows. All have the columns of the first frame.
 
     Every column is kept as String; Parquet keeps its own types. `Path("-")` is standard input. A stream that starts
-    with `{` is read as JSON lines, any other as CSV. Raises `UsageError` like `read_batches`, and for a JSON key that
+    with `{` is read as JSON lines, any other as CSV. `on_delimited` is called for a CSV or TSV, before the first frame.
+    Raises `UsageError` like `read_batches`, and for a JSON key that
     appears for the first time after the first batch.
     """
     columns: dict[str, None] = {}
-    for batch in read_batches(source, rows_per_batch=rows_per_batch):
+    for batch in read_batches(source, rows_per_batch=rows_per_batch, on_delimited=on_delimited):
         columns = columns or dict.fromkeys(batch.columns)
         if late := [name for name in batch.columns if name not in columns]:
             raise UsageError(
@@ -59,7 +74,9 @@ def iterate_rows(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl
         yield with_columns(batch, list(columns))
 
 
-def read_batches(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+def read_batches(
+    source: Path | BinaryIO, *, rows_per_batch: int, on_delimited: OnDelimited | None = None
+) -> Iterator[pl.DataFrame]:
     """Yield the frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
 
     Raises `UsageError` if the file does not exist, is of an unknown kind, is damaged, has no rows or has duplicate
@@ -73,7 +90,7 @@ def read_batches(source: Path | BinaryIO, *, rows_per_batch: int) -> Iterator[pl
             batches = _parquet_batches(source, rows_per_batch) if kind == "parquet" else None
         else:
             kind, batches = "stream", None
-        for batch in batches or _text_batches(source, kind, rows_per_batch):
+        for batch in batches or _text_batches(source, kind, rows_per_batch, on_delimited):
             empty = False
             yield batch
     except _DAMAGE as error:
@@ -93,7 +110,7 @@ def delimiter_note(path: Path) -> str | None:
     if _format(check_file(path)) != "csv":
         return None
     with _opened(path) as stream:
-        delimiter = _sniff(_first_line(_lines(stream, str(path)))[1])
+        delimiter = _sniff(_first_line(_lines(bounded_lines(stream, str(path)), str(path)))[1])
     return None if delimiter == "," else f"columns are separated by {DELIMITERS[delimiter]} (counted in the header)"
 
 
@@ -166,8 +183,8 @@ def _opened(source: Path | BinaryIO) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, stream)
 
 
-def _lines(stream: BinaryIO, name: str) -> Iterator[str]:
-    for number, raw in enumerate(bounded_lines(stream, name), start=1):
+def _lines(raw_lines: Iterable[bytes], name: str) -> Iterator[str]:
+    for number, raw in enumerate(raw_lines, start=1):
         if number == 1:
             check_start(raw, name)
             raw = raw.removeprefix(codecs.BOM_UTF8)
@@ -178,10 +195,14 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[str]:
         yield decoded(raw, name, number)
 
 
-def _text_batches(source: Path | BinaryIO, kind: str, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+def _text_batches(
+    source: Path | BinaryIO, kind: str, rows_per_batch: int, on_delimited: OnDelimited | None
+) -> Iterator[pl.DataFrame]:
     name = name_of(source)
     with _opened(source) as stream:
-        lines = _lines(stream, name)
+        raw_lines = bounded_lines(stream, name)
+        first = next(raw_lines, b"")
+        lines = _lines(itertools.chain([first], raw_lines), name)
         blank, header = _first_line(lines)
         if not header:
             raise UsageError(f"{name} is empty.")
@@ -194,8 +215,11 @@ def _text_batches(source: Path | BinaryIO, kind: str, rows_per_batch: int) -> It
         everything = itertools.chain(itertools.repeat("\n", blank), ["\n" if told else header], lines)
         if kind == "json" or (kind == "stream" and header.lstrip().startswith("{")):
             yield from _json_batches(everything, name, rows_per_batch)
-        else:
-            yield from _csv_batches(everything, name, "\t" if kind == "tsv" else _sniff(header), rows_per_batch)
+            return
+        separator = "\t" if kind == "tsv" else _sniff(header)
+        if on_delimited:
+            on_delimited(Delimited(separator=separator, mark=first.startswith(codecs.BOM_UTF8)))
+        yield from _csv_batches(everything, name, separator, rows_per_batch)
 
 
 def _first_line(lines: Iterator[str]) -> tuple[int, str]:
@@ -263,6 +287,11 @@ def _csv_records(lines: Iterator[str], name: str, delimiter: str) -> Iterator[li
         except StopIteration:
             return
         except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                raise UsageError(
+                    f"{place}: a quote that opens there is not closed. If it is part of the text, write it twice, and "
+                    f"put the whole field in double quotes."
+                ) from None
             raise UsageError(
                 f"{place} is malformed: {error}. A field with a quote, a line break or the separator in it is put in "
                 f'double quotes, and a quote inside it is written twice: "".'
