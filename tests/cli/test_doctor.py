@@ -87,3 +87,19 @@ def test_misuse(table: Path, tmp_path: Path) -> None:
     misused(glassformer("doctor", table, "--init", tmp_path / "none"), "no such model folder")
     misused(glassformer("doctor", table, "--set", "model.d_model=65"), "d_model=65")
     misused(glassformer("doctor", write_csv(tmp_path / "one.csv", [("a b", "x")] * 5)), "every row has the label")
+
+
+def test_the_rows_are_those_that_train_takes(table: Path, tmp_path: Path) -> None:
+    rows = review_rows(230)
+    test, valid = write_csv(tmp_path / "test.csv", rows[:30]), write_csv(tmp_path / "valid.csv", rows[30:50])
+    out = ("--preset", "tiny", "--test", test, "--validation", valid)
+    trained = glassformer("train", table, *out, "--epochs", 1, "--out", tmp_path / "m").err
+    assert f"data: {table}, 180 rows to train on" in trained
+    assert glassformer("doctor", table, *out).out.startswith(f"{table}: 180 rows to train on; ")
+
+
+def test_groups_are_kept_together(tmp_path: Path) -> None:
+    rows = [(text, label, f"author {number % 9}") for number, (text, label) in enumerate(review_rows(230))]
+    table = write_csv(tmp_path / "t.csv", rows, header=("text", "label", "author"))
+    said = glassformer("doctor", table, "--preset", "tiny", "--group", "author").out
+    assert not said.startswith(f"{table}: 207 rows")

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,42 @@ def test_align_quietly_with_plain_flags(tmp_path: Path) -> None:
     )
     assert (said.code, said.err, said.out.count("\n")) == (0, "", 1), said.err
     assert settings(tmp_path / "m") == (2, 0.003, 5)
+
+
+def test_every_long_command_can_be_quiet(reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(reviews.table.parent)
+    shutil.copytree(reviews.folder, tmp_path / "copy")
+    save_model(tmp_path / "lm", trained_language_model(), card="")
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 21)
+    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 41)
+    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 30)
+    commands: dict[str, tuple[object, ...]] = {
+        "evaluate": (reviews.folder, reviews.table, "--out", tmp_path / "evaluation"),
+        "compare": (reviews.folder, tmp_path / "copy", reviews.table),
+        "doctor": (reviews.table, "--preset", "tiny"),
+        "learn-word": (reviews.folder, "gruff", "--definition", "a bad xyzzy", "--out", tmp_path / "words"),
+        "generate": (tmp_path / "lm", "the cat xyzzy", "--max-tokens", 3),
+        "compare-variants": (
+            reviews.table, "--vary", "pooling=mean,max", "--seeds", 2, "--steps", 2, *TINY, "--out", tmp_path / "v",
+        ),
+    }  # fmt: skip
+    for command, arguments in commands.items():
+        said = glassformer(command, *arguments, "--quiet")
+        assert (said.code, said.err) == (0, ""), command
+        assert said.out, command
+
+
+@pytest.mark.parametrize("other", ["training.max_steps=3", "training.max_seconds=5"])
+def test_epochs_and_another_budget_are_refused(other: str, reviews: Trained, tmp_path: Path) -> None:
+    command = ("train", reviews.table, "--out", tmp_path / "m", "--set", other)
+    both = f"--set {other} both say how long to train; leave one out"
+    misused(glassformer(*command, "--epochs", 2), f"--epochs 2 and {both}")
+    misused(glassformer(*command, "--set", "training.epochs=2"), f"--set training.epochs=2 and {both}")
+
+
+def test_a_setting_is_not_blamed_on_a_recipe_that_nobody_named(reviews: Trained, tmp_path: Path) -> None:
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", "--epochs", 0)
+    misused(said, "error: settings: training.epochs = 0: ")
 
 
 def test_quiet_is_not_quiet_about_errors(tmp_path: Path) -> None:

@@ -238,3 +238,31 @@ def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) ->
     for row in (*history[0], *history[1]):
         del row["seconds"]
     assert history[0] == history[1]
+
+
+def test_a_label_column_of_dates_or_ids_is_warned_of(tmp_path: Path) -> None:
+    rows = [(f"film {number}", f"0{1 + number % 5}/0{1 + number % 7}/2024", f"A{number}") for number in range(240)]
+    table = write_csv(tmp_path / "t.csv", rows, header=("text", "day", "ticket"))
+    dates = glassformer("train", table, "--label", "day", "--out", tmp_path / "a", *QUICK).err
+    assert "warning: the label column 'day' holds dates: 35 classes in 240 rows. Such columns are rarely" in dates
+    copied = [(text, day, "odd" if day[1] in "13579" else "even") for text, day, _ in rows]
+    table = write_csv(tmp_path / "fine.csv", copied, header=("text", "day", "kind"))
+    assert "warning: the label column" not in glassformer("train", table, "--out", tmp_path / "b", *QUICK).err
+
+
+def test_a_label_column_of_distinct_values_is_warned_of_by_doctor(tmp_path: Path) -> None:
+    rows = [(f"film {number}", f"number {'x' * number}") for number in range(60)] + [("film again", "number x")]
+    said = glassformer("doctor", write_csv(tmp_path / "t.csv", rows, header=("text", "what")), "--label", "what")
+    assert "warning: the label column 'what' has a different value in nearly every row: 60 classes in 61" in said.err
+
+
+def test_a_run_that_learned_nothing_is_warned_of(tmp_path: Path) -> None:
+    rows = [(f"film {number}", ("yes", "yes", "no")[number % 3]) for number in range(240)]
+    said = glassformer("train", write_csv(tmp_path / "t.csv", rows), "--out", tmp_path / "m", *QUICK).err
+    assert re.search(
+        r"warning: the validation accuracy of 0\.\d+ is not above that of always answering 'yes', 0.6", said
+    )
+
+
+def test_a_run_that_learned_is_not_warned_of(reviews: Trained) -> None:
+    assert "is not above" not in reviews.outcome.err

@@ -28,13 +28,14 @@ class Activity:
         self._thread: threading.Thread | None = None
         self._drawn = False
         self._pauses = 0
+        self.hushed = False
         self._what = ""
         self._since = self._silent_since = 0.0
 
     @contextmanager
     def running(self, what: str) -> Iterator[None]:
         """Show what is being done until the end of the `with` block."""
-        self._pauses, self._silent_since = 0, time.monotonic()
+        self._pauses, self.hushed, self._silent_since = 0, False, time.monotonic()
         self.doing(what)
         self._stopped.clear()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -64,7 +65,7 @@ class Activity:
             yield
 
     def pause(self) -> None:
-        """Show nothing until `resume`, because a bar is shown instead, or because the user wants quiet."""
+        """Show nothing until `resume`, because a bar is shown instead."""
         with self._lock:
             self._erase()
             self._pauses += 1
@@ -74,10 +75,16 @@ class Activity:
         with self._lock:
             self._pauses -= 1
 
+    def hush(self) -> None:
+        """Show nothing for the rest of the command, because the user wants quiet."""
+        with self._lock:
+            self._erase()
+            self.hushed = True
+
     def _watch(self) -> None:
         while not self._stopped.wait(_REDRAWN_AFTER):
             with self._lock, suppress(OSError, ValueError):
-                if self._what and not self._pauses:
+                if self._what and not self._pauses and not self.hushed:
                     self._show()
 
     def _show(self) -> None:

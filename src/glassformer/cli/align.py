@@ -25,7 +25,7 @@ from glassformer.cli.options import (
     TextColumn,
     given_settings,
 )
-from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
+from glassformer.cli.output import doing, duration, human_count, hush, insist, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
@@ -120,7 +120,7 @@ def sft(
     from glassformer.alignment.sft import fine_tune
 
     settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
-    with _run(model, out, settings, device, resume=resume, overwrite=overwrite, quiet=quiet) as run:
+    with _run(model, out, settings, device, resume=resume, overwrite=overwrite) as run:
         records = read_pairs(data)
         trained = fine_tune(run, records, source=str(data))
     best = trained.metrics["best"]
@@ -130,8 +130,7 @@ def sft(
     held_out = best.get("validation_loss")
     measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
     show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
-    if not quiet:
-        say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
+    say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
 
 
 @app.command("reward")
@@ -157,7 +156,7 @@ def reward(
     from glassformer.alignment.preferences import reward_figures_in_words, train_reward_model
 
     settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
-    with _run(model, out, settings, device, resume=resume, overwrite=overwrite, quiet=quiet) as run:
+    with _run(model, out, settings, device, resume=resume, overwrite=overwrite) as run:
         trained = train_reward_model(run, read_preferences(data), source=str(data))
     best = trained.metrics["best"]
     if json:
@@ -167,8 +166,7 @@ def reward(
         f"on held-out pairs {reward_figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
     )
     show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
-    if not quiet:
-        say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
+    say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
 
 
 @app.command("rl")
@@ -217,23 +215,23 @@ def rl(
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
     doing("evaluating the starting policy on held-out prompts")
-    with resumable(out), SteeringView(config.updates, quiet=quiet) as view:
+    with resumable(out), SteeringView(config.updates) as view:
         view.line(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
         trained = steer(
             start, judge, asked, config,
             reward_name=reward, source=source, out=out, resume=resume, overwrite=overwrite, device=target,
             observer=view,
         )  # fmt: skip
-    _tell_of_steering(trained, out, quiet=quiet, json=json)
+    _tell_of_steering(trained, out, json=json)
 
 
-def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, quiet: bool, json: bool) -> None:
+def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -> None:
     metrics = trained.metrics
     if json:
         print_json({"model": str(out), **metrics})
         return
     if metrics["collapsed"]:
-        say(f"warning: {metrics['collapsed']}")
+        insist(f"warning: {metrics['collapsed']}")
     best, where = metrics["best"], "held-out" if trained.config.data["held_out"] else "its"
     found = (
         f"reward {best['held_out_reward']:.4f} on {where} prompts, {best['held_out_kl']:.2f} nats of KL to the start"
@@ -246,13 +244,12 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, quiet: bool, 
         less = beta / 5  # a beta for rewards of several units is too large for rewards that are probabilities
         found += f" (the KL penalty beta is {beta:g}; with --set training.beta={less:g}, it can move further)"
     show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
-    if not quiet:
-        say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
+    say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
 
 
 @contextmanager
 def _run(
-    model: Path, out: Path, settings: dict[str, Any], device: str, *, resume: bool, overwrite: bool, quiet: bool
+    model: Path, out: Path, settings: dict[str, Any], device: str, *, resume: bool, overwrite: bool
 ) -> Iterator[Any]:
     """Make the run of sft or reward, and show its progress."""
     from glassformer.alignment.alignment_config import FineTuningConfig, configured
@@ -263,7 +260,7 @@ def _run(
     config = configured(FineTuningConfig, settings)
     target = choose_device(device)
     doing(f"reading {model} and the records")
-    with resumable(out), LiveView(quiet=quiet) as view:
+    with resumable(out), LiveView() as view:
         yield Run(
             start=_start(model),
             config=config,

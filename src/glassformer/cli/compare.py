@@ -9,8 +9,17 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, MultilabelAsTrained, TextColumn
-from glassformer.cli.output import doing, print_json, say, show
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    FoldLabels,
+    Json,
+    LabelColumn,
+    MultilabelAsTrained,
+    Quiet,
+    TextColumn,
+)
+from glassformer.cli.output import doing, hush, print_json, say, show
 
 if TYPE_CHECKING:
     from glassformer.evaluation.paired_comparison import Flip
@@ -29,9 +38,12 @@ def compare(
     fold_labels: FoldLabels = False,
     device: Device = "auto",
     data_dir: DataDir = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Compare two models on the same texts: difference in accuracy, McNemar's test, texts on which they differ."""
+    if quiet:
+        hush()
     from glassformer.data.table import counted
     from glassformer.evaluation.paired_comparison import compare_models
     from glassformer.prediction.devices import choose_device

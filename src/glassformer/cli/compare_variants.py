@@ -17,11 +17,23 @@ from glassformer.cli.options import (
     LabelColumn,
     Multilabel,
     Preset,
+    Quiet,
     RecipeName,
     Settings,
     TextColumn,
 )
-from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, progressing, say, show
+from glassformer.cli.output import (
+    command_line,
+    duration,
+    human_count,
+    hush,
+    insist,
+    print_json,
+    print_table,
+    progressing,
+    say,
+    show,
+)
 from glassformer.cli.resume import Stopped
 from glassformer.cli.writers import check_folder
 
@@ -54,9 +66,12 @@ def compare_variants(
     set_: Settings = None,
     device: Device = "auto",
     data_dir: DataDir = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train every combination of some settings with several seeds, and tell real differences from chance."""
+    if quiet:
+        hush()
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.data.sources import SourceConfig, read_like_training, read_sources
@@ -88,7 +103,7 @@ def compare_variants(
         except (InterruptedTraining, KeyboardInterrupt) as error:
             done = len(list((out / RUNS_FOLDER).glob("*.json")))
             kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"
-            say(f"stopped; {kept} kept in {out}. Continue with:\n  {command_line()}")
+            insist(f"stopped; {kept} kept in {out}. Continue with:\n  {command_line()}")
             raise Stopped(error) from error
     if json:
         print_json(found.model_dump(mode="json"))

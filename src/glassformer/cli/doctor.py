@@ -12,19 +12,23 @@ from glassformer.cli.options import (
     DataDir,
     Device,
     FoldLabels,
+    Group,
     Init,
     Json,
     LabelColumn,
     LearningRate,
     Multilabel,
     Preset,
+    Quiet,
     RecipeName,
     Seed,
     Settings,
+    Test,
     TextColumn,
+    Validation,
     given_settings,
 )
-from glassformer.cli.output import doing, duration, human_count, say, show, write_json
+from glassformer.cli.output import doing, duration, human_count, hush, say, show, write_json
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -40,6 +44,9 @@ def doctor(
     label: LabelColumn = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
+    test: Test = None,
+    validation: Validation = None,
+    group: Group = None,
     init: Init = None,
     learning_rate: LearningRate = None,
     seed: Seed = None,
@@ -48,11 +55,15 @@ def doctor(
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and findings.json. Default: nothing is written.")
     ] = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Check your data and the first steps of training before a long run, in one or two minutes."""
+    if quiet:
+        hush()
     if out is not None:
         check_folder(out, ours="findings.json")
+    from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
@@ -60,15 +71,23 @@ def doctor(
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe
 
-    overrides = given_settings(set_, training__learning_rate=learning_rate, training__seed=seed)
+    overrides = given_settings(
+        set_,
+        training__learning_rate=learning_rate,
+        training__seed=seed,
+        validation__file=validation,
+        validation__group=group,
+    )
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
-    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
     for note in sources.train.notes:
         say(note)
+    if unlike := unlike_labels(sources.train):
+        say(f"warning: {as_flags(unlike)}")
     diagnosis = diagnose(sources, chosen, device=target, init=start, on_check=_announce)
     diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
     if out is not None:

@@ -10,8 +10,27 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import DataDir, Device, FoldLabels, Json, LabelColumn, MultilabelAsTrained, TextColumn
-from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    FoldLabels,
+    Json,
+    LabelColumn,
+    MultilabelAsTrained,
+    Quiet,
+    TextColumn,
+)
+from glassformer.cli.output import (
+    command_line,
+    doing,
+    human_count,
+    hush,
+    print_table,
+    progressing,
+    say,
+    show,
+    write_json,
+)
 from glassformer.cli.writers import check_folder
 from glassformer.errors import GlassformerError, UsageError
 
@@ -32,10 +51,13 @@ def evaluate(
     train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
     regression."""
+    if quiet:
+        hush()
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     from glassformer.evaluation.evaluate_model import evaluate_model

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import Device, Json
-from glassformer.cli.output import doing, print_json, say, show
+from glassformer.cli.options import Device, Json, Quiet
+from glassformer.cli.output import doing, hush, print_json, say, show
 from glassformer.cli.unknown import warn_of_unknown
 from glassformer.errors import UsageError
 
@@ -46,9 +46,12 @@ def generate(
     samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     device: Device = "auto",
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Let a language model continue texts. A single text appears while it is written."""
+    if quiet:
+        hush()
     from pydantic import ValidationError
 
     from glassformer.prediction.devices import choose_device

@@ -26,20 +26,17 @@ class Live:
     A message is shown once, even if several runs repeat it.
     """
 
-    def __init__(
-        self, *columns: ProgressColumn, transient: bool = True, expand: bool = False, quiet: bool = False
-    ) -> None:
+    def __init__(self, *columns: ProgressColumn, transient: bool = True, expand: bool = False) -> None:
         from rich.progress import Progress
 
         self._console = console()
-        self._quiet = quiet
         self._progress = Progress(
             *columns,
             console=self._console,
             transient=transient,
             expand=expand,
             redirect_stdout=False,  # results go to standard output, also while a bar is shown
-            disable=quiet or not self._console.is_terminal,
+            disable=ACTIVITY.hushed or not self._console.is_terminal,
         )
         self._task: TaskID | None = None
         self._started = False
@@ -77,8 +74,6 @@ class Live:
 
     def line(self, text: str) -> None:
         """Show a line that stays."""
-        if self._quiet:
-            return
         if self._started:
             self._console.print(without_control(text))
         else:
@@ -94,7 +89,7 @@ class Live:
 class LiveView(Live):
     """Show a bar per epoch. At its end, the epoch's figures stay as a line."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self) -> None:
         from rich.progress import BarColumn, TaskProgressColumn
         from rich.table import Column
 
@@ -104,7 +99,6 @@ class LiveView(Live):
             TaskProgressColumn(),
             words("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             expand=True,
-            quiet=quiet,
         )
         self._speed = ""
 

@@ -32,7 +32,7 @@ from glassformer.cli import (
 )
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.hints import add_hint
-from glassformer.cli.output import one_line, open_streams, say, say_error, show
+from glassformer.cli.output import insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.training.stopping import STOP_SIGNALS
@@ -128,7 +128,7 @@ def _command() -> NoReturn:
         add_hint(error)
         said = io.StringIO()
         describe(said)
-        say(said.getvalue().rstrip("\n"))
+        insist(said.getvalue().rstrip("\n"))
         sys.exit(getattr(error, "exit_code", 2))
 
 
@@ -159,7 +159,7 @@ def _remembered_signals() -> Iterator[list[int]]:
 
 
 def _stop(numbers: list[int]) -> NoReturn:
-    say("stopped")
+    insist("stopped")
     sys.exit(128 + (numbers or [signal.SIGINT])[-1])
 
 
@@ -168,7 +168,7 @@ def _fail(error: Exception) -> NoReturn:
     if isinstance(error, GlassformerError):
         say_error(error.message)
         for line in error.listing:
-            say(one_line(line))
+            insist(one_line(line))
         sys.exit(error.exit_code)
     if isinstance(error, OSError):
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough

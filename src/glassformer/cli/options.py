@@ -26,6 +26,16 @@ FoldLabels = Annotated[
         "--fold-labels", help="Read labels that differ only by case or white space, such as Bug and bug, as the same."
     ),
 ]
+Test = Annotated[str | None, typer.Option(help="Your test table. Its texts are left out of training.")]
+Validation = Annotated[
+    str | None, typer.Option(help="Your own validation table. Default: some training rows are held out.")
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with groups, such as authors. All rows of a group go to the same side: training or validation."
+    ),
+]
 RecipeName = Annotated[
     str | None, typer.Option(help="Settings of a run: a recipe's name (see `glassformer recipes`) or a TOML file.")
 ]
@@ -56,7 +66,8 @@ def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any
         flags: the values by the name of the setting, with `__` for the dot, or None if the flag was not given.
 
     Raises:
-        UsageError: an assignment cannot be read, or a setting is given by its flag and by --set.
+        UsageError: an assignment cannot be read, a setting is given by its flag and by --set, or both epochs and
+            another budget are given.
     """
     from glassformer.errors import UsageError
     from glassformer.training.recipe import parse_overrides
@@ -70,4 +81,9 @@ def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any
             flag = "validation" if key == "file" else key.replace("_", "-")
             raise UsageError(f"--{flag} and --set {section}.{key} say the same thing twice; leave one out")
         settings[f"{section}.{key}"] = value
+    budget = next((name for name in ("training.max_steps", "training.max_seconds") if name in settings), None)
+    if budget and "training.epochs" in settings:
+        asked = settings["training.epochs"]
+        epochs = f"--set training.epochs={asked}" if flags.get("training__epochs") is None else f"--epochs {asked}"
+        raise UsageError(f"{epochs} and --set {budget}={settings[budget]} both say how long to train; leave one out")
     return settings

@@ -49,8 +49,8 @@ def progressing(how_far: str) -> None:
 
 
 def hush() -> None:
-    """Do not show what the command does."""
-    ACTIVITY.pause()
+    """From now on, write only results and errors, as the user wants quiet."""
+    ACTIVITY.hush()
 
 
 def show(text: str = "", *, end: str = "\n") -> None:
@@ -62,7 +62,13 @@ def show(text: str = "", *, end: str = "\n") -> None:
 
 
 def say(text: str) -> None:
-    """Write a message to standard error. If it cannot be written, the work goes on."""
+    """Write a message to standard error, unless the user wants quiet. If it cannot be written, the work goes on."""
+    if not ACTIVITY.hushed:
+        insist(text)
+
+
+def insist(text: str) -> None:
+    """Write a message to standard error even if the user wants quiet."""
     with ACTIVITY.aside(), suppress(OSError):
         sys.stderr.write(without_control(text) + "\n")
         sys.stderr.flush()
@@ -70,7 +76,7 @@ def say(text: str) -> None:
 
 def say_error(message: str) -> None:
     """Write what went wrong, on one line. A long message keeps its beginning (what, where) and its end (what to do)."""
-    say(f"error: {shortened(one_line(as_flags(message)), LONGEST_ERROR)}")
+    insist(f"error: {shortened(one_line(as_flags(message)), LONGEST_ERROR)}")
 
 
 def print_json(document: Any) -> None:

@@ -94,7 +94,7 @@ def pretrain(
     doing(f"reading {data}")
     documents = read_documents(data, data_dir, text=text)
     doing("splitting the texts, learning a vocabulary, encoding the texts")
-    with resumable(out), LiveView(quiet=quiet) as view:
+    with resumable(out), LiveView() as view:
         trained = run(
             documents,
             chosen,
@@ -113,7 +113,7 @@ def pretrain(
         return
     measured = f"on held-out texts {figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
     show(f"{out}: {measured}; trained in {duration(config.training_seconds)}")
-    if config.model.causal and not quiet:
+    if config.model.causal:
         say(f'next: glassformer generate {shlex.quote(str(out))} "how it begins"')
 
 

@@ -9,8 +9,19 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import DataDir, Device, Json
-from glassformer.cli.output import command_line, doing, duration, print_json, print_table, progressing, say, show
+from glassformer.cli.options import DataDir, Device, Json, Quiet
+from glassformer.cli.output import (
+    command_line,
+    doing,
+    duration,
+    hush,
+    insist,
+    print_json,
+    print_table,
+    progressing,
+    say,
+    show,
+)
 from glassformer.cli.resume import Stopped
 from glassformer.cli.writers import check_folder
 
@@ -40,9 +51,12 @@ def reproduce(
     ] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Run the published systems again: as printed, corrected, and beside our default."""
+    if quiet:
+        hush()
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
@@ -70,7 +84,7 @@ def reproduce(
                 command=command_line(),
             )
         except (InterruptedTraining, KeyboardInterrupt) as error:
-            say(f"stopped; finished runs are kept in {out}. Continue with:\n  {command_line()}")
+            insist(f"stopped; finished runs are kept in {out}. Continue with:\n  {command_line()}")
             raise Stopped(error) from error
     found = found.model_copy(update={"left_out": tuple(map(as_flags, found.left_out))})
     if json:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from glassformer.cli.output import command_line, say
+from glassformer.cli.output import command_line, insist
 from glassformer.errors import GlassformerError
 
 
@@ -33,5 +33,5 @@ def resumable(out: Path) -> Iterator[None]:
         if not is_unfinished(out):
             raise
         again = command_line(leave_out="--overwrite", add="--resume")
-        say(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
+        insist(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
         raise Stopped(error) from error

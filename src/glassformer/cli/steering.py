@@ -20,7 +20,7 @@ _SHOWN = {
 class SteeringView(Live):
     """Show a bar with the figures of the last round, and lines that stay after each evaluation on held-out prompts."""
 
-    def __init__(self, rounds: int, *, quiet: bool = False) -> None:
+    def __init__(self, rounds: int) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn
         from rich.table import Column
 
@@ -30,7 +30,6 @@ class SteeringView(Live):
             BarColumn(bar_width=bar_width()),
             words("{task.fields[figures]}", table_column=Column(ratio=1)),  # wrapped if the line is too short
             expand=True,
-            quiet=quiet,
         )
         self._rounds = rounds
         self._figures, self._sample = "", ("", "")

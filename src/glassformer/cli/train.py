@@ -15,6 +15,7 @@ from glassformer.cli.options import (
     Device,
     Epochs,
     FoldLabels,
+    Group,
     Init,
     Json,
     LabelColumn,
@@ -25,7 +26,9 @@ from glassformer.cli.options import (
     RecipeName,
     Seed,
     Settings,
+    Test,
     TextColumn,
+    Validation,
     given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
@@ -48,16 +51,9 @@ def train(
     label: LabelColumn = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
-    test: Annotated[str | None, typer.Option(help="Your test table. Its texts are left out of training.")] = None,
-    validation: Annotated[
-        str | None, typer.Option(help="Your own validation table. Default: some training rows are held out.")
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with groups, such as authors. All rows of a group go to the same side: training or validation."
-        ),
-    ] = None,
+    test: Test = None,
+    validation: Validation = None,
+    group: Group = None,
     init: Init = None,
     recipe: RecipeName = None,
     preset: Preset = None,
@@ -78,6 +74,7 @@ def train(
     if quiet:
         hush()
     from glassformer.cli.live import LiveView
+    from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.spellings import table_spellings
     from glassformer.prediction.devices import choose_device
@@ -101,10 +98,10 @@ def train(
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
-    if not quiet and (several := table_spellings(sources.train)):
-        say(f"warning: {as_flags(several)}")
+    for warning in filter(None, (unlike_labels(sources.train), table_spellings(sources.train))):
+        say(f"warning: {as_flags(warning)}")
     doing("splitting the rows, learning a vocabulary, encoding the texts")
-    with resumable(out), LiveView(quiet=quiet) as view:
+    with resumable(out), LiveView() as view:
         trained = train_classifier(
             sources,
             chosen,
@@ -132,8 +129,7 @@ def train(
         return
     show(f"{out}: {_measured(trained)}, trained in {duration(trained.config.training_seconds)}")
     folder = shlex.quote(str(out))
-    if not quiet:
-        say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
+    say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
 
 
 def _measured(trained: TrainedModel) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from glassformer.data.column_kinds import kind_of
-from glassformer.data.spellings import label_key
+from glassformer.data.column_kinds import is_near_unique, kind_of
+from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, counted, row_list, text_keys
 from glassformer.errors import UsageError, quoted
 
@@ -161,3 +161,19 @@ def _in_order(names: list[str]) -> tuple[str, ...]:
     if not all(map(math.isfinite, numbers.values())):
         return tuple(sorted(names))
     return tuple(sorted(names, key=lambda name: (numbers[name], name)))
+
+
+def unlike_labels(table: Table) -> str | None:
+    """Return a message if the label column is one that is never guessed, as it holds dates or ids, say, or None."""
+    labels = flat_labels(table)
+    kind = kind_of(labels)
+    if kind in ("words", "whole numbers", "empty"):
+        if not is_near_unique(labels):
+            return None
+        what = "has a different value in nearly every row"
+    else:
+        what = f"holds {kind}"
+    return (
+        f"the label column {quoted(table.label_column)} {what}: {counted(labels.n_unique(), 'class', 'classes')} in "
+        f"{counted(len(labels), 'row')}. Such columns are rarely classes; `label=` names another one"
+    )

@@ -134,7 +134,7 @@ def _gather(
     kind: type[AnyRecipe], name_or_path: str | None, preset: str | None, overrides: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], str]:
     """Return the values of the recipe's file and of the overrides together, and the name of the recipe."""
-    source, raw = "recipe", {}
+    source, raw = "settings", {}
     if name_or_path is not None:
         path = _find(kind, name_or_path)
         source = str(path)

@@ -15,6 +15,7 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped
 from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
@@ -75,7 +76,24 @@ def train_classifier(
                 save_model(out, trained, card=model_card(trained))
             return trained
 
-        return run_to_end(trainer, out, resume=resume, save=save)
+        trained = run_to_end(trainer, out, resume=resume, save=save)
+    _warn_of_no_progress(trained, prepared.splits, observer)
+    return trained
+
+
+def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
+    """Say it if the model is not more accurate on the validation rows than always giving the most frequent class."""
+    accuracy, held_out = trained.metrics["best"].get("validation_accuracy"), splits.validation
+    if accuracy is None or held_out is None or held_out.multilabel:
+        return
+    frequent = splits.train.frame["label"].value_counts(sort=True)["label"][0]
+    share = float((held_out.frame["label"] == frequent).mean() or 0)  # type: ignore[arg-type]
+    if accuracy <= share:
+        observer.on_message(
+            f"warning: the validation accuracy of {accuracy:.4f} is not above that of always answering "
+            f"{quoted(frequent)}, {share:.4f}: the model learned nothing that helps. Check the label column, and look "
+            "for other reasons with `glassformer doctor`"
+        )
 
 
 def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) -> None:
