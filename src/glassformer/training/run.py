@@ -87,8 +87,8 @@ def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observ
     if accuracy is None or held_out is None or held_out.multilabel:
         return
     frequent = splits.train.frame["label"].value_counts(sort=True)["label"][0]
-    share = float((held_out.frame["label"] == frequent).mean() or 0)  # type: ignore[arg-type]
-    if accuracy <= share:
+    share = float((held_out.frame["label"] == frequent).mean() or 0)
+    if accuracy < share + 1e-6:  # the accuracy is a rounded mean
         observer.on_message(
             f"warning: the validation accuracy of {accuracy:.4f} is not above that of always answering "
             f"{quoted(frequent)}, {share:.4f}: the model learned nothing that helps. Check the label column, and look "
