@@ -261,3 +261,10 @@ def test_one_that_comes_with_weights_is_not_learned() -> None:
 def test_one_string_is_not_a_list_of_texts() -> None:
     with pytest.raises(UsageError, match=r"a list of texts, not one string; for a single text give \[text\]"):
         trained().encode("good")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
+def test_no_piece_is_learned_from_more_than_a_thousand_characters_without_a_space(kind: str) -> None:
+    tokenizer = trained(["a" * 5_000] * 3, kind=kind, vocab_size=330)
+    assert max(map(len, tokenizer.vocabulary())) <= 1_002  # "##" or "▁" may stand before them
+    assert tokenizer.encode(["a" * 5_000])[0].size > 0

@@ -25,6 +25,7 @@ SPECIAL_TOKENS = [PAD, UNKNOWN, START]
 PAD_ID, UNKNOWN_ID, START_ID = 0, 1, 2
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
+_LONG_WORD = re.compile(r"\S{1000}(?=\S)")
 _CUT_INTO_WORDS = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
 
@@ -86,6 +87,8 @@ class TextTokenizer:
         if config.kind == "pretrained":
             raise UsageError("tokenizer.kind = 'pretrained' comes with a checkpoint's weights; name one with `init=`")
         inner, trainer = _untrained(config)
+        if config.kind in ("bpe", "wordpiece", "unigram"):
+            texts = map(_with_words_cut, texts)
         if config.numbering == "appearance":
             texts = list(texts)
         if config.kind == "wordpiece":
@@ -236,6 +239,15 @@ class TextTokenizer:
         copy = Tokenizer.from_str(self._inner.to_str())
         copy.encode_special_tokens = True
         return copy
+
+
+def _with_words_cut(text: str) -> str:
+    """Return the text with a space after every thousand characters without one.
+
+    The library learns pieces in a time that grows with the square of the longest word, and cannot be interrupted then:
+    a word of 400,000 characters took 40 seconds, one of a million crashed it.
+    """
+    return _LONG_WORD.sub(r"\g<0> ", text)
 
 
 def _is_word(text: str) -> bool:
