@@ -121,11 +121,23 @@ def test_classes_can_be_sorted(browser: Browser, report: Path) -> None:
     page.close()
 
 
+def test_the_hint_on_scrolling_stands_under_what_scrolls(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    open_quietly(page, report)
+    page.wait_for_timeout(100)
+    parts = page.evaluate(
+        """[...document.querySelectorAll('.scroll')].map(part =>
+            [part.scrollWidth > part.clientWidth, getComputedStyle(part.nextElementSibling).display !== 'none'])"""
+    )
+    assert all(scrolls == hinted for scrolls, hinted in parts)
+    assert {scrolls for scrolls, _ in parts} == {True, False}
+    page.close()
+
+
 def test_says_what_a_phone_cannot_show(browser: Browser, report: Path) -> None:
     for width, shown in ((390, True), (1200, False)):
         page = browser.new_page(viewport={"width": width, "height": 844})
         open_quietly(page, report)
-        assert page.locator(".swipe").first.is_visible() is shown
         assert page.locator(".on-narrow").first.is_visible() is shown
         assert page.locator(".on-wide").first.is_visible() is not shown
         page.close()

@@ -1,13 +1,16 @@
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from glassformer.data.known import KNOWN
+from glassformer.models.model_config import PRESETS
 from glassformer.training.recipe import (
     AnyRecipe,
     PretrainingRecipe,
+    Recipe,
     load_pretraining_recipe,
     load_recipe,
     shipped_recipes,
@@ -90,3 +93,27 @@ def test_one_recipe_is_shown_whole(name: str) -> None:
 
 def test_a_recipe_that_is_not_there() -> None:
     misused(glassformer("recipes", "nosuch"), "'nosuch'", "default")
+
+
+def test_the_default_recipe_shows_every_setting_that_is_advised() -> None:
+    root = Path(__file__).parents[2]
+    guides = [file for file in root.glob("docs/*.md") if file.name != "log.md"]
+    places = [root / "README.md", *guides, *root.glob("src/glassformer/doctor/*.py")]
+    sections = {name: type(getattr(Recipe(), name)).model_fields for name in ("validation", "tokenizer", "training")}
+    sections["model"] = PRESETS["small"].__class__.model_fields
+    named = {
+        (section, key)
+        for place in places
+        for section, key in re.findall(
+            r"(?<!glassformer\.)\b(validation|tokenizer|model|training)\.(\w+)", place.read_text("utf-8")
+        )
+        if key in sections[section]
+    }
+    assert ("training", "class_weights") in named
+    shown = glassformer("recipes", "default").out
+    missing = {key for _, key in named if not re.search(rf"(^|# |, |or ){key} = ", shown, re.MULTILINE)}
+    assert not missing
+
+
+def test_the_default_recipe_holds_the_defaults() -> None:
+    assert load_recipe("default").model_copy(update={"description": ""}) == load_recipe()

@@ -29,8 +29,8 @@ def rate_chart(found: RateRange, rate: float) -> str:
     """
     lowest = math.log10(found.rates[0])
     x = Axis(label="learning rate", low=lowest, high=0.0, ticks=range(math.ceil(lowest), 1), show=_power_of_ten)
-    finite = [loss for loss in found.smoothed if math.isfinite(loss)]
-    top = 1.4 * finite[0]  # losses above this are drawn at the edge
+    finite = [loss for loss in found.losses + found.smoothed if math.isfinite(loss)]
+    top = 1.4 * found.smoothed[0]  # losses above this are drawn at the edge
     y = axis("loss", [max(0.0, min(finite)), max(top, 1e-3)])
 
     def series(name: str, style: str, losses: tuple[float, ...]) -> Series:

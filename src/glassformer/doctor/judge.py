@@ -175,8 +175,8 @@ def _gradients(gradients: Sequence[GradientFigures], layers: Sequence[LayerFigur
         return Finding(check=check, level="problem", found=f"no gradient reaches {_named(unreached)}", advice=advice)
     silent = sum(own.gradient_at_start == 0 for own in gradients)
     zero = (
-        f"; before the first step {silent} of {len(gradients)} modules had none, because the projections after them "
-        "start at zero by design"
+        f". Before the first step {silent} of {len(gradients)} had none, as expected: layers after them start at zero "
+        "by design, and let no gradient through until they have moved"
         if silent
         else ""
     )

@@ -102,9 +102,9 @@ def _layers(diagnosis: Diagnosis) -> str:
         rows.append((_name(layer.name), cells))
     head = ("output of", "mean", "spread", "zeros", "dead units", "saturated", "even rows")
     caption = (
-        f"Large: at the start. Small: after {counted(figures.steps, 'step')}. Padding is left out. Spread: standard "
-        "deviation. Saturated: gate values near an end of their range, or attention rows with a weight above .99. "
-        "Even: attention rows that give all tokens the same weight."
+        f"Large numbers: before the first step. Small numbers: after {counted(figures.steps, 'step')}. Spread: "
+        "standard deviation. Saturated: gate values near an end of their range, or attention rows with a weight above .99. "
+        "Even: attention rows that give all tokens the same weight. Padding is not counted."
     )
     return table(caption, head, rows)
 

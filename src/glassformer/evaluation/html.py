@@ -33,8 +33,8 @@ def page(
     main = "".join(f'<section id="{key}"><h2>{heading}</h2>{body}</section>' for key, (heading, body) in shown.items())
     css = _asset("report.css")
     script, allowed = "", ""
-    if 'class="sortable"' in main:
-        code = _asset("sort.js")
+    if 'class="scroll"' in main:
+        code = _asset("tables.js")
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         script, allowed = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
     name = escape(title)
@@ -77,8 +77,8 @@ def table(
 
 
 def scrolling(wide: str) -> str:
-    """Let a part that may be wider than the screen scroll, with a hint on narrow screens."""
-    hint = '<p class="swipe">Wider than the screen: swipe sideways.</p>'
+    """Let a part that may be wider than the screen scroll, with a hint that `tables.js` shows if it does."""
+    hint = '<p class="swipe">Wider than the screen: scroll sideways.</p>'
     return f'<div class="scroll" tabindex="0">{wide}</div>{hint}'
 
 

@@ -293,8 +293,9 @@ def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None
             raise UsageError(f"{source}: {section} must be a section, [{section}], not a value")
         for key in values:
             if key not in known[section]:
-                nearest = _nearest(kind, f"{section}.{key}", design)
-                raise UsageError(f"{source}: unknown key {section}.{brief(key)}{nearest}")
+                near = _nearest(kind, f"{section}.{key}", design)
+                hint = near or f"; [{section}] has {', '.join(sorted(known[section]))}"
+                raise UsageError(f"{source}: unknown key {section}.{brief(key)}{hint}")
 
 
 def _in_words(error: ValidationError) -> str:

@@ -22,3 +22,8 @@ document.querySelectorAll("table.sortable").forEach((table) => {
     });
   });
 });
+// Marks the parts that are wider than their place, so that the hint below them shows.
+document.querySelectorAll(".scroll").forEach((part) => {
+  const watcher = new ResizeObserver(() => part.classList.toggle("wide", part.scrollWidth > part.clientWidth));
+  [part, ...part.children].forEach((element) => watcher.observe(element));
+});
