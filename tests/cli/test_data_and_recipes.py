@@ -95,6 +95,9 @@ def test_a_recipe_that_is_not_there() -> None:
     misused(glassformer("recipes", "nosuch"), "'nosuch'", "default")
 
 
+_SETTING = r"(?<!glassformer\.)\b(validation|tokenizer|model|training)\.(\w+)"
+
+
 def test_the_default_recipe_shows_every_setting_that_is_advised() -> None:
     root = Path(__file__).parents[2]
     guides = [file for file in root.glob("docs/*.md") if file.name != "log.md"]
@@ -104,7 +107,7 @@ def test_the_default_recipe_shows_every_setting_that_is_advised() -> None:
     named = {
         (section, key)
         for place in places
-        for section, key in re.findall(
+        for section, key in re.findall(_SETTING, place.read_text("utf-8"))
             r"(?<!glassformer\.)\b(validation|tokenizer|model|training)\.(\w+)", place.read_text("utf-8")
         )
         if key in sections[section]
