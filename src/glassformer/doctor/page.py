@@ -103,8 +103,8 @@ def _layers(diagnosis: Diagnosis) -> str:
     head = ("output of", "mean", "spread", "zeros", "dead units", "saturated", "even rows")
     caption = (
         f"Large numbers: before the first step. Small numbers: after {counted(figures.steps, 'step')}. Spread: "
-        "standard deviation. Saturated: gate values near an end of their range, or attention rows with a weight above .99. "
-        "Even: attention rows that give all tokens the same weight. Padding is not counted."
+        "standard deviation. Saturated: gate values near an end of their range, or attention rows with a weight above "
+        ".99. Even: attention rows that give all tokens the same weight. Padding is not counted."
     )
     return table(caption, head, rows)
 

@@ -293,8 +293,8 @@ def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None
             raise UsageError(f"{source}: {section} must be a section, [{section}], not a value")
         for key in values:
             if key not in known[section]:
-                near = _nearest(kind, f"{section}.{key}", design)
-                hint = near or f"; [{section}] has {', '.join(sorted(known[section]))}"
+                keys = ", ".join(sorted(known[section]))
+                hint = _nearest(kind, f"{section}.{key}", design) or f"; [{section}] has {keys}"
                 raise UsageError(f"{source}: unknown key {section}.{brief(key)}{hint}")
 
 
