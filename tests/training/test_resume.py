@@ -184,7 +184,7 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     interrupted(tmp_path / "out")
     memory = Memory()
     resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path / "out", resume=True, observer=memory)
-    assert memory.messages == ["resumed at step 4 (epoch 1)"]
+    assert memory.messages[:1] == ["resumed at step 4 (epoch 1)"]
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
     ends = [load_file(tmp_path / out / "model.safetensors") for out in ("whole", "out")]
     assert all(torch.equal(tensor, ends[1][name]) for name, tensor in ends[0].items())

@@ -118,7 +118,7 @@ def plan_variants(
         try:
             return load_recipe(recipe, preset=preset, overrides={**given, **settings})
         except UsageError as error:
-            return str(error).removeprefix("recipe: ")
+            return str(error).removeprefix("settings: ")
 
     variants, failures = [], []
     for settings in combinations:
