@@ -63,13 +63,13 @@ def _headline(evaluation: Evaluation) -> str:
         "texts per second": speed(model),
         "size": size(model.size_bytes),
     }
-    missed = rarely_found(metrics) or ""
+    verdict = " ".join(filter(None, [evaluation.duel.verdict, rarely_found(metrics)]))
     kind = "subset accuracy" if evaluation.multilabel else "accuracy"
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
     return (
         f'<div class="headline"><div class="score">{share(metrics.accuracy.value)}'
         f"<small>{kind} (95%: {_interval(metrics.accuracy)})</small></div>"
-        f'<p class="verdict">{escape(evaluation.duel.verdict)}</p></div>{missed and f"<p>{escape(missed)}</p>"}'
+        f'<p class="verdict">{escape(verdict)}</p></div>'
         f'<dl class="figures">{listed}</dl>'
     )
 
