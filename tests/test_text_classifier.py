@@ -480,3 +480,9 @@ def test_a_warning_points_at_the_line_of_the_program(fitted: TextClassifier) -> 
         cross_val_score(small(epochs=1), texts, [1, *BINARY], cv=2)
     assert len(warned) >= 3
     assert {warning.filename for warning in warned} == {__file__}
+
+
+@pytest.mark.parametrize("settings", [{5: 1}, ["training.clip"], "training.clip=1"])
+def test_settings_are_values_by_name(settings: Any) -> None:
+    with pytest.raises(UsageError, match=r"^settings is .*; give values by name"):
+        TextClassifier(settings=settings).fit(TEXTS, BINARY)

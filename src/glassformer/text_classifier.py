@@ -26,6 +26,7 @@ from glassformer.data.labels import label_name
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.table import counted
+from glassformer.errors import brief_value
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Answers, Predictor
@@ -141,7 +142,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
     def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of the recipe that the parameters replace."""
-        settings = dict(self.settings or {})
+        settings = _by_name(self.settings)
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -268,3 +269,12 @@ def _folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
         return replaced.get(label, label) if isinstance(label, str) else label
 
     return [list(dict.fromkeys(map(folded, value))) if isinstance(value, list) else folded(value) for value in labels]
+
+
+def _by_name(settings: Any) -> dict[str, Any]:
+    """Return the settings as a dictionary. Raises `InputError` if they are not values by name."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
+        raise InputError(f"settings is {brief_value(settings)}; give values by name, as in {{'training.clip': 0.5}}")
+    return dict(settings)

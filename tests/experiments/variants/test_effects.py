@@ -7,7 +7,7 @@ from glassformer.experiments.variants.effects import Outcomes, differences, holm
 
 def outcomes(*of_seeds: object, same_rows: bool = False, overlap: float = 0.0) -> Outcomes:
     return Outcomes(
-        answers=tuple(np.asarray(answers, dtype=np.int8) for answers in of_seeds), same_rows=same_rows, overlap=overlap
+        right=tuple(np.asarray(right, dtype=np.int8) for right in of_seeds), same_rows=same_rows, overlap=overlap
     )
 
 
@@ -107,7 +107,7 @@ def test_pairing_takes_out_the_luck_of_a_seed() -> None:
     accuracy, difference = norm.values[0].accuracy, norm.differences[0].difference
     assert difference.high - difference.low < (accuracy.high - accuracy.low) / 3
     assert norm.differences[0].beyond_noise
-    assert norm.verdict.startswith("rms is better than layer by .100 (")
+    assert norm.verdict.startswith("rms is more accurate than layer by .100 (")
 
 
 def test_one_correction_spans_all_keys() -> None:

@@ -141,7 +141,7 @@ def comparison_of(
     rows = min(run.rows for run in runs)
     learned = min(run.training_rows for run in runs)  # without validation rows
     outcomes = Outcomes(
-        answers=tuple(np.stack([run.right_rows() for run in of_seed]) for of_seed in zip(*grid, strict=True)),
+        right=tuple(np.stack([run.right_rows() for run in of_seed]) for of_seed in zip(*grid, strict=True)),
         same_rows=same_rows,
         overlap=rows / learned,
     )
@@ -149,9 +149,7 @@ def comparison_of(
         outcomes, [(key_name(key), [value_name(key, value) for value in values]) for key, values in plan.keys.items()]
     )
     names = [variant.name for variant in plan.variants]
-    pairs = (
-        keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.answers, names))
-    )
+    pairs = keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.right, names))
     best = max(zip(names, grid, strict=True), key=lambda line: statistics.mean(run.accuracy for run in line[1]))[0]
     variants = _summaries(plan, grid, outcomes, best, {frozenset((pair.better, pair.worse)): pair for pair in pairs})
     measured_on = (
@@ -218,7 +216,7 @@ def _summaries(
             VariantSummary(
                 name=variant.name,
                 settings=settings,
-                accuracy=outcomes.judge([answers[number] for answers in outcomes.answers]).interval(low=0, high=1),
+                accuracy=outcomes.judge([of_seed[number] for of_seed in outcomes.right]).interval(low=0, high=1),
                 spread=statistics.stdev(run.accuracy for run in line),
                 parameters=line[0].parameters,
                 seconds=statistics.mean(run.seconds for run in line),
@@ -242,7 +240,7 @@ def _verdict(variants: tuple[VariantSummary, ...], best: str) -> str:
         return f"{', '.join(first[:-1])} and {first[-1]} share the highest mean, {value}; {behind}."
     lead = f"{best} has the highest mean, {share(variants[0].accuracy.value)}"
     if worse == len(others):
-        return f"{lead}, and is better than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
+        return f"{lead}, and is more accurate than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
     if worse == 0:
         rest = "the other" if len(others) == 1 else f"any of the other {len(others)}"
         return f"{lead}, but these runs show no clear difference to {rest}."

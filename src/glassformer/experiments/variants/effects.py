@@ -70,15 +70,15 @@ class MeanWithError:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """The answers of every variant with every seed. All variants of a seed answered the same rows.
+    """The rows that every variant got right with every seed. All variants of a seed answered the same rows.
 
     Attributes:
-        answers: right (1) or wrong (0), (variants, rows) for each seed.
+        right: right (1) or wrong (0), (variants, rows) for each seed.
         same_rows: whether all seeds answered the same rows. If not, each seed has its own rows.
         overlap: measured rows / training rows, for seeds with their own rows.
     """
 
-    answers: tuple[Int[np.ndarray, "variants rows"], ...]
+    right: tuple[Int[np.ndarray, "variants rows"], ...]
     same_rows: bool
     overlap: float
 
@@ -133,7 +133,7 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
         keys: each key with the names of its values. The variants are all combinations; the last key varies fastest.
     """
     sizes = [len(values) for _, values in keys]
-    grids = [of_seed.reshape(*sizes, of_seed.shape[1]) for of_seed in outcomes.answers]
+    grids = [of_seed.reshape(*sizes, of_seed.shape[1]) for of_seed in outcomes.right]
     marginals = [
         [grid.mean(axis=tuple(other for other in range(len(keys)) if other != number)) for grid in grids]
         for number in range(len(keys))
@@ -164,15 +164,15 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
 
 
 def differences(
-    outcomes: Outcomes, answers: Sequence[Float[np.ndarray, "entries rows"]], names: Sequence[str]
+    outcomes: Outcomes, right: Sequence[Float[np.ndarray, "entries rows"]], names: Sequence[str]
 ) -> list[Difference]:
     """Return the difference of every pair of entries, paired by seed and row and not corrected yet."""
     found = []
     for i, j in itertools.combinations(range(len(names)), 2):
-        sums = [sum(float(of_seed[number].mean()) for of_seed in answers) for number in (i, j)]
+        sums = [sum(float(of_seed[number].mean()) for of_seed in right) for number in (i, j)]
         if sums[0] < sums[1]:
             i, j = j, i
-        judged = outcomes.judge([of_seed[i] - of_seed[j] for of_seed in answers])
+        judged = outcomes.judge([of_seed[i] - of_seed[j] for of_seed in right])
         p = judged.p
         found.append(
             Difference(
@@ -199,7 +199,7 @@ def _verdict(found: Sequence[Difference]) -> str:
     shown = [pair for pair in found if pair.beyond_noise]
     if shown:
         return "; ".join(
-            f"{pair.better} is better than {pair.worse} by {share(pair.difference.value)} "
+            f"{pair.better} is more accurate than {pair.worse} by {share(pair.difference.value)} "
             f"({share(pair.difference.low)} to {share(pair.difference.high)}, {p_value(pair.holm_p)})"
             for pair in shown
         )
