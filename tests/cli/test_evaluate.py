@@ -54,8 +54,6 @@ def test_json_is_metrics_json(reviews: Trained, table: Path, tmp_path: Path) -> 
 def test_an_evaluation_on_other_rows_is_not_replaced_unsaid(reviews: Trained, table: Path, tmp_path: Path) -> None:
     other = write_csv(tmp_path / "other.csv", UNSEEN_ROWS[:7])
     command = ("evaluate", reviews.folder)
-    (tmp_path / "e").mkdir()
-    (tmp_path / "e" / "metrics.json").write_text("not ours")
     for data, replaced in ((table, None), (table, None), (other, table), (table, other)):
         said = glassformer(*command, data, "--out", tmp_path / "e")
         assert said.code == 0
@@ -65,6 +63,18 @@ def test_an_evaluation_on_other_rows_is_not_replaced_unsaid(reviews: Trained, ta
         )
         assert (expected in said.err) == (replaced is not None)
         assert ("replaces" in said.err) == (replaced is not None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("metrics.json", '{"mine": 1}'), ("metrics.json", "5"), ("report.html", "")]
+)
+def test_a_file_of_another_program_is_not_replaced(
+    reviews: Trained, table: Path, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path)
+    misused(said, f"{tmp_path / name} was written by another program and would be replaced; choose another --out")
+    assert (tmp_path / name).read_text() == text
 
 
 def test_one_class_alone(reviews: Trained, tmp_path: Path) -> None:

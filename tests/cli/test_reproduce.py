@@ -93,3 +93,10 @@ def test_misuse(tmp_path: Path) -> None:
     elsewhere = glassformer("reproduce", "vinh-mlp", "--data", "zhou", "--out", tmp_path)
     misused(elsewhere, "--data zhou: vinh-mlp does not run on it")
     misused(glassformer("reproduce", "bui-dang-rows", "--out", tmp_path), "zhou is not on this machine")
+
+
+@pytest.mark.parametrize("name", ["results.json", "table.md"])
+def test_a_file_of_another_program_is_not_replaced(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("[]")
+    misused(glassformer("reproduce", "vinh-mlp", "--out", tmp_path), f"{name} was written by another program")
+    assert (tmp_path / name).read_text() == "[]"

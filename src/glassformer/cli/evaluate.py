@@ -31,7 +31,7 @@ from glassformer.cli.output import (
     show,
     write_json,
 )
-from glassformer.cli.writers import check_folder
+from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def evaluate(
     check_folder(folder)
     if is_model_folder(folder):
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
+    if out is not None:
+        check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
     doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=choose_device(device))
     with Live(words("answering"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as view:

@@ -23,7 +23,7 @@ from glassformer.cli.output import (
     show,
 )
 from glassformer.cli.resume import Stopped
-from glassformer.cli.writers import check_folder
+from glassformer.cli.writers import check_folder, check_replaced
 
 if TYPE_CHECKING:
     from glassformer.experiments.published.system_run import SystemRun
@@ -66,6 +66,7 @@ def reproduce(
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.loop import InterruptedTraining
 
+    check_replaced(out, (RESULTS_FILE, TABLE_FILE), key="lines")
     entries = choose(systems or [], data, first_look=quick)
     if init is not None:
         check_init(entries)

@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from glassformer.cli.output import one_line, show, write_json, write_table
 from glassformer.data.files import written_aside
-from glassformer.errors import UsageError
+from glassformer.data.json_files import read_json
+from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,6 +53,24 @@ def check_folder(out: Path, *, ours: str | None = None) -> None:
         raise UsageError(f"--out {out} is a file; name a folder")
     if ours is not None and out.is_dir() and any(out.iterdir()) and not (out / ours).is_file():
         raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
+
+
+def check_replaced(out: Path, names: Sequence[str], *, key: str) -> None:
+    """Raise `UsageError` if the folder holds files of these names that another program wrote.
+
+    Args:
+        names: the files that our command replaces. The first one is JSON.
+        key: a name at the top level of our JSON.
+    """
+    there = [out / name for name in names if (out / name).exists()]
+    if not there:
+        return
+    try:
+        found = read_json(out / names[0])
+    except GlassformerError:
+        found = None
+    if not isinstance(found, dict) or key not in found:
+        raise UsageError(f"{there[0]} was written by another program and would be replaced; choose another --out")
 
 
 @contextmanager
