@@ -62,7 +62,7 @@ def check_replaced(out: Path, names: Sequence[str], *, key: str) -> None:
         names: the files that our command replaces. The first one is JSON.
         key: a name at the top level of our JSON.
     """
-    there = [out / name for name in names if (out / name).exists()]
+    there = [out / name for name in names if (out / name).is_file()]
     if not there:
         return
     try:
