@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +28,7 @@ from glassformer.cli.resume import resumable
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
+    from glassformer.prediction.model_folder import TrainedLanguageModel
     from glassformer.training.pretrain import PreparedTexts
     from glassformer.training.recipe import PretrainingRecipe
 
@@ -67,25 +68,13 @@ def pretrain(
     from glassformer.data.documents import read_documents
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import check_prompts
-    from glassformer.training.pretrain import figures_in_words
     from glassformer.training.pretrain import pretrain as run
-    from glassformer.training.recipe import load_pretraining_recipe
     from glassformer.training.unfinished import prepare_out
 
-    if objective is not None and objective not in _OBJECTIVES:
-        raise UsageError(f"--objective {objective}: there are {' and '.join(_OBJECTIVES)}")
     overrides = given_settings(
         set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed
     )
-    chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
-    if objective is not None and chosen.model.causal != (objective == "causal"):
-        if "model.attention" in overrides or chosen.model.design != "language-model":
-            what = "attention" if "model.attention" in overrides else "design"
-            raise UsageError(
-                f"--objective {objective} contradicts model.{what} = {getattr(chosen.model, what)!r}; leave out one"
-            )
-        overrides["model.attention"] = _OBJECTIVES[objective]
-        chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
+    chosen = _choose(recipe, preset, overrides, objective)
     check_prompts([prompt])
     if prompt and not chosen.model.causal:
         raise UsageError("--prompt: a masked language model writes no samples; leave it out")
@@ -106,6 +95,32 @@ def pretrain(
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             prompt=prompt,
         )
+    _show_result(trained, out, json=json)
+
+
+def _choose(
+    recipe: str | None, preset: str | None, overrides: dict[str, Any], objective: str | None
+) -> PretrainingRecipe:
+    """Return the recipe with the objective of --objective. Raises `UsageError` if the two contradict each other."""
+    from glassformer.training.recipe import load_pretraining_recipe
+
+    if objective is not None and objective not in _OBJECTIVES:
+        raise UsageError(f"--objective {objective}: there are {' and '.join(_OBJECTIVES)}")
+    chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
+    if objective is None or chosen.model.causal == (objective == "causal"):
+        return chosen
+    if "model.attention" in overrides or chosen.model.design != "language-model":
+        what = "attention" if "model.attention" in overrides else "design"
+        raise UsageError(
+            f"--objective {objective} contradicts model.{what} = {getattr(chosen.model, what)!r}; leave out one"
+        )
+    attention = {"model.attention": _OBJECTIVES[objective]}
+    return load_pretraining_recipe(recipe, preset=preset, overrides=overrides | attention)
+
+
+def _show_result(trained: TrainedLanguageModel, out: Path, *, json: bool) -> None:
+    from glassformer.training.pretrain import figures_in_words
+
     best, config = trained.metrics["best"], trained.config
     if json:
         record = {"model": str(out), "training_seconds": config.training_seconds, "data": config.data}

@@ -35,6 +35,8 @@ from glassformer.cli.output import doing, duration, human_count, hush, print_jso
 from glassformer.cli.resume import resumable
 
 if TYPE_CHECKING:
+    from glassformer.data.sources import SourceConfig, Sources
+    from glassformer.data.splits import ValidationConfig
     from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.preparation import Prepared
     from glassformer.training.recipe import Recipe
@@ -74,9 +76,7 @@ def train(
     if quiet:
         hush()
     from glassformer.cli.live import LiveView
-    from glassformer.data.labels import unlike_labels
-    from glassformer.data.sources import SourceConfig, read_sources
-    from glassformer.data.spellings import table_spellings
+    from glassformer.data.sources import SourceConfig
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe
@@ -96,10 +96,7 @@ def train(
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
-    doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, data_dir)
-    for warning in filter(None, (unlike_labels(sources.train), table_spellings(sources.train))):
-        say(f"warning: {as_flags(warning)}")
+    sources = _read(source, chosen.validation, data_dir)
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     with resumable(out), LiveView() as view:
         trained = train_classifier(
@@ -114,6 +111,23 @@ def train(
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             init=start,
         )
+    _show_result(trained, out, json=json)
+
+
+def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None) -> Sources:
+    """Read the tables, and warn of labels that do not look like classes or have several spellings."""
+    from glassformer.data.labels import unlike_labels
+    from glassformer.data.sources import read_sources
+    from glassformer.data.spellings import table_spellings
+
+    doing(f"reading {source.train}")
+    sources = read_sources(source, validation, data_dir)
+    for warning in filter(None, (unlike_labels(sources.train), table_spellings(sources.train))):
+        say(f"warning: {as_flags(warning)}")
+    return sources
+
+
+def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
     if json:
         print_json(
             {
