@@ -72,9 +72,9 @@ def predict(
     predictor = Predictor.load(model, device=choose_device(device))
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
     if file is None:
-        _answer_texts(predictor, texts, top_k, style, quiet=quiet)
+        _answer_texts(predictor, texts, top_k, style)
     else:
-        _answer_file(predictor, file, out, text, style, safe_csv=safe_csv, quiet=quiet)
+        _answer_file(predictor, file, out, text, style, safe_csv=safe_csv)
 
 
 def _check(
@@ -115,9 +115,7 @@ def _check(
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
 
 
-def _answer_texts(
-    predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style, *, quiet: bool
-) -> None:
+def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive."""
     import polars as pl
 
@@ -126,7 +124,7 @@ def _answer_texts(
     from glassformer.prediction.answered_rows import record_lines
 
     if texts:
-        for name in () if quiet else filter(is_file, texts):
+        for name in filter(is_file, texts):
             say(f"note: {name} is a file, but it was read as a text; --file {name} answers the rows of the file")
         batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
     else:
@@ -145,8 +143,7 @@ def _answer_texts(
             pace.end(len(batch))
         if not told.rows:
             raise UsageError("nothing to answer: the pipe was empty")
-    if not quiet:
-        told.warn()
+    told.warn()
 
 
 def _answer_file(
@@ -157,7 +154,6 @@ def _answer_file(
     style: Style,
     *,
     safe_csv: bool,
-    quiet: bool,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
     from glassformer.data.rows import Delimited, iterate_rows
@@ -168,7 +164,7 @@ def _answer_file(
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
     first = next(frames)
     like = read_as[0] if read_as else Delimited()
-    column = _text_column(predictor, first, str(file), text, quiet=quiet)
+    column = _text_column(predictor, first, str(file), text)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     labels = predictor.trained.config.labels
@@ -180,8 +176,7 @@ def _answer_file(
             write(frame, answers)
             told.add(answers, batch)
             pace.end(frame.height)
-    if not quiet:
-        told.warn()
+    told.warn()
     if out is None:
         return
     if style == "json":
@@ -244,15 +239,15 @@ class _Told:
             )
 
 
-def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None, *, quiet: bool) -> str:
+def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
     from glassformer.data.columns import find_columns, same_column
 
     remembered = predictor.trained.config.remembered.data
     learned = same_column(remembered.text_column, sample.columns)
-    if text is None and learned is None and remembered.read_as is not None and not quiet:
+    if text is None and learned is None and remembered.read_as is not None:
         say(f"warning: {source} has no column {remembered.text_column!r}, which the model learned from")
     text = text or learned
     columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
-    for note in () if quiet else columns.notes:
+    for note in columns.notes:
         say(note)
     return columns.text
