@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from glassformer.layers.attention import Kernel, MultiHeadAttention, fused_attention, plain_attention
+from glassformer.layers.attention import (
+    Kernel,
+    MultiHeadAttention,
+    fastest_attention,
+    fused_attention,
+    plain_attention,
+)
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.layers.slots import Pattern
@@ -112,3 +118,25 @@ def test_dropout_acts_in_training_alone(kernel: Kernel) -> None:
 def test_width_that_does_not_split_into_heads_is_refused() -> None:
     with pytest.raises(ValueError, match="d_model=10, n_heads=4"):
         MultiHeadAttention(10, 4, pattern=FullPattern(), rotation=NoPositions())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "training", "seq", "chosen"),
+    [
+        (torch.bfloat16, True, 24, plain_attention),
+        (torch.bfloat16, True, 1100, fused_attention),  # the weights would take too much memory
+        (torch.bfloat16, False, 24, fused_attention),
+        (torch.float32, True, 24, fused_attention),
+    ],
+)
+def test_the_fastest_kernel_is_chosen_by_device_type_and_length(
+    dtype: torch.dtype, training: bool, seq: int, chosen: Kernel
+) -> None:
+    query, key, value = (torch.randn(1, 2, seq, 4, dtype=dtype, requires_grad=training) for _ in range(3))
+    mask = torch.ones(1, 1, 1, seq, dtype=torch.bool)
+
+    outputs = [kernel(query, key, value, mask, 0.0) for kernel in (fastest_attention, plain_attention, fused_attention)]
+
+    fastest, others = outputs[0], dict(zip((plain_attention, fused_attention), outputs[1:], strict=True))
+    assert torch.equal(fastest, others.pop(chosen))
+    assert not any(torch.equal(fastest, other) for other in others.values())

@@ -1,8 +1,8 @@
 """Scaled dot-product and multi-head attention.
 
-Two kernels compute the same thing. `plain_attention` computes it step by step, for the tests. `fused_attention` calls
-torch's own kernel, and models use it. It does not return scores and weights. If a tap listens to these, attention is
-computed step by step.
+Two kernels compute the same thing. `plain_attention` computes it step by step. `fused_attention` calls torch's own
+kernel, which does not return scores and weights. If a tap listens to these, attention is computed step by step. Models
+use `fastest_attention`, which takes whichever of the two is faster.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -19,6 +20,8 @@ from glassformer.layers.slots import AttentionMask, Pattern, PositionLayer, Posi
 from glassformer.layers.taps import Tap
 
 Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
+
+_LONGEST_PLAIN = 1024
 
 
 def attention_scores(
@@ -64,6 +67,23 @@ def fused_attention(
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
 
+def fastest_attention(
+    query: Float[Tensor, "*heads q dim"],
+    key: Float[Tensor, "*heads k dim"],
+    value: Float[Tensor, "*heads k dim_v"],
+    mask: Bool[Tensor, "*#heads #q k"],
+    dropout: float = 0.0,
+) -> Float[Tensor, "*heads q dim_v"]:
+    """Compute the same with the fused kernel, or step by step where that is faster.
+
+    It is in training in bfloat16 on a CPU: there the backward pass of the fused kernel of torch 2.13 takes up to six
+    times as long. Beyond `_LONGEST_PLAIN` keys the stored weights would take too much memory.
+    """
+    training = query.requires_grad and query.device.type == "cpu" and query.dtype == torch.bfloat16
+    kernel = plain_attention if training and key.shape[-2] <= _LONGEST_PLAIN else fused_attention
+    return kernel(query, key, value, mask, dropout)
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head attention (Vaswani et al. 2017, §3.2.2).
 
@@ -76,7 +96,7 @@ class MultiHeadAttention(nn.Module):
         rotation: what is applied to queries and keys, `Rotary(...)` or `NoPositions()`.
         dropout: share of attention weights that is dropped in training.
         bias: whether the projections have a bias.
-        kernel: `fused_attention` or `plain_attention`.
+        kernel: `fastest_attention`, `fused_attention` or `plain_attention`.
 
     Raises:
         ValueError: d_model is not a multiple of n_heads.
@@ -91,7 +111,7 @@ class MultiHeadAttention(nn.Module):
         rotation: PositionLayer,
         dropout: float = 0.0,
         bias: bool = False,
-        kernel: Kernel = fused_attention,
+        kernel: Kernel = fastest_attention,
     ) -> None:
         super().__init__()
         if d_model % n_heads:
