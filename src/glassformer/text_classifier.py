@@ -205,6 +205,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         weights = None if sample_weight is None else as_weights(sample_weight, len(right))
         return float(np.average(right, weights=weights))
 
+    def reader_margins(self, X: Iterable[str]) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:  # noqa: N803
+        """Return what each reader, `counting` and `transformer`, adds to each prediction, in logits.
+
+        Both add up to the logarithm of the ratio between the probabilities of the predicted label and of the second
+        most probable one. For several labels per text it is the logit of the least certain label. A reader below 0
+        speaks for another answer.
+        """
+        return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
+
     def unknown_words(self, X: Iterable[str]) -> Counter[str]:  # noqa: N803
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
         check_is_fitted(self)

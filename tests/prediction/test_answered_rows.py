@@ -80,4 +80,4 @@ def test_a_record_is_the_row_with_its_answer() -> None:
     answers = predictor.answer(texts_of(frame, "review"))
     first, second = map(json.loads, record_lines(frame, answers))
     assert first == {"review": "i loved it\u2028", "day": "2024-02-29", "n": None} | next(answers.records())
-    assert second == {"review": None, "day": None, "n": 2.0} | dict.fromkeys(RECORD_KEYS)
+    assert second == {"review": None, "day": None, "n": 2.0} | dict.fromkeys(RECORD_KEYS[:3])

@@ -19,6 +19,7 @@ def answers(probs: list[list[float]], *, multilabel: bool) -> Answers:
         probs=np.array(probs, dtype=np.float32),
         empty=np.zeros(len(probs), dtype=np.bool_),
         unknown=Counter(),
+        readers={},
     )
 
 

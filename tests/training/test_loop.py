@@ -229,11 +229,11 @@ def test_stops_when_validation_gets_worse_and_keeps_the_best_weights() -> None:
     training = config(epochs=30, patience=3, learning_rate=0.01)
     run = trainer(training, data=toy_data(wrong_validation=True), observer=memory)
     history = run.run()
-    best = 1 + int(np.argmin([row["validation_loss"] for row in history]))
+    best = 1 + int(np.argmin([row["calibrated_loss"] for row in history]))
     assert run.state.best_epoch == best
     assert len(history) == best + 3 < 30
     assert memory.messages[-1] == (
-        f"stopped early, after epoch {best + 3} of at most 30: the validation loss has not fallen since epoch {best} "
+        f"stopped early, after epoch {best + 3} of at most 30: the calibrated loss has not fallen since epoch {best} "
         "(`training.patience=3`)"
     )
     for name, tensor in weights(run).items():

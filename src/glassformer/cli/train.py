@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -147,13 +147,19 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
 
 
 def _measured(trained: TrainedModel) -> str:
-    best = trained.metrics["best"]
+    best, readers = trained.metrics["best"], trained.metrics.get("readers")
+    if readers and readers["folds"] > 1:
+        return f"cross-validated accuracy {readers['accuracy']:.4f} ({readers['folds']} folds)"
     if "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     return (
         f"validation accuracy {best['validation_accuracy']:.4f} in epoch {trained.metrics['best_epoch']} of "
-        f"{len(trained.metrics['history'])}, the one with the lowest validation loss"
+        f"{len(trained.metrics['history'])}, the one with the lowest {_judged(best)}"
     )
+
+
+def _judged(best: dict[str, Any]) -> str:
+    return "calibrated loss" if "calibrated_loss" in best else "validation loss"
 
 
 def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[str], None]) -> None:

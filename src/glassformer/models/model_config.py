@@ -86,6 +86,9 @@ class ModelConfig(TrunkConfig):
     design: Literal["classifier"] = "classifier"
     pooling: Literal["first", "last", "mean", "max", "attention", "flatten"] = "mean"
     """How the vectors of the tokens become one vector of the text (see `layers/pooling.py`)."""
+    counting: Literal["auto", "tfidf", "nb", "none"] = "none"
+    """The counting reader beside the transformer: logistic regression on n-grams, weighted by `tfidf`, or by naive
+    Bayes (`nb`), or on both (`auto`). With `none` the transformer answers alone."""
 
 
 class LanguageModelConfig(TrunkConfig):
@@ -115,9 +118,9 @@ class LanguageModelConfig(TrunkConfig):
 
 
 PRESETS: dict[str, ModelConfig] = {
-    "tiny": ModelConfig(d_model=64, n_layers=1, n_heads=2, d_ff=128, max_seq_len=256),
-    "small": ModelConfig(),
-    "base": ModelConfig(d_model=256, n_layers=4, n_heads=8, d_ff=512),
+    "tiny": ModelConfig(d_model=64, n_layers=1, n_heads=2, d_ff=128, max_seq_len=256, counting="auto"),
+    "small": ModelConfig(counting="auto"),
+    "base": ModelConfig(d_model=256, n_layers=4, n_heads=8, d_ff=512, counting="auto"),
 }
 
 LANGUAGE_PRESETS: dict[str, LanguageModelConfig] = {

@@ -22,7 +22,7 @@ def added_columns(labels: tuple[Any, ...]) -> list[str]:
     return ["prediction", "confidence", *(f"probability_{label}" for label in labels)]
 
 
-RECORD_KEYS = ["prediction", "confidence", "probabilities"]
+RECORD_KEYS = ["prediction", "confidence", "probabilities", "readers"]
 """The keys that `record_lines` adds."""
 
 

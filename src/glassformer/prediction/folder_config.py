@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from glassformer.counting.joining import HEAVIEST
 from glassformer.data.labels import LabelSet, label_name
 from glassformer.data.sources import SourceConfig
 from glassformer.data.splits import ValidationConfig
@@ -15,7 +16,7 @@ from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.calibration import TEMPERATURE_BOUNDS
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 class NewWord(BaseModel):
@@ -151,6 +152,32 @@ class Remembered(BaseModel):
         return self.data.fold_labels or (self.data.read_as is not None and self.data.read_as.fold_labels)
 
 
+class ReaderConfig(BaseModel):
+    """How the logits of a reader enter the answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    weight: float = Field(ge=0, le=HEAVIEST)
+    """The factor of the reader's logits in the sum of both readers. With 0 the reader is not asked."""
+    temperature: float = Field(ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
+    """The temperature of the reader's weighted logits if it answers alone."""
+
+
+class Readers(BaseModel):
+    """The two readers of a classifier."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    counting: ReaderConfig
+    transformer: ReaderConfig
+
+    @model_validator(mode="after")
+    def _one_answers(self) -> Self:
+        if self.counting.weight == self.transformer.weight == 0:
+            raise ValueError("readers: both have the weight 0")
+        return self
+
+
 class FolderConfig(AnyFolderConfig):
     """`config.json` of a classifier."""
 
@@ -161,6 +188,8 @@ class FolderConfig(AnyFolderConfig):
     labels: tuple[str | int | float | bool, ...] = Field(min_length=1)
     multilabel: bool
     temperature: float = Field(ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
+    readers: Readers | None = None
+    """The weights of the counting reader and the transformer. None if the transformer answers alone."""
 
     @model_validator(mode="after")
     def _labels_differ(self) -> Self:

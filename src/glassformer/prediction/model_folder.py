@@ -3,6 +3,8 @@
 config.json         format, model settings, tokenizer settings, data, recipe, versions, and what the kind of model adds
 tokenizer.json      the vocabulary, in the format of the `tokenizers` library
 model.safetensors   the weights
+counting.json       the n-grams of the counting reader, if there is one
+counting.safetensors  their weights
 metrics.json        the training history and the figures of validation
 README.md           the model card
 
@@ -27,6 +29,7 @@ from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from torch import nn
 
+from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader
 from glassformer.data.files import why_not_written
 from glassformer.data.json_files import read_json
 from glassformer.data.tokenizers import TextTokenizer
@@ -47,6 +50,7 @@ from glassformer.prediction.weights_file import Described, check_weights, not_fi
 
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
+COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)
 CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safetensors"
 """The folder of an unfinished run, its file with the settings of the run, and its file with the state of training."""
 EVALUATION_FOLDER, REPORT_FILE, FIGURES_FILE = "evaluation", "report.html", "metrics.json"
@@ -65,6 +69,7 @@ class Trained(Generic[Config, Module]):
     model: Module
     tokenizer: TextTokenizer
     metrics: dict[str, Any]
+    counting: CountingReader | None = None
 
 
 TrainedModel = Trained[FolderConfig, nn.Module]
@@ -138,6 +143,8 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
         # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
         (folder / "config.json").unlink(missing_ok=True)
+        for name in COUNTING_FILES:
+            (folder / name).unlink(missing_ok=True)  # the new model may have no counting reader
         for name in _written(aside):
             (aside / name).replace(folder / name)
     except (OSError, SafetensorError, GlassformerError) as error:
@@ -160,8 +167,11 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     if odd := not_finite(trained.model):
         raise GlassformerError(f"{odd} holds NaN or infinite weights; the training diverged")
     write_weights(place / "model.safetensors", trained.model)
+    if trained.counting is not None:
+        trained.counting.save(place)
     # The library makes the file readable only for its owner. Give it the permissions of the other files.
-    (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)
+    for path in place.glob("*.safetensors"):
+        path.chmod((place / "config.json").stat().st_mode)
     for name in _written(place):
         with (place / name).open("rb+") as file:
             os.fsync(file.fileno())  # some disks report only now that they are full
@@ -169,6 +179,7 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     config = _read_config(place / "config.json", kind)
     check_weights(place / "model.safetensors", _described(kind, config))
     _read_metrics(place / "metrics.json", kind)
+    _read_counting(place, config)
     if TextTokenizer.load(place / "tokenizer.json").vocab_size != config.vocab_size:
         raise GlassformerError(f"config.json says {config.vocab_size} tokens, but the tokenizer has another number")
 
@@ -254,7 +265,20 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         )
     model = read_weights(folder / "model.safetensors", _described(kind, config))
     metrics = _read_metrics(folder / "metrics.json", kind) if (folder / "metrics.json").exists() else {}
-    return Trained(config=config, model=model.eval(), tokenizer=tokenizer, metrics=metrics)
+    return Trained(
+        config=config,
+        model=model.eval(),
+        tokenizer=tokenizer,
+        metrics=metrics,
+        counting=_read_counting(folder, config),
+    )
+
+
+def _read_counting(folder: Path, config: AnyFolderConfig) -> CountingReader | None:
+    """Read the counting reader, if `config.json` says that there is one."""
+    if not isinstance(config, FolderConfig) or config.readers is None:
+        return None
+    return CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
 
 
 def _near_names(folder: Path) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_m
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+Reader = Literal["counting", "transformer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,8 @@ class Answers:
             probability of its own.
         empty: (texts,) which texts are white space only.
         unknown: see `Predictor.unknown_words`.
+        readers: the logits (texts, n_classes) of each reader, divided by the temperature. `probs` are the probabilities
+            of their sum.
     """
 
     labels: tuple[Any, ...]
@@ -38,6 +41,7 @@ class Answers:
     probs: FloatArray
     empty: BoolArray
     unknown: Counter[str]
+    readers: Mapping[Reader, FloatArray]
 
     def read(self) -> list[Any]:
         """Return the label of each text, also of texts without a word.
@@ -60,23 +64,46 @@ class Answers:
         top: FloatArray = self.probs.max(axis=1)
         return top
 
+    def margins(self) -> dict[Reader, FloatArray]:
+        """Return what each reader adds to the margin of each prediction, in logits: (texts,).
+
+        The margin is the logit of the predicted label minus that of the second most probable one, which is the
+        logarithm of the ratio of their probabilities. With `multilabel` it is the logit of the least certain label,
+        positive if it speaks for the decision. A reader below 0 speaks for another answer.
+        """
+        rows = np.arange(len(self.probs))
+        if self.multilabel:
+            least = np.abs(self.probs - THRESHOLD).argmin(axis=1)
+            sign = np.where(self.probs[rows, least] >= THRESHOLD, 1, -1)
+            return {name: sign * logits[rows, least] for name, logits in self.readers.items()}
+        if self.probs.shape[1] == 1:
+            return {name: logits[:, 0] for name, logits in self.readers.items()}
+        first, second = np.argsort(-self.probs, axis=1, kind="stable")[:, :2].T
+        return {name: logits[rows, first] - logits[rows, second] for name, logits in self.readers.items()}
+
     def ranked(self, row: int, top_k: int | None = None) -> list[tuple[Any, float]]:
         """Return (label, probability) for a text, the most probable label first."""
         order = np.argsort(-self.probs[row], kind="stable")[:top_k]
         return [(self.labels[i], float(self.probs[row, i])) for i in order]
 
     def records(self, top_k: int | None = None) -> Iterator[dict[str, Any]]:
-        """Yield the JSON of each answer: `prediction`, `confidence` and `probabilities`, most probable label first."""
-        confidences = self.confidences()
+        """Yield the JSON of each answer: `prediction`, `confidence` and `probabilities`, most probable label first.
+
+        With two readers there is also `readers`, their `margins`.
+        """
+        confidences, margins = self.confidences(), self.margins() if len(self.readers) > 1 else {}
         for row, prediction in enumerate(self.predictions()):
-            if self.empty[row]:
-                yield {"prediction": None, "confidence": None, "probabilities": None}
-            else:
-                yield {
+            record: dict[str, Any] = {"prediction": None, "confidence": None, "probabilities": None}
+            if not self.empty[row]:
+                record = {
                     "prediction": prediction,
                     "confidence": round(float(confidences[row]), 6),
                     "probabilities": {str(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
                 }
+            if margins:
+                shares = {name: round(float(margin[row]), 6) for name, margin in margins.items()}
+                record["readers"] = None if self.empty[row] else shares
+            yield record
 
 
 class Predictor:
@@ -93,16 +120,37 @@ class Predictor:
 
     def logits(self, texts: Sequence[str]) -> FloatArray:
         """Return the logits (texts, n_classes), not divided by the temperature."""
-        return self._score(self.trained.tokenizer.encode(texts))
+        return _total(self.reader_logits(texts))
 
-    def _score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
-        return score(
-            logits_of(self.trained.model),
-            TokenStore.in_memory(rows),
-            max_seq_len=self.trained.config.model.max_seq_len,
-            n_classes=self.trained.config.n_classes,
-            on_progress=on_progress,
-        )
+    def reader_logits(
+        self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None
+    ) -> dict[Reader, FloatArray]:
+        """Return the weighted logits (texts, n_classes) of each reader. They add up to `logits`.
+
+        A reader of weight 0 is not asked: its logits are 0. `on_progress` is called with the share of tokens that the
+        transformer has read.
+        """
+        return self._read(texts, self.trained.tokenizer.encode(texts), on_progress)
+
+    def _read(
+        self, texts: Sequence[str], rows: list[IntArray], on_progress: Callable[[float], None] | None
+    ) -> dict[Reader, FloatArray]:
+        trained = self.trained
+        readers, counting, n_classes = trained.config.readers, trained.counting, trained.config.n_classes
+        if readers is None or readers.transformer.weight > 0:
+            transformer = score(
+                logits_of(trained.model),
+                TokenStore.in_memory(rows),
+                max_seq_len=trained.config.model.max_seq_len,
+                n_classes=n_classes,
+                on_progress=on_progress,
+            )
+        else:
+            transformer = np.zeros((len(texts), n_classes), np.float32)
+        if readers is None or counting is None:
+            return {"transformer": transformer}
+        counted = counting.logits(texts)
+        return {"counting": readers.counting.weight * counted, "transformer": readers.transformer.weight * transformer}
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
@@ -115,13 +163,20 @@ class Predictor:
         """
         config = self.trained.config
         rows = self.trained.tokenizer.encode(texts)
-        logits = self._score(rows, on_progress)
-        probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)
+        by_reader = self._read(texts, rows, on_progress)
+        probs = probabilities(_total(by_reader), temperature=config.temperature, multilabel=config.multilabel)
         return Answers(
             labels=config.labels,
             multilabel=config.multilabel,
             probs=probs.astype(np.float32),
+            readers={name: logits / config.temperature for name, logits in by_reader.items()},
             empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
             # Finding unknown words tokenizes a text a second time, so only texts with unknown tokens are searched.
             unknown=self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row]),
         )
+
+
+def _total(by_reader: Mapping[Reader, FloatArray]) -> FloatArray:
+    """Add up the logits of the readers."""
+    total: FloatArray = np.sum(list(by_reader.values()), axis=0)
+    return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from glassformer.counting.joining import Joined, join
 from glassformer.data.batches import Windows, assemble
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
@@ -45,8 +47,15 @@ class Classification:
 
     unit = "texts"
 
-    def __init__(self, data: TrainingData, config: TrainingConfig, *, max_seq_len: int) -> None:
-        self.data, self.config, self.max_seq_len = data, config, max_seq_len
+    def __init__(
+        self, data: TrainingData, config: TrainingConfig, *, max_seq_len: int, counting: FloatArray | None = None
+    ) -> None:
+        """Take the data of a run.
+
+        Args:
+            counting: the logits (rows, n_classes) of a counting reader for the validation rows.
+        """
+        self.data, self.config, self.max_seq_len, self.counting = data, config, max_seq_len, counting
         self.objective = objective(config, multilabel=data.multilabel)
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
@@ -96,10 +105,30 @@ class Classification:
         rows = self.data.validation_weights
         weights = None if rows is None else torch.from_numpy(rows).to(device)
         losses = self._losses(on_device, truth, weights, label_smoothing=0.0)
-        return {
-            "validation_loss": float(losses.sum() / self._weights(truth, weights).sum().to(device)),
+        weight = float(self._weights(truth, weights).sum())
+        found = {
+            "validation_loss": float(losses.sum()) / weight,
             "validation_accuracy": float(_right_answers(on_device, truth).float().mean()),
         }
+        if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
+            readers = [logits] if self.counting is None else [self.counting, logits]
+            joined = self.join(readers)
+            together = torch.from_numpy(sum(w * each for w, each in zip(joined.weights, readers, strict=True)))
+            found["calibrated_loss"] = joined.loss / weight
+            found["validation_accuracy"] = float(_right_answers(together, truth.cpu()).float().mean())
+        return found
+
+    def join(self, readers: Sequence[FloatArray]) -> Joined:
+        """Find the weights of readers by their logits for the validation rows."""
+        assert self.data.validation_labels is not None
+        labels = torch.from_numpy(self.data.validation_labels.copy())
+        rows = None if self.data.validation_weights is None else torch.from_numpy(self.data.validation_weights)
+        return join(
+            readers,
+            self.data.validation_labels,
+            multilabel=self.data.multilabel,
+            row_weights=self._weights(labels, rows).numpy(),
+        )
 
     def _losses(self, logits: Tensor, labels: Tensor, rows: Tensor | None, label_smoothing: float) -> Tensor:
         weights = self.data.class_weights.to(logits.device)

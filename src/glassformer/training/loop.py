@@ -156,8 +156,9 @@ class Trainer(Generic[Model]):
     def _say_if_stopped_early(self) -> None:
         config, state = self.config, self.state
         if not (self._budget_spent() or state.epoch >= config.epochs):
+            judged = "calibrated loss" if "calibrated_loss" in state.history[-1] else "validation loss"
             self.observer.on_message(
-                f"stopped early, after epoch {state.epoch} of at most {config.epochs}: the validation loss has not "
+                f"stopped early, after epoch {state.epoch} of at most {config.epochs}: the {judged} has not "
                 f"fallen since epoch {state.best_epoch} (`training.patience={config.patience}`)"
             )
 
@@ -271,12 +272,14 @@ class Trainer(Generic[Model]):
         found = self.task.validate(self.model)
         best = True  # without validation the last epoch counts as the best
         if found:
-            (loss,) = self.processes.agree(found["validation_loss"])
+            loss, judged = self.processes.agree(
+                found["validation_loss"], found.get("calibrated_loss", found["validation_loss"])
+            )
             found["validation_loss"] = loss
             if not math.isfinite(loss):
                 raise NotANumberError(self._not_a_number("the validation loss", lambda: self.task.validate(self.model)))
-            best = loss < self.state.best_loss
-            self.state.best_loss = min(loss, self.state.best_loss)
+            best = judged < self.state.best_loss
+            self.state.best_loss = min(judged, self.state.best_loss)
         if best:
             self.state.best_epoch = self.state.epoch
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}

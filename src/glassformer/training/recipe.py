@@ -24,8 +24,9 @@ from glassformer.training.training_config import PretrainingConfig, TrainingConf
 DEFAULT_PRESET = "small"
 _FINE_TUNING = "fine-tune"
 _MOST_BYTES = 1_000_000  # of a recipe's file
+_ROWS_TO_SPLIT = 200  # with a counting reader, smaller tables are cross-fitted instead
 _MOST_CLAUSES = 4  # of a message about settings
-_NOT_OF_THE_SHAPE = {"dropout", "attention_dropout"}
+_NOT_OF_THE_SHAPE = {"dropout", "attention_dropout", "counting"}
 
 
 class AnyRecipe(BaseModel):
@@ -148,8 +149,11 @@ def _gather(
 
 def _checked(kind: type[KindOfRecipe], raw: dict[str, Any], source: str) -> KindOfRecipe:
     _check_keys(kind, raw, source)
+    model = _model_section(kind, raw, source)
+    if kind is Recipe and model.get("counting", "none") == "none":
+        raw = raw | {"validation": {"min_rows": _ROWS_TO_SPLIT} | raw.get("validation", {})}
     try:
-        return kind.model_validate(raw | {"model": _model_section(kind, raw, source)})
+        return kind.model_validate(raw | {"model": model})
     except ValidationError as error:
         raise UsageError(f"{source}: {_in_words(error)}") from error
 

@@ -17,14 +17,16 @@ from glassformer.data.table import Dropped
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.folder_config import FolderConfig, Readers
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification
+from glassformer.training.cross_fitting import cross_fit
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.preparation import Prepared, prepare
+from glassformer.training.readers import Counting, learn_counting, weigh_readers
 from glassformer.training.recipe import Recipe
 from glassformer.training.unfinished import run_to_end, versions, work_in
 
@@ -62,16 +64,22 @@ def train_classifier(
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare(sources, recipe, init=init, device=device, work=work)
     with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite):
-        trainer = _trainer(prepared, observer)
+        counting = learn_counting(prepared)
+        trainer = _trainer(prepared, counting, observer)
         begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
         if on_prepared:
             on_prepared(prepared)
         if prepared.origin and not begun:
             observer.on_message(prepared.origin)
         _warn_of_unknown(prepared.data.train, observer, learned=init is None)
+        crossed = None
+        if counting is not None and prepared.splits.validation is None:
+            if not begun:
+                trainer.save()  # from here on, the run can be resumed
+            crossed = cross_fit(prepared, counting.folds, observer)
 
         def save() -> TrainedModel:
-            trained = _finished(trainer, prepared, source)
+            trained = _finished(trainer, prepared, source, counting, crossed)
             if out is not None:
                 save_model(out, trained, card=model_card(trained))
             return trained
@@ -112,11 +120,12 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
         )
 
 
-def _trainer(prepared: Prepared, observer: Observer) -> Trainer[nn.Module]:
+def _trainer(prepared: Prepared, counting: Counting | None, observer: Observer) -> Trainer[nn.Module]:
     model, recipe = prepared.model, prepared.recipe  # first: a design that does not fit is refused before encoding
+    held_out = None if counting is None or prepared.splits.validation is None else counting.held_out
     return Trainer(
         model,
-        Classification(prepared.data, recipe.training, max_seq_len=recipe.model.max_seq_len),
+        Classification(prepared.data, recipe.training, max_seq_len=recipe.model.max_seq_len, counting=held_out),
         recipe.training,
         checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
         observer=observer,
@@ -135,15 +144,32 @@ def _identity(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _finished(trainer: Trainer[nn.Module], prepared: Prepared, source: SourceConfig | None) -> TrainedModel:
-    """Calibrate on the validation rows and return the model as the model folder will hold it."""
+def _finished(
+    trainer: Trainer[nn.Module],
+    prepared: Prepared,
+    source: SourceConfig | None,
+    counting: Counting | None,
+    crossed: tuple[FloatArray, float] | None,
+) -> TrainedModel:
+    """Calibrate on the held-out rows and return the model as the model folder will hold it.
+
+    Args:
+        crossed: the logits of the transformers of cross-fitting, and the seconds that they took.
+    """
     state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
-    data, temperature = prepared.data, 1.0
-    if data.validation is not None and data.validation_labels is not None:
+    data, temperature, readers, figures = prepared.data, 1.0, None, {}
+    logits = None if crossed is None else crossed[0]
+    if data.validation is not None:
         logits = score(
             logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
         )
+    if logits is not None and counting is not None:
+        readers, temperature, weighed = weigh_readers(counting, logits)
+        trainer.observer.on_message(_in_words(readers, weighed))
+        figures = {"readers": weighed}
+    elif logits is not None and data.validation_labels is not None:
         temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
+    seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -151,16 +177,36 @@ def _finished(trainer: Trainer[nn.Module], prepared: Prepared, source: SourceCon
         labels=labels.names,
         multilabel=labels.multilabel,
         temperature=temperature,
+        readers=readers,
         data=_data_record(prepared.splits, source),
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        training_seconds=round(state.seconds, 2),
+        training_seconds=round(seconds, 2),
     )
     return TrainedModel(
-        config=config, model=trainer.model.cpu().eval(), tokenizer=prepared.tokenizer, metrics=state.metrics()
+        config=config,
+        model=trainer.model.cpu().eval(),
+        tokenizer=prepared.tokenizer,
+        metrics=state.metrics() | figures,
+        counting=None if counting is None else counting.fitted.reader,
+    )
+
+
+def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
+    """Say which reader answers, by the held-out rows."""
+    rows = f"{figures['held_out_rows']:,} held-out rows"
+    alone = f"counting alone answers {figures['counting_accuracy']:.4f} of {rows} rightly"
+    if readers.transformer.weight == 0:
+        return (
+            f"readers: {alone}; the transformer ({figures['transformer_accuracy']:.4f} alone) adds nothing that these "
+            "rows show, so the model answers by counting"
+        )
+    return (
+        f"readers: {alone}, the transformer alone {figures['transformer_accuracy']:.4f}, both together "
+        f"{figures['accuracy']:.4f}"
     )
 
 

@@ -81,6 +81,14 @@ class LoopConfig(BaseModel):
 class TrainingConfig(LoopConfig):
     """How a classifier is trained (recipe section `[training]`)."""
 
+    epochs: Count = 5
+    patience: Count = 5
+    """Epochs to wait for a better epoch (see `best_epoch_by`) before training stops. By default training never stops
+    early: the last epochs, with the lowest learning rates, are often the best."""
+    best_epoch_by: Literal["calibrated-loss", "loss"] = "calibrated-loss"
+    """Which epoch's weights are kept: the one with the lowest validation loss after calibration, or with the lowest
+    plain validation loss. Calibration divides the logits by the best temperature, or weighs both readers. Without it,
+    a model that becomes too sure of itself seems to get worse while its accuracy still rises."""
     batch_tokens: Count = 8192
     """Most tokens in a batch, including padding. Only the order `bucketed` uses it. Lower it if memory runs out."""
     order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"

@@ -15,6 +15,7 @@ from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Table, counted
 from glassformer.errors import UsageError
 from glassformer.models.build import parameter_count
+from glassformer.models.model_config import ModelConfig
 from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
@@ -87,6 +88,8 @@ def plan_variants(
 ) -> Plan:
     """Make a recipe of every combination of the varied values.
 
+    The variants have no counting reader, which would hide their differences, unless `model.counting` is set or varied.
+
     Args:
         vary: `key=value,value,…`. A key without a section belongs to `[model]`.
         seeds: the number of seeds, counted up from the recipe's seed.
@@ -115,8 +118,12 @@ def plan_variants(
 
     def read(settings: Mapping[str, Any]) -> Recipe | str:
         """The recipe with these settings, or why there is none."""
+        values = {**given, **settings}
         try:
-            return load_recipe(recipe, preset=preset, overrides={**given, **settings})
+            found = load_recipe(recipe, preset=preset, overrides=values)
+            if isinstance(found.model, ModelConfig) and "model.counting" not in values:
+                return load_recipe(recipe, preset=preset, overrides={**values, "model.counting": "none"})
+            return found
         except UsageError as error:
             return str(error).removeprefix("settings: ")
 

@@ -14,7 +14,6 @@ import torch
 
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
-from glassformer.data.store import TokenStore
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
 from glassformer.evaluation.metrics import correct_rows
@@ -23,7 +22,7 @@ from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.predictor import Predictor
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
@@ -183,14 +182,14 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
 def _measure(trained: TrainedModel, cut: Cut) -> tuple[np.ndarray, float]:
     """Return which measured rows are answered rightly, and the mean number of tokens that training reads of a text."""
     config = trained.config
-    store = TokenStore.in_memory(trained.tokenizer.encode(cut.measured.frame["text"].to_list()))
-    window = config.model.max_seq_len
-    logits = score(logits_of(trained.model), store, max_seq_len=window, n_classes=trained.config.n_classes)
+    texts = cut.measured.frame["text"].to_list()
+    lengths = np.array([len(row) for row in trained.tokenizer.encode(texts)])
+    logits = Predictor(trained).logits(texts)
     if not np.isfinite(logits).all():
         raise NotANumberError("the answers are NaN or infinite")
     probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)
     right = correct_rows(probs, trained.config.label_set.encode(cut.measured), multilabel=config.multilabel)
-    return right, float(np.minimum(store.lengths + 1, window).mean())
+    return right, float(np.minimum(lengths + 1, config.model.max_seq_len).mean())
 
 
 def _most_frequent(cut: Cut) -> np.ndarray:

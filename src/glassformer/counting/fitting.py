@@ -1,0 +1,365 @@
+"""Fit a counting reader with scikit-learn: choose its n-grams, how strongly to regularise, and how to weigh them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+
+from glassformer.counting.joining import join
+from glassformer.counting.ngrams import NGRAMS, Family
+from glassformer.counting.reader import (
+    CountingReader,
+    FloatArray,
+    NgramWeights,
+    count_matrix,
+    n_outputs,
+    spread,
+    tfidf_values,
+)
+from glassformer.counting.regression import Labels, log_count_ratios, regression_per_output, softmax_regression
+
+Counting = Literal["auto", "tfidf", "nb", "none"]
+Way = Literal["tfidf", "nb"]
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+
+STRENGTHS: Mapping[Way, tuple[float, ...]] = {"tfidf": (0.25, 1.0, 4.0, 16.0), "nb": (0.03, 0.1, 0.3, 1.0)}
+"""The values of C that cross-validation chooses from, weakest regularisation last."""
+FOLDS = 4
+_FEWEST_TEXTS = 2  # that an n-gram occurs in
+_ROWS_TO_PRUNE = 1_000  # of a smaller table, all n-grams are kept
+_LONGEST_FOR_CHARACTERS = 20_000_000  # characters of all texts: beyond, pieces of words take too long for what they add
+_LONGEST_TO_LEARN_NGRAMS = 40_000_000  # characters: of longer tables, some rows name the n-grams, to bound memory
+_MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
+_MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
+_BYTES, _BYTES_PER_CLASS = 2_000_000, 80_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedCounting:
+    """A reader fitted on all rows, and logits for the rows of the folds by readers that have not seen them.
+
+    Attributes:
+        held_out: (rows of the folds, n_classes), in the order of the folds.
+        seconds: the time that fitting took.
+    """
+
+    reader: CountingReader
+    held_out: FloatArray
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """The numbers of the rows to learn from, and of the rows that are held out."""
+
+    learned: Rows
+    held_out: Rows
+
+
+def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list[Fold]:
+    """Split rows into folds. Each class keeps its proportion as far as it has enough rows; no group is split.
+
+    Args:
+        labels: class numbers (rows,), or ones and zeros (rows, n_classes).
+        groups: (rows,) a number for each group, or None.
+    """
+    rows = np.arange(len(labels))
+    if groups is not None and len(np.unique(groups)) >= FOLDS:
+        cut = GroupKFold(FOLDS).split(rows, groups=groups)
+    elif labels.ndim == 1 and np.bincount(labels).max() >= FOLDS:
+        cut = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(rows, labels)
+    else:
+        cut = KFold(min(FOLDS, len(rows)), shuffle=True, random_state=seed).split(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class may have fewer rows than there are folds
+        return [Fold(learned=learned, held_out=held) for learned, held in cut]
+
+
+def fit_counting(
+    counting: Counting,
+    texts: Sequence[str],
+    labels: Labels,
+    *,
+    n_classes: int,
+    folds: Sequence[Fold],
+    row_weights: FloatArray | None = None,
+    positive_weights: FloatArray | None = None,
+    seed: int = 0,
+) -> FittedCounting:
+    """Fit a reader to all texts.
+
+    `tfidf` is logistic regression on the TF-IDF of words and pieces of words. `nb` is logistic regression on the
+    presence of words, each multiplied by its naive Bayes log-count ratio (Wang & Manning 2012, §2.3). `auto` adds both
+    up with the weights that cross-validation finds. The strength of the L2 penalty is chosen by cross-validation too.
+
+    Args:
+        labels: class numbers (texts,), or ones and zeros (texts, n_classes) for several labels per text.
+        folds: rows whose logits are wanted from a reader that has not seen them.
+        row_weights: (texts,) the weight of each text in the loss.
+        positive_weights: (n_classes,) with several labels per text, the weight of the texts that carry a label.
+    """
+    began = time.perf_counter()
+    weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
+    problem = _Problem(
+        counts=_count(texts),
+        labels=labels,
+        outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
+        n_classes=n_classes,
+        row_weights=weights,
+        positive_weights=positive_weights,
+        prunes=len(texts) >= _ROWS_TO_PRUNE,
+    )
+    many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
+    trials = folds if many or len(folds) > 1 else _folds_within(folds[0], labels, seed)
+    choices = problem.choose(_ways(counting, n_classes), trials)
+    held_out = np.concatenate([problem.fit(choices, fold.learned).logits(fold.held_out) for fold in folds])
+    everything = np.arange(len(texts))
+    model = problem.fit(choices, everything)
+    reader = model.reader(_settings(counting, choices))
+    return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
+
+
+def _ways(counting: Counting, n_classes: int) -> list[Way]:
+    if counting == "auto":
+        return ["tfidf", "nb"] if n_classes <= _MOST_CLASSES_FOR_NB else ["tfidf"]
+    return ["nb"] if counting == "nb" else ["tfidf"]
+
+
+def _folds_within(fold: Fold, labels: Labels, seed: int) -> list[Fold]:
+    """Return folds within the rows that a fold learns from."""
+    inner = folds_of(labels[fold.learned], seed=seed)
+    return [Fold(learned=fold.learned[each.learned], held_out=fold.learned[each.held_out]) for each in inner]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Choice:
+    """A way of counting, its value of C, and the weight of its logits."""
+
+    way: Way
+    strength: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counts:
+    """The counts (texts, ngrams) of one family."""
+
+    family: Family
+    ngrams: np.ndarray[Any, Any]
+    matrix: sparse.csr_matrix
+
+
+def _count(texts: Sequence[str]) -> list[_Counts]:
+    """Count the n-grams that occur in several texts, or in any text of a small table."""
+    long = sum(map(len, texts)) > _LONGEST_FOR_CHARACTERS
+    return [_count_family(family, texts) for family in NGRAMS if not (long and family == "characters")]
+
+
+def _count_family(family: Family, texts: Sequence[str]) -> _Counts:
+    step = -(-sum(map(len, texts)) // _LONGEST_TO_LEARN_NGRAMS)
+    some = texts if step <= 1 else texts[::step]
+    index: defaultdict[str, int] = defaultdict()
+    index.default_factory = index.__len__
+    matrix = count_matrix(map(NGRAMS[family], some), index)
+    kept = np.flatnonzero(_texts_with(matrix) >= (_FEWEST_TEXTS if len(texts) >= _ROWS_TO_PRUNE else 1))
+    names = np.array(list(index), dtype=object)[kept]
+    if len(some) < len(texts):
+        matrix = count_matrix(map(NGRAMS[family], texts), {ngram: number for number, ngram in enumerate(names)})
+        return _Counts(family=family, ngrams=names, matrix=matrix)
+    return _Counts(family=family, ngrams=names, matrix=matrix[:, kept])
+
+
+def _texts_with(counts: sparse.csr_matrix) -> np.ndarray[Any, Any]:
+    """Return in how many texts each n-gram occurs."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Problem:
+    """All counts and labels. Every fit takes some of the rows."""
+
+    counts: list[_Counts]
+    labels: Labels
+    outputs: int
+    n_classes: int
+    row_weights: FloatArray
+    positive_weights: FloatArray | None
+    prunes: bool
+
+    def choose(self, ways: Sequence[Way], folds: Sequence[Fold]) -> list[_Choice]:
+        """Choose C for each way of counting, and their weights, by the log loss of the rows that the folds hold out."""
+        truth = np.concatenate([self.labels[fold.held_out] for fold in folds])
+        weights = np.concatenate([self.row_weights[fold.held_out] for fold in folds])
+        multilabel = truth.ndim == 2
+        best: dict[Way, tuple[float, float, FloatArray]] = {}
+        for way in ways:
+            for strength in STRENGTHS[way]:
+                choice = [_Choice(way=way, strength=strength)]
+                logits = np.concatenate([self.fit(choice, fold.learned).logits(fold.held_out) for fold in folds])
+                loss = join([logits], truth, multilabel=multilabel, row_weights=weights).loss
+                if way not in best or loss < best[way][0]:
+                    best[way] = (loss, strength, logits)
+        joined = join([logits for _, _, logits in best.values()], truth, multilabel=multilabel, row_weights=weights)
+        chosen = [
+            _Choice(way=way, strength=strength, weight=weight)
+            for (way, (_, strength, _)), weight in zip(best.items(), joined.weights, strict=True)
+        ]
+        return [choice for choice in chosen if choice.weight > 0] or chosen[:1]
+
+    def fit(self, choices: Sequence[_Choice], rows: Rows) -> _Model:
+        """Fit to some rows. The n-grams and their idf are those of these rows alone."""
+        kept = self._informative(rows, len(choices))
+        idf = [_idf(counts.matrix[rows][:, columns]) for counts, columns in zip(self.counts, kept, strict=True)]
+        model = _Model(problem=self, kept=kept, idf=idf, bias=np.zeros(self.outputs, np.float32))
+        for choice in choices:
+            model = model.with_fit(choice, rows)
+        return model
+
+    def _informative(self, rows: Rows, ways: int) -> list[Rows]:
+        """Choose the n-grams of each family: those that occur, the ones with the highest χ² if they are too many.
+
+        χ² compares in how many texts of each class an n-gram occurs with how many would be expected by chance.
+        """
+        scores = [self._chi_squared(counts, rows) for counts in self.counts]
+        sizes = [np.array([len(ngram.encode()) + 3 for ngram in counts.ngrams]) for counts in self.counts]
+        weights = 2 * (1 + self.outputs * ways)  # bytes of float16
+        order = np.argsort(-np.concatenate(scores), kind="stable")
+        room = _BYTES + _BYTES_PER_CLASS * max(0, self.n_classes - 2)
+        fits = np.cumsum(np.concatenate(sizes)[order] + weights) <= room
+        chosen = np.zeros(len(order), bool)
+        chosen[order[fits]] = True
+        chosen &= np.concatenate(scores) >= 0
+        ends = np.cumsum([len(each) for each in scores])
+        return [np.flatnonzero(part) for part in np.split(chosen, ends[:-1])]
+
+    def _chi_squared(self, counts: _Counts, rows: Rows) -> np.ndarray[Any, Any]:
+        """Return χ² of each n-gram, or −1 if it occurs in too few of the rows."""
+        present = counts.matrix[rows]
+        classes = self._one_hot(rows)
+        fewest = _FEWEST_TEXTS if self.prunes else 1
+        occurring = _texts_with(present)
+        observed = np.asarray(_presence(present).T @ classes)
+        expected = occurring[:, None] * classes.mean(axis=0)
+        statistic = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
+        return np.where(occurring >= fewest, statistic, -1.0)
+
+    def _one_hot(self, rows: Rows) -> np.ndarray[Any, Any]:
+        labels = self.labels[rows]
+        return (labels if labels.ndim == 2 else np.eye(self.n_classes)[labels]).astype(np.float32)
+
+    def targets(self, rows: Rows) -> np.ndarray[Any, Any]:
+        """Return for each output whether a row is of its class: (rows, outputs)."""
+        hot = self._one_hot(rows) > 0
+        return hot[:, 1:] if self.outputs == 1 else hot
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Model:
+    """A reader whose n-grams are columns of the counts of a problem.
+
+    Attributes:
+        kept: the columns of each family.
+        tfidf, presence: the weights (columns, outputs) of each family; an empty list before they are fitted.
+    """
+
+    problem: _Problem
+    kept: list[Rows]
+    idf: list[FloatArray]
+    bias: FloatArray
+    tfidf: tuple[FloatArray, ...] = ()
+    presence: tuple[FloatArray, ...] = ()
+
+    def with_fit(self, choice: _Choice, rows: Rows) -> _Model:
+        if choice.way == "tfidf":
+            values = sparse.hstack(self._values(rows), format="csr")
+            weights, bias = self._regression(values, choice, rows)
+            parts = np.split(weights * choice.weight, np.cumsum([len(columns) for columns in self.kept])[:-1])
+            return replace(self, tfidf=tuple(parts), bias=self.bias + choice.weight * bias)
+        present = _presence(self._counts(0, rows))
+        ratios = log_count_ratios(present, self.problem.targets(rows), self.problem.row_weights[rows])
+        weights, bias = self._regression(present, choice, rows, ratios)
+        return replace(self, presence=(weights * choice.weight,), bias=self.bias + choice.weight * bias)
+
+    def _regression(
+        self, values: sparse.csr_matrix, choice: _Choice, rows: Rows, ratios: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        problem = self.problem
+        weights = problem.row_weights[rows]
+        if ratios is None and problem.labels.ndim == 1 and problem.outputs > 1:
+            labels, n_classes = problem.labels[rows], problem.n_classes
+            return softmax_regression(
+                values, labels, strength=choice.strength, row_weights=weights, n_classes=n_classes
+            )
+        return regression_per_output(
+            values,
+            problem.targets(rows),
+            strength=choice.strength,
+            row_weights=weights,
+            ratios=ratios,
+            positive_weights=problem.positive_weights,
+        )
+
+    def logits(self, rows: Rows) -> FloatArray:
+        total = np.tile(self.bias, (len(rows), 1))
+        if self.tfidf:
+            for values, weights in zip(self._values(rows), self.tfidf, strict=True):
+                total += values @ weights
+        if self.presence:
+            total += _presence(self._counts(0, rows)) @ self.presence[0]
+        return spread(total, self.problem.n_classes)
+
+    def _counts(self, family: int, rows: Rows) -> sparse.csr_matrix:
+        return self.problem.counts[family].matrix[rows][:, self.kept[family]]
+
+    def _values(self, rows: Rows) -> list[sparse.csr_matrix]:
+        return [tfidf_values(self._counts(family, rows), idf) for family, idf in enumerate(self.idf)]
+
+    def reader(self, settings: Mapping[str, Any]) -> CountingReader:
+        """Return the same as a reader of texts. Its weights are rounded as the file will hold them."""
+        families = []
+        for number, (counts, columns) in enumerate(zip(self.problem.counts, self.kept, strict=True)):
+            presence = _rounded(self.presence[0]) if self.presence and number == 0 else None
+            tfidf = _rounded(self.tfidf[number]) if self.tfidf else None
+            if tfidf is None and presence is None:
+                continue
+            families.append(
+                NgramWeights(
+                    family=counts.family,
+                    ngrams=tuple(counts.ngrams[columns]),
+                    idf=_rounded(self.idf[number]),
+                    tfidf=tfidf,
+                    presence=presence,
+                )
+            )
+        return CountingReader(
+            families=tuple(families), bias=_rounded(self.bias), n_classes=self.problem.n_classes, settings=settings
+        )
+
+
+def _presence(counts: sparse.csr_matrix) -> sparse.csr_matrix:
+    present = counts.copy()
+    present.data = np.ones_like(present.data)
+    return present
+
+
+def _idf(counts: sparse.csr_matrix) -> FloatArray:
+    """Return ln((1 + texts) / (1 + texts with the n-gram)) + 1, as scikit-learn does."""
+    idf: FloatArray = (np.log((1 + counts.shape[0]) / (1 + _texts_with(counts))) + 1).astype(np.float32)
+    return idf
+
+
+def _rounded(values: FloatArray) -> FloatArray:
+    return values.astype(np.float16).astype(np.float32)
+
+
+def _settings(counting: Counting, choices: Sequence[_Choice]) -> dict[str, Any]:
+    ways = {choice.way: {"C": choice.strength, "weight": round(choice.weight, 4)} for choice in choices}
+    return {"counting": counting, "ways": ways}

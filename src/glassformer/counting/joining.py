@@ -1,0 +1,66 @@
+"""Join readers: one weight for each reader's logits, so that the weighted sum explains held-out labels best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+HEAVIEST = 20.0
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """The result of `join`: the weight of each reader, and the summed loss of the joint answers in nats."""
+
+    weights: tuple[float, ...]
+    loss: float
+
+
+def join(logits: Sequence[Array], labels: Array, *, multilabel: bool, row_weights: Array | None = None) -> Joined:
+    """Find the weights w_r ≥ 0 that minimise the negative log likelihood of Σ_r w_r · logits_r.
+
+    This is stacking (Wolpert 1992) with one weight per reader. With a single reader it is temperature scaling with
+    T = 1 / w. The loss is convex in the weights. A weak Gaussian prior, with mean and deviation 1 / readers, keeps the
+    weights finite if every answer is right, and moderate if there are few rows.
+
+    Args:
+        logits: (rows, n_classes) of each reader, for rows that it has not learned from.
+        labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`.
+        row_weights: (rows,)
+    """
+    together = np.stack([each.astype(np.float64) for each in logits])
+    readers, rows = together.shape[:2]
+    weigh = np.ones(rows) if row_weights is None else row_weights.astype(np.float64)
+    truth = (labels > 0).astype(np.float64) if multilabel else np.eye(together.shape[2])[labels]
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        total = np.tensordot(weights, together, axes=1)
+        likelihood, gradient = _likelihood(total, truth, multilabel=multilabel)
+        slopes = np.einsum("rnc,nc,n->r", together, gradient, weigh)
+        return -float(likelihood @ weigh), slopes
+
+    def penalised(weights: Array) -> tuple[float, Array]:
+        value, slopes = loss(weights)
+        away = readers * weights - 1
+        return value + float(away @ away) / 2, slopes + readers * away
+
+    start = np.full(readers, 1 / readers)
+    found = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=[(0, HEAVIEST)] * readers)
+    return Joined(weights=tuple(map(float, found.x)), loss=loss(found.x)[0])
+
+
+def _likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array, Array]:
+    """Return the log likelihood of each row, and the gradient of its negative with respect to the logits.
+
+    With several labels per text it is the mean over the labels, as in the loss of training.
+    """
+    if multilabel:
+        by_label = np.where(truth > 0, log_expit(total), log_expit(-total))
+        return by_label.mean(axis=1), (expit(total) - truth) / truth.shape[1]
+    return (log_softmax(total, axis=1) * truth).sum(axis=1), softmax(total, axis=1) - truth

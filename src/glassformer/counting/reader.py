@@ -1,0 +1,216 @@
+"""The counting reader: adds up a weight for each n-gram of a text. `fitting.py` fits it; this file only reads."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from scipy import sparse
+
+from glassformer.counting.ngrams import NGRAMS, Family
+from glassformer.data.json_files import read_json
+from glassformer.errors import GlassformerError
+
+NGRAMS_FILE, WEIGHTS_FILE = "counting.json", "counting.safetensors"
+FloatArray = np.ndarray[Any, np.dtype[np.float32]]
+_ROWS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NgramWeights:
+    """The n-grams of one family and their weights.
+
+    An n-gram that occurs c times in a text has the value (1 + ln c) · idf, divided by the length of the vector of all
+    these values (sublinear TF-IDF: Manning et al. 2008, §6.4.1). It adds value · `tfidf` to the logits, and besides
+    `presence`, however often it occurs.
+
+    Attributes:
+        ngrams: the n-grams, in the order of the rows below.
+        idf: (ngrams,) the inverse document frequencies.
+        tfidf, presence: (ngrams, outputs) weights. None if the reader does not have them.
+    """
+
+    family: Family
+    ngrams: tuple[str, ...]
+    idf: FloatArray
+    tfidf: FloatArray | None = None
+    presence: FloatArray | None = None
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {ngram: number for number, ngram in enumerate(self.ngrams)}
+
+    def counts(self, texts: Iterable[str]) -> sparse.csr_matrix:
+        """Count the n-grams of each text: (texts, ngrams)."""
+        return count_matrix(map(NGRAMS[self.family], texts), self.index)
+
+    def outputs(self, texts: Sequence[str]) -> FloatArray:
+        """Return what the n-grams of each text add up to: (texts, outputs)."""
+        counts = self.counts(texts)
+        total: Any = 0.0
+        if self.tfidf is not None:
+            total = total + tfidf_values(counts, self.idf) @ self.tfidf
+        if self.presence is not None:
+            total = total + (counts > 0).astype(np.float32) @ self.presence
+        return np.asarray(total, np.float32)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CountingReader:
+    """A fitted counting reader.
+
+    Attributes:
+        families: the n-grams with their weights. With two classes and one label per text there is one output, which is
+            the logit of class 1 minus that of class 0. Otherwise there is an output per class.
+        bias: (outputs,)
+        settings: how the reader was fitted, for people.
+    """
+
+    families: tuple[NgramWeights, ...]
+    bias: FloatArray
+    n_classes: int
+    settings: Mapping[str, Any]
+
+    def logits(self, texts: Sequence[str]) -> FloatArray:
+        """Return the logits (texts, n_classes). Of a text without known n-grams they are the bias."""
+        parts = [self._outputs(texts[start : start + _ROWS_AT_ONCE]) for start in range(0, len(texts), _ROWS_AT_ONCE)]
+        outputs = np.concatenate(parts) if parts else np.zeros((0, len(self.bias)), np.float32)
+        return spread(outputs, self.n_classes)
+
+    def _outputs(self, texts: Sequence[str]) -> FloatArray:
+        total: FloatArray = sum((family.outputs(texts) for family in self.families), start=self.bias[None, :])
+        return total
+
+    def save(self, folder: Path) -> None:
+        """Write `counting.json`, which holds the n-grams, and `counting.safetensors`, which holds their weights.
+
+        Raises:
+            OSError, SafetensorError: the files cannot be written.
+        """
+        tensors: dict[str, np.ndarray[Any, Any]] = {"bias": self.bias}
+        for family in self.families:
+            for name in ("idf", "tfidf", "presence"):
+                if (values := getattr(family, name)) is not None:
+                    tensors[f"{family.family}.{name}"] = values.astype(np.float16)
+        save_file(tensors, folder / WEIGHTS_FILE)
+        described = {
+            "n_classes": self.n_classes,
+            "settings": dict(self.settings),
+            "ngrams": {family.family: family.ngrams for family in self.families},
+        }
+        (folder / NGRAMS_FILE).write_text(json.dumps(described, ensure_ascii=False, indent=0), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, *, n_classes: int, multilabel: bool) -> CountingReader:
+        """Read the files that `save` wrote.
+
+        Raises:
+            GlassformerError: a file is missing or damaged, or the files do not match each other or the model.
+        """
+        described = _described(folder / NGRAMS_FILE)
+        weights = folder / WEIGHTS_FILE
+        if not weights.is_file():
+            raise GlassformerError(f"{weights} is missing from the model folder; copy the whole folder again")
+        try:
+            tensors = load_file(weights)
+        except (SafetensorError, OSError) as error:
+            raise GlassformerError(f"{weights} is cut short or damaged ({error}); copy the folder again") from error
+        outputs = n_outputs(n_classes, multilabel=multilabel)
+        expected: dict[str, tuple[int, ...]] = {"bias": (outputs,)}
+        for family, ngrams in described.ngrams.items():
+            expected[f"{family}.idf"] = (len(ngrams),)
+            for name in (f"{family}.tfidf", f"{family}.presence"):
+                if name in tensors:
+                    expected[name] = (len(ngrams), outputs)
+        found = {name: tensor.shape for name, tensor in tensors.items()}
+        if found != expected or described.n_classes != n_classes:
+            raise GlassformerError(f"{weights} does not match {NGRAMS_FILE} and config.json; copy the folder again")
+        if odd := [name for name, tensor in tensors.items() if tensor.dtype.kind != "f"]:
+            raise GlassformerError(f"{weights}: {odd[0]} is of the type {tensors[odd[0]].dtype}; weights are floats")
+        if odd := [name for name, tensor in tensors.items() if not np.isfinite(tensor).all()]:
+            raise GlassformerError(f"{weights}: {odd[0]} holds NaN or infinite weights; the file is damaged")
+        wide = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+        return cls(
+            families=tuple(
+                NgramWeights(
+                    family=family,
+                    ngrams=ngrams,
+                    idf=wide[f"{family}.idf"],
+                    tfidf=wide.get(f"{family}.tfidf"),
+                    presence=wide.get(f"{family}.presence"),
+                )
+                for family, ngrams in described.ngrams.items()
+            ),
+            bias=wide["bias"],
+            n_classes=n_classes,
+            settings=described.settings,
+        )
+
+
+class _Described(BaseModel):
+    """The contents of `counting.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n_classes: int
+    settings: dict[str, Any]
+    ngrams: dict[Family, tuple[str, ...]]
+
+
+def _described(path: Path) -> _Described:
+    if not path.exists():
+        raise GlassformerError(f"{path} is missing from the model folder; copy the whole folder again")
+    try:
+        described = _Described.model_validate(read_json(path))
+    except ValidationError as error:
+        raise GlassformerError(f"{path} does not hold n-grams by family; the file is damaged") from error
+    if any(len(set(ngrams)) < len(ngrams) for ngrams in described.ngrams.values()):
+        raise GlassformerError(f"{path} holds an n-gram twice; the file is damaged")
+    return described
+
+
+def n_outputs(n_classes: int, *, multilabel: bool) -> int:
+    """Return the number of outputs of a reader. With two classes and one label per text there is one."""
+    return 1 if n_classes == 2 and not multilabel else n_classes
+
+
+def spread(outputs: FloatArray, n_classes: int) -> FloatArray:
+    """Return logits (texts, n_classes). A single output o of two classes becomes the logits −o/2 and o/2."""
+    if outputs.shape[1] == n_classes:
+        return outputs
+    half = (outputs / 2).astype(np.float32)
+    return np.concatenate([-half, half], axis=1)
+
+
+def count_matrix(counted: Iterable[Counter[str]], index: Mapping[str, int]) -> sparse.csr_matrix:
+    """Return the counts (texts, ngrams) of the n-grams that `index` numbers. A `defaultdict` numbers all of them."""
+    columns, values, ends = array("i"), array("f"), array("q", [0])
+    for counts in counted:
+        known = counts if isinstance(index, defaultdict) else counts.keys() & index.keys()
+        columns.extend(map(index.__getitem__, known))
+        values.extend(map(counts.__getitem__, known))
+        ends.append(len(columns))
+    arrays = np.array(values, np.float32), np.array(columns, np.int32), np.array(ends, np.int64)
+    matrix = sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(index)))
+    matrix.sort_indices()  # sums of floats then do not depend on the order of the words
+    return matrix
+
+
+def tfidf_values(counts: sparse.csr_matrix, idf: FloatArray) -> sparse.csr_matrix:
+    """Return the values of `NgramWeights` for counts (texts, ngrams). The vector of each text has the length 1."""
+    values = counts.copy()
+    values.data = (1 + np.log(values.data)) * idf[values.indices]
+    squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
+    lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
+    values.data /= np.repeat(lengths, np.diff(values.indptr))
+    return values

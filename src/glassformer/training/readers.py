@@ -1,0 +1,153 @@
+"""The two readers of a classifier: fit the counting reader, and weigh it and the transformer by held-out rows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from glassformer.counting.fitting import FittedCounting, Fold, fit_counting, folds_of
+from glassformer.counting.joining import join
+from glassformer.counting.reader import CountingReader
+from glassformer.data.table import Table
+from glassformer.errors import GlassformerError
+from glassformer.evaluation.metrics import correct_rows
+from glassformer.models.model_config import ModelConfig
+from glassformer.prediction.calibration import fit_temperature, probabilities
+from glassformer.prediction.folder_config import ReaderConfig, Readers
+from glassformer.prediction.scoring import FloatArray
+from glassformer.training.preparation import Prepared
+
+_FOLDER, _HELD_OUT = "counting", "held-out.safetensors"
+_GAIN = 1.92
+"""The nats by which the transformer must raise the log likelihood of the held-out rows: 95% of χ² with one degree of
+freedom, halved (the likelihood ratio test)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Counting:
+    """The counting reader of a run, with its logits for the held-out rows, their labels and their weights.
+
+    If there are validation rows, these are held out. Otherwise every row is held out once, by one of the folds.
+    """
+
+    fitted: FittedCounting
+    folds: Sequence[Fold]
+    labels: np.ndarray[Any, Any]
+    row_weights: FloatArray
+
+    @property
+    def held_out(self) -> FloatArray:
+        return self.fitted.held_out
+
+
+def learn_counting(prepared: Prepared) -> Counting | None:
+    """Fit the counting reader that the recipe names to all rows, or read the one that this run has fitted before."""
+    model = prepared.recipe.model
+    if not isinstance(model, ModelConfig) or model.counting == "none":
+        return None
+    splits, names = prepared.splits, prepared.labels
+    tables = [splits.train] if splits.validation is None else [splits.train, splits.validation]
+    labels = np.concatenate([names.encode(table) for table in tables])
+    seed = prepared.recipe.training.seed
+    if splits.validation is None:
+        folds = folds_of(labels, seed=seed, groups=_groups(prepared))
+    else:
+        cut = splits.train.frame.height
+        folds = [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))]
+    class_weights = prepared.class_weights.numpy()
+    weights = np.concatenate([_weights_of(table) for table in tables])
+    row_weights = (weights if names.multilabel else weights * class_weights[labels]).astype(np.float32)
+    work = None if prepared.work is None else prepared.work / _FOLDER
+    fitted = _kept(work, len(names.names), multilabel=names.multilabel)
+    if fitted is None:
+        fitted = fit_counting(
+            model.counting,
+            [text for table in tables for text in table.frame["text"].to_list()],
+            labels,
+            n_classes=len(names.names),
+            folds=folds,
+            row_weights=row_weights,
+            positive_weights=class_weights if names.multilabel else None,
+            seed=seed,
+        )
+        if work is not None:
+            _keep(work, fitted)
+    held_out = np.concatenate([fold.held_out for fold in folds])
+    return Counting(fitted=fitted, folds=folds, labels=labels[held_out], row_weights=row_weights[held_out])
+
+
+def weigh_readers(counting: Counting, transformer: FloatArray) -> tuple[Readers, float, dict[str, Any]]:
+    """Find the weights of both readers, and one temperature, by the held-out rows.
+
+    The transformer gets the weight 0 unless it explains these rows clearly better together with the counting reader.
+
+    Args:
+        transformer: its logits (rows, n_classes) for the held-out rows.
+
+    Returns:
+        The weights, the temperature, and figures for people.
+    """
+    labels, multilabel = counting.labels, counting.labels.ndim == 2
+    alone = join([counting.held_out], labels, multilabel=multilabel, row_weights=counting.row_weights)
+    both = join([counting.held_out, transformer], labels, multilabel=multilabel, row_weights=counting.row_weights)
+    gain = alone.loss - both.loss
+    weights = both.weights if gain > _GAIN else (alone.weights[0] or 1.0, 0.0)
+    logits = {"counting": weights[0] * counting.held_out, "transformer": weights[1] * transformer}
+    together = logits["counting"] + logits["transformer"]
+    readers = {
+        name: ReaderConfig(weight=weight, temperature=fit_temperature(logits[name], labels, multilabel=multilabel))
+        for name, weight in zip(logits, weights, strict=True)
+    }
+    figures = {
+        "held_out_rows": len(labels),
+        "folds": len(counting.folds),
+        "gain_in_nats": gain,
+        "counting_accuracy": _accuracy(counting.held_out, labels),
+        "transformer_accuracy": _accuracy(transformer, labels),
+        "accuracy": _accuracy(together, labels),
+        "counting_seconds": round(counting.fitted.seconds, 2),
+    }
+    return Readers(**readers), fit_temperature(together, labels, multilabel=multilabel), figures
+
+
+def _accuracy(logits: FloatArray, labels: np.ndarray[Any, Any]) -> float:
+    multilabel = labels.ndim == 2
+    return float(correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel).mean())
+
+
+def _groups(prepared: Prepared) -> np.ndarray[Any, Any] | None:
+    frame = prepared.splits.train.frame
+    return frame["group"].rank("dense").to_numpy() if "group" in frame.columns else None
+
+
+def _weights_of(table: Table) -> FloatArray:
+    frame = table.frame
+    weights = frame["weight"].to_numpy() if "weight" in frame.columns else np.ones(frame.height)
+    return weights.astype(np.float32)
+
+
+def _kept(work: Path | None, n_classes: int, *, multilabel: bool) -> FittedCounting | None:
+    """Return the reader that an interrupted run has fitted, or None."""
+    if work is None or not (work / _HELD_OUT).is_file():
+        return None
+    try:
+        reader = CountingReader.load(work, n_classes=n_classes, multilabel=multilabel)
+        held_out = load_file(work / _HELD_OUT)
+        return FittedCounting(reader=reader, held_out=held_out["logits"], seconds=float(held_out["seconds"][0]))
+    except (GlassformerError, SafetensorError, OSError, KeyError):  # it was stopped while it wrote: fit again
+        return None
+
+
+def _keep(work: Path, fitted: FittedCounting) -> None:
+    """Write the reader for `_kept`, the held-out logits last."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    fitted.reader.save(work)
+    save_file({"logits": fitted.held_out, "seconds": np.array([fitted.seconds])}, work / _HELD_OUT)

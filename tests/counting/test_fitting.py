@@ -1,0 +1,156 @@
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from glassformer.counting import fitting
+from glassformer.counting.fitting import Counting, Fold, fit_counting, folds_of
+from glassformer.counting.ngrams import word_ngrams, words_of
+from glassformer.counting.reader import CountingReader
+from tests.counting.samples import ADJECTIVES, NOUNS, opinions
+
+TEXTS, LABELS = opinions(240)
+FOLD = Fold(learned=np.arange(200), held_out=np.arange(200, 240))
+
+
+def accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
+    return float((logits.argmax(axis=1) == labels).mean())
+
+
+@pytest.mark.parametrize("counting", ["auto", "tfidf", "nb"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_way_of_counting_learns_the_telling_words(counting: Counting, classes: int) -> None:
+    texts, labels = opinions(240, classes=classes)
+    fitted = fit_counting(counting, texts, labels, n_classes=classes, folds=[FOLD])
+    new, truth = opinions(100, classes=classes, seed=9, noise=0)
+    assert accuracy(fitted.reader.logits(new), truth) == 1
+    assert fitted.held_out.shape == (40, classes)
+    assert accuracy(fitted.held_out, labels[200:]) > 0.8
+
+
+def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them() -> None:
+    """Each text has a word of its own: a reader that has seen it knows its label by heart."""
+    texts = [f"word{number} is here" for number in range(40)]
+    labels = np.random.default_rng(0).permutation(np.arange(40) % 2)
+    fitted = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
+    held_out = np.concatenate([fold.held_out for fold in folds_of(labels, seed=0)])
+    assert sorted(held_out.tolist()) == list(range(40))
+    assert accuracy(fitted.reader.logits(texts), labels) == 1
+    assert accuracy(fitted.held_out, labels[held_out]) < 0.8
+
+
+def test_the_tfidf_reader_computes_what_scikit_learn_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "STRENGTHS", {"tfidf": (4.0,), "nb": (0.3,)})
+    monkeypatch.setattr(fitting, "NGRAMS", {"words": word_ngrams})
+    texts, labels = opinions(60, classes=3)
+    fitted = fit_counting(
+        "tfidf", texts, labels, n_classes=3, folds=[Fold(learned=np.arange(50), held_out=np.arange(50, 60))]
+    )
+    vectorizer = TfidfVectorizer(tokenizer=words_of, token_pattern=None, ngram_range=(1, 3), sublinear_tf=True)
+    model = LogisticRegression(C=4.0, tol=1e-3, max_iter=200).fit(vectorizer.fit_transform(texts), labels)
+    weight = fitted.reader.settings["ways"]["tfidf"]["weight"]
+    new = ["a clever plot , a dull ending", "loud loud loud", "nothing known"]
+    expected = weight * model.decision_function(vectorizer.transform(new))
+    centred = fitted.reader.logits(new) - fitted.reader.logits(new).mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(centred, expected - expected.mean(axis=1, keepdims=True), atol=0.03)
+
+
+def test_a_reader_is_the_same_after_saving(tmp_path: Path) -> None:
+    texts, labels = opinions(120, classes=3)
+    reader = fit_counting(
+        "auto", texts, labels, n_classes=3, folds=[Fold(learned=np.arange(90), held_out=np.arange(90, 120))]
+    ).reader
+    reader.save(tmp_path)
+    again = CountingReader.load(tmp_path, n_classes=3, multilabel=False)
+    assert np.array_equal(again.logits(TEXTS), reader.logits(TEXTS))
+    assert again.settings == reader.settings
+
+
+def test_several_labels_per_text() -> None:
+    texts, first = opinions(200)
+    _, third = opinions(200, classes=3, seed=4)
+    both = [f"{text} {'indeed' if flag else ''}" for text, flag in zip(texts, third == 0, strict=True)]
+    labels = np.stack([first == 1, third == 0, np.zeros(200)], axis=1).astype(np.uint8)
+    fitted = fit_counting("auto", both, labels, n_classes=3, folds=folds_of(labels, seed=0))
+    answered = fitted.reader.logits(["the plot is superb indeed", "the plot is dull"]) > 0
+    assert answered.tolist() == [[True, True, False], [False, False, False]]
+
+
+def test_weights_of_rows_and_classes_move_the_answers() -> None:
+    """A text that tells nothing gets the label of the heavier rows."""
+    texts, labels = opinions(80)
+    heavy = np.where(labels == 1, 5.0, 1.0).astype(np.float32)
+    folds = folds_of(labels, seed=0)
+    even = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds).reader.logits(["…"])
+    heavier = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds, row_weights=heavy).reader.logits(["…"])
+    assert heavier[0, 1] - heavier[0, 0] > even[0, 1] - even[0, 0] + 0.3
+    hot = np.eye(2, dtype=np.uint8)[labels]
+    positive = np.array([1.0, 5.0], np.float32)
+    plain = fit_counting("tfidf", texts, hot, n_classes=2, folds=folds).reader.logits(["…"])
+    weighed = fit_counting("tfidf", texts, hot, n_classes=2, folds=folds, positive_weights=positive).reader.logits(
+        ["…"]
+    )
+    assert weighed[0, 1] > plain[0, 1] + 0.3
+
+
+def test_a_class_that_a_fold_lacks_is_no_error() -> None:
+    texts, labels = opinions(42, classes=2)
+    labels = labels.copy()
+    labels[:2] = 2  # two rows of a third class, fewer than folds
+    fitted = fit_counting("auto", texts, labels, n_classes=3, folds=folds_of(labels, seed=0))
+    assert np.isfinite(fitted.held_out).all()
+    assert np.isfinite(fitted.reader.logits(texts)).all()
+
+
+@pytest.mark.parametrize("texts", [["…"] * 30, [""] * 30, ["\u200b"] * 30])
+def test_texts_that_tell_nothing_give_the_frequencies(texts: list[str]) -> None:
+    labels = np.array([0] * 20 + [1] * 10)
+    fitted = fit_counting("auto", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
+    logits = fitted.reader.logits(["anything", texts[0]])
+    assert (logits.argmax(axis=1) == 0).all()
+
+
+def test_too_many_ngrams_are_pruned_to_the_telling_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(fitting, "_BYTES", 600)
+    reader = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
+    kept = {ngram for family in reader.families for ngram in family.ngrams}
+    assert 10 < len(kept) < 60
+    assert any(ngram.strip() in " ".join(ADJECTIVES[0]) for ngram in kept)
+    assert not kept & {"the", "and", "so", *NOUNS}
+    reader.save(tmp_path)
+    weights = sum(
+        array.nbytes // 2
+        for family in reader.families
+        for array in dataclasses.astuple(family)[2:]
+        if array is not None
+    )
+    names = sum(len(ngram.encode()) + 3 for ngram in kept)
+    assert weights + names <= 600
+
+
+def test_of_a_long_table_some_rows_name_the_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
+    monkeypatch.setattr(fitting, "_LONGEST_TO_LEARN_NGRAMS", sum(map(len, TEXTS)) // 3)
+    reader = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
+    named, known = ({ngram for family in each.families for ngram in family.ngrams} for each in (reader, whole))
+    assert named < known
+    assert accuracy(reader.logits(TEXTS), LABELS) > 0.85
+
+
+def test_folds_keep_groups_together_and_classes_in_proportion() -> None:
+    labels = np.array([0] * 30 + [1] * 10)
+    groups = np.arange(40) // 5
+    for fold in folds_of(labels, seed=0, groups=groups):
+        assert not set(groups[fold.learned]) & set(groups[fold.held_out])
+    for fold in folds_of(labels, seed=0):
+        assert 2 <= labels[fold.held_out].sum() <= 3
+        assert sorted([*fold.learned, *fold.held_out]) == list(range(40))
+
+
+def test_the_fit_does_not_depend_on_chance() -> None:
+    first, second = (fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD], seed=1) for _ in range(2))
+    assert np.array_equal(first.held_out, second.held_out)
+    assert np.array_equal(first.reader.logits(TEXTS), second.reader.logits(TEXTS))

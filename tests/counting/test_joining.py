@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from scipy.special import expit, log_softmax
+
+from glassformer.counting.joining import HEAVIEST, join
+from glassformer.prediction.calibration import fit_temperature
+
+RNG = np.random.default_rng(3)
+
+
+def answers(n: int, sharpness: float, *, classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, and logits that know them up to noise."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % classes
+    return labels, sharpness * np.eye(classes)[labels] + rng.normal(size=(n, classes))
+
+
+def test_a_single_reader_gets_the_inverse_of_its_temperature() -> None:
+    labels, logits = answers(2000, 3.0)
+    (weight,) = join([5 * logits], labels, multilabel=False).weights
+    assert weight == pytest.approx(1 / fit_temperature(5 * logits, labels, multilabel=False), rel=0.01)
+
+
+def test_the_loss_is_that_of_the_weighted_sum() -> None:
+    labels, first = answers(300, 1.0)
+    _, second = answers(300, 1.5, seed=1)
+    joined = join([first, second], labels, multilabel=False)
+    total = joined.weights[0] * first + joined.weights[1] * second
+    assert joined.loss == pytest.approx(-log_softmax(total, axis=1)[np.arange(300), labels].sum())
+    assert joined.loss < join([second], labels, multilabel=False).loss
+
+
+def test_a_reader_that_knows_nothing_gets_nearly_no_weight_and_one_that_lies_gets_none() -> None:
+    labels, knows = answers(3000, 2.0)
+    noise = RNG.normal(size=knows.shape)
+    weights = join([knows, noise, -knows + RNG.normal(size=knows.shape)], labels, multilabel=False).weights
+    assert weights[0] > 0.5
+    assert weights[1] < 0.1
+    assert weights[2] == 0
+
+
+def test_weights_stay_finite_if_every_answer_is_right() -> None:
+    labels = np.arange(40) % 2
+    logits = 10.0 * np.eye(2)[labels]
+    weights = join([logits, logits], labels, multilabel=False).weights
+    assert all(0 < weight < HEAVIEST / 2 for weight in weights)
+
+
+def test_rows_count_by_their_weight() -> None:
+    labels, logits = answers(60, 0.5)
+    wrong = np.roll(labels, 1)
+    doubled = join([np.tile(logits, (2, 1))], np.concatenate([labels, wrong]), multilabel=False)
+    ignored = join(
+        [np.tile(logits, (2, 1))],
+        np.concatenate([labels, wrong]),
+        multilabel=False,
+        row_weights=np.repeat([1.0, 0.0], 60),
+    )
+    alone = join([logits], labels, multilabel=False)
+    assert ignored == pytest.approx(alone.weights[0]) or ignored.weights == pytest.approx(alone.weights)
+    assert doubled.weights[0] < alone.weights[0]
+
+
+def test_several_labels_per_text_have_a_sigmoid_each() -> None:
+    truth = (RNG.random((500, 4)) < 0.3).astype(np.uint8)
+    logits = 2.0 * (2.0 * truth - 1) + RNG.normal(size=truth.shape)
+    joined = join([logits], truth, multilabel=True)
+    probs = expit(joined.weights[0] * logits)
+    by_hand = -np.where(truth > 0, np.log(probs), np.log1p(-probs)).mean(axis=1).sum()
+    assert joined.loss == pytest.approx(by_hand)
+    assert joined.weights[0] > 1

@@ -1,0 +1,35 @@
+import pytest
+
+from glassformer.counting.ngrams import character_ngrams, word_ngrams, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Not BAD, at all!", ["not", "bad", ",", "at", "all", "!"]),
+        ("don't", ["don't"]),
+        ("Ｆｕｌｌ-width", ["full", "-", "width"]),
+        ("不好看", ["不", "好", "看"]),
+        ("không tệ", ["không", "tệ"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("  \n ", []),
+        ("x" * 300, ["x" * 100]),
+    ],
+)
+def test_words_of_any_script(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+def test_runs_of_one_to_three_words_are_counted() -> None:
+    assert word_ngrams("a b a b") == {"a": 2, "b": 2, "a b": 2, "b a": 1, "a b a": 1, "b a b": 1}
+
+
+def test_pieces_of_two_to_five_characters_stay_within_a_word() -> None:
+    assert character_ngrams("ab ab c") == {
+        " a": 2, "ab": 2, "b ": 2, " ab": 2, "ab ": 2, " ab ": 2, " c": 1, "c ": 1, " c ": 1,
+    }  # fmt: skip
+
+
+def test_a_text_without_words_has_no_ngrams() -> None:
+    assert not word_ngrams(" ")
+    assert not character_ngrams(" ")
