@@ -22,13 +22,15 @@ from glassformer.training.run import train_classifier
 
 TEXTS = ["good film", "bad film", "fine film", "dull film"] * 6
 BINARY = [1, 0] * 12
+ALONE = {"training.min_steps_per_epoch": 4, "model.dropout": 0, "model.counting": "none"}
+"""Settings of a transformer without a counting reader."""
 LISTS = [["b", "a"], ["b"], [], ["a"]] * 6
 
 
 def small(**settings: Any) -> TextClassifier:
     """A classifier that trains in a moment."""
     quick: dict[str, Any] = {"preset": "tiny", "epochs": 2}
-    quick["settings"] = {"training.min_steps_per_epoch": 4, "model.dropout": 0}
+    quick["settings"] = {"training.min_steps_per_epoch": 4, "model.dropout": 0, "validation.min_rows": 200}
     return TextClassifier(**(quick | settings))
 
 
@@ -152,7 +154,9 @@ def test_cross_val_score(scoring: str) -> None:
 
 
 def test_grid_search_over_the_learning_rate() -> None:
-    search = GridSearchCV(small(epochs=4), {"learning_rate": [1e-9, 1e-2]}, cv=2, scoring="neg_log_loss")
+    search = GridSearchCV(
+        small(epochs=4, settings=ALONE), {"learning_rate": [1e-9, 1e-2]}, cv=2, scoring="neg_log_loss"
+    )
     search.fit(TEXTS, BINARY)
     assert search.best_params_ == {"learning_rate": 1e-2}
     assert search.predict(TEXTS[:2]).tolist() == [1, 0]
@@ -374,14 +378,14 @@ def test_random_state_is_the_seed() -> None:
 
 
 def test_verbose_shows_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    small().fit(TEXTS, BINARY)
+    small(settings=ALONE).fit(TEXTS, BINARY)
     assert capsys.readouterr() == ("", "")
-    small(verbose=1).fit(TEXTS, BINARY)
+    small(verbose=1, settings=ALONE).fit(TEXTS, BINARY)
     said = capsys.readouterr()
     assert said.out == ""
     assert [line.split(":")[0] for line in said.err.splitlines()] == ["epoch 1", "epoch 2"]
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    small(verbose=1).fit(TEXTS, BINARY)
+    small(verbose=1, settings=ALONE).fit(TEXTS, BINARY)
     said = capsys.readouterr()
     assert "\repoch 1/2 █" in said.err
     assert [line.rsplit("\r")[-1].split(":")[0] for line in said.err.split("\n")] == ["epoch 1", "epoch 2", ""]

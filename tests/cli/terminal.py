@@ -14,7 +14,10 @@ from typer.core import TyperGroup
 from glassformer.cli import activity
 from glassformer.cli.main import app, main
 
-QUICK = ("--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5")
+QUICK = (
+    "--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5",
+    "--set", "validation.min_rows=200",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

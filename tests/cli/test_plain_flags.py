@@ -30,7 +30,7 @@ def settings(folder: Path) -> tuple[int, float, int]:
 def test_train_quietly_with_plain_flags(reviews: Trained, tmp_path: Path) -> None:
     said = glassformer("train", reviews.table, "--out", tmp_path / "m", *TINY, *SHORT, "--quiet")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"{tmp_path / 'm'}: validation accuracy")
+    assert said.out.startswith(f"{tmp_path / 'm'}: cross-validated accuracy")
     assert said.out.count("\n") == 1
     assert settings(tmp_path / "m") == (2, 0.003, 5)
 

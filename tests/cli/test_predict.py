@@ -3,6 +3,8 @@ import csv
 import gzip
 import io
 import json
+import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import polars as pl
 import pytest
 
 from glassformer.cli import predict
+from glassformer.prediction.answered_rows import RECORD_KEYS
 from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, write_csv
 from tests.cli.terminal import failed, glassformer, misused
 
@@ -35,7 +38,7 @@ def test_one_text_is_answered_in_one_line(reviews: Trained) -> None:
 def test_several_texts_each_stand_beside_their_answer(reviews: Trained) -> None:
     lines = glassformer("predict", reviews.folder, *TEXTS, "--top-k", 1).out.splitlines()
     assert [line.split("\t")[2] for line in lines] == list(TEXTS)
-    assert all(line.split("\t")[1].startswith(line.split("\t")[0] + " 0.") for line in lines)
+    assert all(re.fullmatch(re.escape(line.split("\t")[0]) + r" [01]\.\d+", line.split("\t")[1]) for line in lines)
 
 
 def test_breaks_and_tabs_of_a_text_are_shown_not_written(reviews: Trained) -> None:
@@ -53,7 +56,10 @@ def test_json_probabilities_sum_to_one(reviews: Trained) -> None:
         assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=2e-6)
         assert answer["confidence"] == max(answer["probabilities"].values())
         assert answer["prediction"] == max(answer["probabilities"], key=answer["probabilities"].__getitem__)
-    assert len(glassformer("predict", reviews.folder, "x", "--json", "--top-k", 1).document["answers"][0]) == 4
+    assert len(glassformer("predict", reviews.folder, "x", "--json", "--top-k", 1).document["answers"][0]) == 5
+    margins = [sum(answer["readers"].values()) for answer in answers]
+    odds = [math.log(answer["confidence"] / (1 - answer["confidence"])) for answer in answers]
+    assert margins == pytest.approx(odds, abs=0.02)
 
 
 def test_a_pipe_gives_the_answers_that_the_arguments_give(reviews: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +151,7 @@ def test_answers_to_a_file_in_every_format(
     content = gzip.decompress(content) if name.endswith(".gz") else content
     if "json" in name:
         frame = pl.read_ndjson(io.BytesIO(content))
-        assert frame.columns == ["text", "label", "prediction", "confidence", "probabilities"]
+        assert frame.columns == ["text", "label", "prediction", "confidence", "probabilities", "readers"]
     else:
         frame = pl.read_csv(io.BytesIO(content), separator="\t" if "tsv" in name else ",")
         assert frame.columns == ["text", "label", *ADDED]
@@ -310,8 +316,10 @@ def test_an_answer_has_one_json_shape(reviews: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "new.csv", [(text,) for text in texts], ("text",))
     piped = "\n".join(texts).encode()
     expected = glassformer("predict", reviews.folder, *texts, "--json").document["answers"]
-    assert [list(answer) for answer in expected] == [["text", "prediction", "confidence", "probabilities"]] * 3
-    assert expected[1] == {"text": " ", "prediction": None, "confidence": None, "probabilities": None}
+    assert [list(answer) for answer in expected] == [
+        ["text", "prediction", "confidence", "probabilities", "readers"]
+    ] * 3
+    assert expected[1] == {"text": " ", **dict.fromkeys(RECORD_KEYS)}
     assert glassformer("predict", reviews.folder, "--json", stdin=piped).document["answers"] == expected
     assert glassformer("predict", reviews.folder, "--file", table, "--json").document["answers"] == expected
     glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.jsonl")

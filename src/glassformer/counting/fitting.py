@@ -258,7 +258,7 @@ class _Problem:
     def targets(self, rows: Rows) -> np.ndarray[Any, Any]:
         """Return for each output whether a row is of its class: (rows, outputs)."""
         hot = self._one_hot(rows) > 0
-        return hot[:, 1:] if self.outputs == 1 else hot
+        return hot[:, -self.outputs :]  # of two classes the second
 
 
 @dataclass(frozen=True, kw_only=True)

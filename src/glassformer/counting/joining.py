@@ -42,7 +42,7 @@ def join(logits: Sequence[Array], labels: Array, *, multilabel: bool, row_weight
     def loss(weights: Array) -> tuple[float, Array]:
         total = np.tensordot(weights, together, axes=1)
         likelihood, gradient = _likelihood(total, truth, multilabel=multilabel)
-        slopes = np.einsum("rnc,nc,n->r", together, gradient, weigh)
+        slopes = together.reshape(readers, -1) @ (gradient * weigh[:, None]).reshape(-1)
         return -float(likelihood @ weigh), slopes
 
     def penalised(weights: Array) -> tuple[float, Array]:
@@ -51,8 +51,10 @@ def join(logits: Sequence[Array], labels: Array, *, multilabel: bool, row_weight
         return value + float(away @ away) / 2, slopes + readers * away
 
     start = np.full(readers, 1 / readers)
-    found = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=[(0, HEAVIEST)] * readers)
-    return Joined(weights=tuple(map(float, found.x)), loss=loss(found.x)[0])
+    precise = {"ftol": 1e-14, "gtol": 1e-8}
+    found = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=[(0, HEAVIEST)] * readers, options=precise)
+    weights = found.x.round(6)  # the digits beyond differ between machines
+    return Joined(weights=tuple(map(float, weights)), loss=round(loss(weights)[0], 6))
 
 
 def _likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array, Array]:

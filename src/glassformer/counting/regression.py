@@ -76,6 +76,7 @@ def softmax_regression(
 def _fit(values: sparse.csr_matrix, target: Labels, strength: float, weigh: FloatArray) -> LogisticRegression:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits do not change an answer
+        warnings.simplefilter("ignore", UserWarning)  # there may be nearly as many classes as rows
         model = LogisticRegression(C=strength, tol=_TOLERANCE, max_iter=_ITERATIONS)
         return model.fit(sparse.csr_matrix(values), target, sample_weight=weigh)
 

@@ -135,22 +135,28 @@ class Predictor:
     def _read(
         self, texts: Sequence[str], rows: list[IntArray], on_progress: Callable[[float], None] | None
     ) -> dict[Reader, FloatArray]:
-        trained = self.trained
-        readers, counting, n_classes = trained.config.readers, trained.counting, trained.config.n_classes
-        if readers is None or readers.transformer.weight > 0:
-            transformer = score(
-                logits_of(trained.model),
-                TokenStore.in_memory(rows),
-                max_seq_len=trained.config.model.max_seq_len,
-                n_classes=n_classes,
-                on_progress=on_progress,
-            )
-        else:
-            transformer = np.zeros((len(texts), n_classes), np.float32)
+        readers, counting = self.trained.config.readers, self.trained.counting
         if readers is None or counting is None:
-            return {"transformer": transformer}
-        counted = counting.logits(texts)
-        return {"counting": readers.counting.weight * counted, "transformer": readers.transformer.weight * transformer}
+            return {"transformer": self._score(rows, on_progress)}
+        counted = readers.counting.weight * counting.logits(texts)
+        weight = readers.transformer.weight
+        return {
+            "counting": counted,
+            "transformer": weight * self._score(rows, on_progress) if weight else np.zeros_like(counted),
+        }
+
+    def transformer_logits(self, texts: Sequence[str]) -> FloatArray:
+        """Return the logits (texts, n_classes) of the transformer alone, also of one with the weight 0."""
+        return self._score(self.trained.tokenizer.encode(texts))
+
+    def _score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
+        return score(
+            logits_of(self.trained.model),
+            TokenStore.in_memory(rows),
+            max_seq_len=self.trained.config.model.max_seq_len,
+            n_classes=self.trained.config.n_classes,
+            on_progress=on_progress,
+        )
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""

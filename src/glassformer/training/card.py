@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from glassformer.data.table import counted
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedModel
@@ -10,18 +12,9 @@ from glassformer.prediction.model_folder import TrainedModel
 def model_card(trained: TrainedModel) -> str:
     """Return the Markdown of the model folder's README.md (Mitchell et al. 2019, reduced to what the run knows)."""
     config, data = trained.config, trained.config.data
-    best = trained.metrics.get("best", {})
+    best, readers = trained.metrics.get("best", {}), trained.metrics.get("readers")
     labels = ", ".join(str(label) for label in config.labels)
     kind = "any number of the labels" if config.multilabel else "one of the labels"
-    validation = (
-        f"On {counted(data['validation_rows'], 'validation row, the one', 'validation rows, the ones')} that chose "
-        "this epoch: "
-        f"accuracy {best['validation_accuracy']:.4f}, loss {best['validation_loss']:.4f}. "
-        "Expect a little less on new texts; `glassformer evaluate` measures it."
-        if "validation_accuracy" in best
-        else "No rows were held out for validation, so nothing is known about new texts yet; `glassformer evaluate` "
-        "measures it."
-    )
     parameters = parameter_count(config.model, config.vocab_size, len(config.labels))
     origin = "Trained from scratch" if config.init is None else f"Fine-tuned from `{config.init['from']}`"
     facts = [
@@ -32,7 +25,8 @@ def model_card(trained: TrainedModel) -> str:
         f"Reads {config.model.max_seq_len} tokens at once, longer texts in overlapping windows."
         if config.tokenizer.max_tokens is None
         else f"Reads the first {config.tokenizer.max_tokens} tokens of a text.",
-        validation,
+        _validation(best, readers, data["validation_rows"]),
+        *([] if readers is None else [_readers(trained, readers)]),
         "Probabilities are not calibrated: too few validation rows, or no mistake among them."
         if config.temperature == 1
         else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
@@ -51,3 +45,35 @@ little. It has not been checked for unfair treatment of anyone.
 
     glassformer predict FOLDER "a text"
 """
+
+
+def _validation(best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
+    expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
+    if "validation_accuracy" in best:
+        of = counted(rows, "validation row, the one", "validation rows, the ones")
+        accuracy, loss = best["validation_accuracy"], best.get("calibrated_loss", best["validation_loss"])
+        return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
+    if readers is not None:
+        folds, accuracy = readers["folds"], readers["accuracy"]
+        return f"In cross-validation with {folds} folds of the training rows: accuracy {accuracy:.4f}. {expect}"
+    return (
+        "No rows were held out for validation, so nothing is known about new texts yet; `glassformer evaluate` "
+        "measures it."
+    )
+
+
+def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:
+    """Say how both readers share the answer."""
+    config = trained.config
+    assert config.readers is not None
+    counting, transformer = config.readers.counting.weight, config.readers.transformer.weight
+    if transformer == 0:
+        return (
+            f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): the "
+            "transformer added nothing that the held-out rows show."
+        )
+    return (
+        f"Adds up the logits of a counting reader, times {counting:.3f}, and of the transformer, times "
+        f"{transformer:.3f}. Held-out accuracy alone: {readers['counting_accuracy']:.4f} and "
+        f"{readers['transformer_accuracy']:.4f}."
+    )

@@ -63,7 +63,8 @@ def learn_counting(prepared: Prepared) -> Counting | None:
         folds = [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))]
     class_weights = prepared.class_weights.numpy()
     weights = np.concatenate([_weights_of(table) for table in tables])
-    row_weights = (weights if names.multilabel else weights * class_weights[labels]).astype(np.float32)
+    row_weights = weights if names.multilabel else weights * class_weights[labels]
+    row_weights = row_weights / row_weights.mean()  # their scale would change how strongly counting is regularised
     work = None if prepared.work is None else prepared.work / _FOLDER
     fitted = _kept(work, len(names.names), multilabel=names.multilabel)
     if fitted is None:

@@ -1,0 +1,196 @@
+"""Both readers of a run: fitted, weighed by held-out rows, cross-fitted on small tables, resumed."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from glassformer.counting.fitting import FittedCounting, Fold, fit_counting
+from glassformer.counting.joining import join
+from glassformer.data.sources import Sources
+from glassformer.data.splits import ValidationConfig
+from glassformer.errors import UsageError
+from glassformer.evaluation.metrics import correct_rows
+from glassformer.prediction import predictor as prediction
+from glassformer.prediction.calibration import probabilities
+from glassformer.prediction.model_folder import CLASSIFIER, COUNTING_FILES, TrainedModel, load_model, save_model
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.loop import InterruptedTraining
+from glassformer.training.readers import Counting, weigh_readers
+from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_classifier
+from tests.training.samples import SMALL, Memory, config, opinions, recipe, table
+from tests.training.test_resume import figures, interrupt_after
+
+BOTH = SMALL.model_copy(update={"counting": "auto"})
+NEW = ["the plot was awful", "a lovely end", "something else"]
+
+
+def chosen(*, min_rows: int = 0, **training: Any) -> Recipe:
+    validation = ValidationConfig(fraction=0.25, min_rows=min_rows)
+    return Recipe(validation=validation, model=BOTH, training=config(**training))
+
+
+def in_order(n_rows: int = 200) -> Sources:
+    """Texts whose label only the order of their words tells, which runs of three words do not reach."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n_rows) % 2
+    filler = ["so", "it", "was", "and", "then"]
+    texts = []
+    for label in labels:
+        first, last = ("up", "down") if label else ("down", "up")
+        before, middle, after = (" ".join(rng.choice(filler, size=size)) for size in (2, 3, 2))
+        texts.append(f"{before} {first} {middle} {last} {after}")
+    return Sources(train=table(texts, [("no", "yes")[label] for label in labels]))
+
+
+def test_both_readers_add_up_to_the_answer() -> None:
+    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=0.01, epochs=4))
+    predictor = Predictor(trained)
+    by_reader = predictor.reader_logits(NEW)
+    assert list(by_reader) == ["counting", "transformer"]
+    np.testing.assert_allclose(predictor.logits(NEW), by_reader["counting"] + by_reader["transformer"], atol=1e-6)
+    answers = predictor.answer(NEW)
+    together = probabilities(predictor.logits(NEW), temperature=trained.config.temperature, multilabel=False)
+    np.testing.assert_allclose(answers.probs, together, atol=1e-6)
+    margins = answers.margins()
+    ranked = np.sort(answers.probs, axis=1)
+    np.testing.assert_allclose(sum(margins.values()), np.log(ranked[:, -1] / ranked[:, -2]), atol=1e-3)
+    assert [set(record["readers"]) for record in answers.records()] == [{"counting", "transformer"}] * 3
+
+
+def test_a_transformer_that_learned_nothing_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory()
+    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1), observer=memory)
+    assert trained.config.readers is not None
+    assert trained.config.readers.transformer.weight == 0
+    assert "adds nothing that these rows show" in memory.messages[-1]
+    monkeypatch.setattr(prediction, "score", None)
+    assert trained.counting is not None
+    expected = trained.config.readers.counting.weight * trained.counting.logits(NEW)
+    np.testing.assert_allclose(Predictor(trained).logits(NEW), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("min_rows", [0, 2000])
+def test_what_only_the_order_of_words_tells_is_learned_beside_a_reader_that_cannot(min_rows: int) -> None:
+    trained = train_classifier(
+        in_order(), chosen(learning_rate=0.01, epochs=25, weight_decay=0.0, token_dropout=0.0, min_rows=min_rows)
+    )
+    new = in_order(300).train.frame
+    answers = Predictor(trained).answer(new["text"].to_list()).predictions()
+    assert np.mean([answer == label for answer, label in zip(answers, new["label"], strict=True)]) > 0.95
+    assert trained.metrics["readers"]["counting_accuracy"] < 0.75
+    assert trained.config.readers is not None
+    assert trained.config.readers.transformer.weight > 0
+
+
+def test_the_counting_reader_is_fitted_to_all_rows_and_weighed_by_others() -> None:
+    """The last rows have a word of their own for each label. They are validation rows, or not, by chance."""
+    texts = [f"word{number} here" for number in range(60)]
+    labels = np.random.default_rng(1).permutation(60) % 2
+    trained = train_classifier(
+        Sources(train=table(texts, [("no", "yes")[label] for label in labels])), chosen(epochs=1)
+    )
+    assert trained.counting is not None
+    assert (trained.counting.logits(texts).argmax(axis=1) == labels).all()
+    assert trained.metrics["readers"]["counting_accuracy"] < 0.9
+
+
+def test_weights_are_those_of_stacking_if_the_transformer_is_worth_it() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 2
+    signal = 2.0 * np.eye(2)[labels]
+    held_out, transformer = ((signal + 2 * rng.normal(size=(400, 2))).astype(np.float32) for _ in range(2))
+    reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
+    counting = Counting(
+        fitted=FittedCounting(reader=reader, held_out=held_out, seconds=1.0),
+        folds=[_fold()],
+        labels=labels,
+        row_weights=np.ones(400, np.float32),
+    )
+    readers, temperature, found = weigh_readers(counting, transformer)
+    expected = join([held_out, transformer], labels, multilabel=False).weights
+    assert (readers.counting.weight, readers.transformer.weight) == expected
+    assert temperature == pytest.approx(1, abs=0.1)
+    right = correct_rows(expected[0] * held_out + expected[1] * transformer, labels, multilabel=False)
+    assert found["accuracy"] == pytest.approx(right.mean())
+    noise = rng.normal(size=(400, 2)).astype(np.float32)
+    readers, _, found = weigh_readers(counting, noise)
+    assert readers.transformer.weight == 0
+    assert found["gain_in_nats"] < 1.92
+
+
+def _fold() -> Fold:
+    return Fold(learned=np.arange(16), held_out=np.arange(16, 20))
+
+
+def test_a_small_table_is_cross_fitted() -> None:
+    memory = Memory()
+    trained = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000, epochs=1), observer=memory)
+    assert trained.config.data["rows"] == 40
+    assert trained.metrics["readers"]["held_out_rows"] == 40
+    assert trained.metrics["readers"]["folds"] == 4
+    assert [m for m in memory.messages if m.startswith("cross-fitting")] == [
+        f"cross-fitting: part {number} of 4" for number in range(1, 5)
+    ]
+    assert len(memory.epochs) == 1
+
+
+def test_cross_fitting_leaves_the_training_as_it_is() -> None:
+    crossed = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000))
+    plain = chosen(min_rows=2000).model_copy(update={"model": SMALL})
+    alone = train_classifier(Sources(train=opinions(40)), plain)
+    assert figures(crossed.metrics["history"]) == figures(alone.metrics["history"])
+    assert alone.config.readers is None
+
+
+@pytest.mark.parametrize("min_rows", [0, 2000])
+@pytest.mark.parametrize("step", [1, 4, 9])
+def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, step: int, tmp_path: Path) -> None:
+    """With `min_rows` of 2000, the run is interrupted in the first or second part of cross-fitting, or later."""
+    rows, settings = Sources(train=opinions(60)), chosen(min_rows=min_rows, epochs=3, learning_rate=0.01)
+    whole = train_classifier(rows, settings, out=tmp_path / "whole")
+    with pytest.raises(InterruptedTraining):
+        train_classifier(rows, settings, out=tmp_path / "out", observer=interrupt_after(step))
+    with pytest.raises(UsageError, match="unfinished run"):
+        load_model(tmp_path / "out", CLASSIFIER)
+    resumed = train_classifier(rows, settings, out=tmp_path / "out", resume=True)
+    assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
+    theirs = whole.model.state_dict()
+    assert all(torch.equal(tensor, theirs[name]) for name, tensor in resumed.model.state_dict().items())
+    assert resumed.config.readers == whole.config.readers
+    assert np.array_equal(Predictor(resumed).logits(NEW), Predictor(whole).logits(NEW))
+    assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+def test_a_model_folder_keeps_both_readers_and_forgets_them_with_the_model(tmp_path: Path) -> None:
+    trained = train_classifier(Sources(train=opinions(60)), chosen(learning_rate=0.01), out=tmp_path)
+    assert all((tmp_path / name).is_file() for name in COUNTING_FILES)
+    assert np.array_equal(Predictor.load(tmp_path).logits(NEW), Predictor(trained).logits(NEW))
+    alone: TrainedModel = train_classifier(Sources(train=opinions(60)), recipe(epochs=1))
+    save_model(tmp_path, alone, card="")
+    assert not any((tmp_path / name).exists() for name in COUNTING_FILES)
+    assert list(Predictor.load(tmp_path).reader_logits(NEW)) == ["transformer"]
+
+
+def test_several_labels_per_text_and_weights_of_classes() -> None:
+    both = [["a", "b"], ["a"], [], ["b"]] * 15
+    texts = [f"{' and '.join(labels) or 'nothing'} in text {number}" for number, labels in enumerate(both)]
+    trained = train_classifier(
+        Sources(train=table(texts, both)), chosen(class_weights="balanced", learning_rate=0.01), out=None
+    )
+    assert Predictor(trained).answer(["a in text", "nothing in text"]).predictions()[1] == []
+    margins = Predictor(trained).answer(["a in text"]).margins()
+    assert sum(float(margin[0]) for margin in margins.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "min_rows"),
+    [({}, 2000), ({"model.counting": "none"}, 200), ({"model.counting": "none", "validation.min_rows": 7}, 7),
+     ({"validation.min_rows": 7}, 7)],
+)  # fmt: skip
+def test_without_a_counting_reader_smaller_tables_are_split(overrides: dict[str, Any], min_rows: int) -> None:
+    assert load_recipe(overrides=overrides).validation.min_rows == min_rows
