@@ -57,8 +57,8 @@ def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tu
 
 def _run(experiment: Experiment, name: str, train: Table, test: Table, recipe: Recipe) -> Evaluation:
     folder = classifier(experiment, name, recipe, train, test)
-    rows = Sources(train=train, test=test).split(recipe.validation, seed=recipe.training.seed).train
-    return measure_model(Predictor.load(folder), folder, test, rows, split="test")
+    seen = Sources(train=train, test=test).split(recipe.validation, seed=recipe.training.seed)
+    return measure_model(Predictor.load(folder), folder, test, seen, split="test")
 
 
 def _summary(runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def test_the_duel_on_the_terminal_and_the_report(reviews: Trained, table: Path) 
     assert said.code == 0
     for words in (*BASELINES, "the transformer", "95% interval", "calibration error", f"{table}: 15 texts"):
         assert words in said.out
-    assert "training the baselines on the same 207 rows" in said.err
+    assert "training the baselines on all 230 rows that the model saw" in said.err
     report = (reviews.folder / "evaluation" / "report.html").read_text(encoding="utf-8")
     assert report.startswith("<!doctype html>")
     assert json.loads((reviews.folder / "evaluation" / "metrics.json").read_text())["duel"]["verdict"] in said.out
@@ -118,6 +118,25 @@ def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path
     assert any(
         note.startswith("207 of 230 measured texts were also in training; all figures") for note in document["notes"]
     )
+
+
+def test_validation_rows_are_learned_by_the_baselines_unless_they_are_measured(tmp_path: Path) -> None:
+    train = write_csv(tmp_path / "train.csv", review_rows(60))
+    own = write_csv(tmp_path / "own.csv", [(f"{text} again", label) for text, label in review_rows(40)])
+    unseen = write_csv(tmp_path / "unseen.csv", UNSEEN_ROWS)
+    model = tmp_path / "model"
+    assert glassformer("train", train, "--validation", own, "--out", model, *QUICK).code == 0
+    said = glassformer("evaluate", model, unseen)
+    assert "training the baselines on all 100 rows that the model saw" in said.err
+    assert "validation rows" not in said.err
+    said = glassformer("evaluate", model, own)
+    assert "training the baselines on all 60 rows that the model saw" in said.err
+    assert "note: 40 of 40 measured texts were validation rows; the baselines were trained without them" in said.err
+    write_csv(own, [("good film", "a new label")])
+    said = glassformer("evaluate", model, unseen)
+    assert said.code == 0
+    assert "note: The training rows cannot be read" in said.err
+    assert "'a new label'" in said.err
 
 
 def test_rows_left_out_and_conflicts_are_said(reviews: Trained, tmp_path: Path) -> None:

@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 
+from glassformer.evaluation import baselines
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline, run_baseline, word_pattern
 
 TEXTS = ["a good film", "good fun", "so good", "a bad film", "bad, dull", "so bad", "it is a chair", "chair"]
@@ -71,6 +75,68 @@ def test_rare_words_are_left_out_of_large_tables_only() -> None:
 def test_a_large_table_in_which_no_word_occurs_twice() -> None:
     names = TfidfBaseline(2).fit([f"n{i}" for i in range(1001)], np.arange(1001) % 2)
     assert len(names.vectorizer.vocabulary_) == 1001
+
+
+def noisy_rows() -> tuple[list[str], np.ndarray]:
+    """One of nine words decides the class, and is wrong in 30% of the rows: strong regularisation is best."""
+    draw, labels = np.random.default_rng(0), np.arange(200) % 2
+    decides = ["good" if label != (draw.random() < 0.3) else "bad" for label in labels]
+    return [" ".join([*(f"w{i}" for i in draw.integers(0, 400, 8)), word]) for word in decides], labels
+
+
+def clear_rows() -> tuple[list[str], np.ndarray]:
+    """One of 21 words decides the rare class: weak regularisation is best."""
+    draw, labels = np.random.default_rng(0), (np.arange(200) % 5 == 0).astype(np.int64)
+    return [" ".join([*(f"w{i}" for i in draw.integers(0, 30, 20)), *["good"] * label]) for label in labels], labels
+
+
+def chosen_c(texts: list[str], labels: np.ndarray) -> tuple[float, str]:
+    """Return the C that the description names, and how it was chosen."""
+    fitted = TfidfBaseline(2, multilabel=labels.ndim == 2).fit(texts, labels)
+    c, how = fitted.description.partition("C = ")[2].split(" ", 1)
+    assert {model.C for model in fitted.models if not isinstance(model, int)} <= {float(c)}
+    return float(c), how
+
+
+@pytest.mark.parametrize(("rows", "c"), [(noisy_rows(), 1), (clear_rows(), 64)])
+def test_c_is_chosen_by_cross_validation(rows: tuple[list[str], np.ndarray], c: float) -> None:
+    texts, labels = rows
+    assert chosen_c(texts, labels) == (c, "by 5-fold cross-validation")
+    both = np.stack([labels, 1 - labels], axis=1).astype(np.uint8)
+    assert chosen_c(texts, both) == (c, "by 5-fold cross-validation")
+
+
+def test_of_equally_good_values_the_smallest_is_taken() -> None:
+    assert chosen_c(["good film", "bad film"] * 10, np.array([1, 0] * 10)) == (1, "by 5-fold cross-validation")
+
+
+@pytest.mark.parametrize(("texts", "labels", "how"), [
+    (["a b", "a c", "d e", "d f"], [0, 0, 1, 1], "by 2-fold cross-validation"),
+    (["a b", "a c", "a d", "d e"], [0, 0, 0, 1], "by 3-fold cross-validation"),
+    (["a", "b"], [0, 1], "as there are too few rows to choose it"),
+    (["a", "b"], [[1, 0], [0, 1]], "by 2-fold cross-validation"),
+    (["a"], [[1, 0]], "as there are too few rows to choose it"),
+])  # fmt: skip
+def test_few_rows_of_a_class(texts: list[str], labels: list[int], how: str) -> None:
+    assert chosen_c(texts, np.array(labels)) == (4 if "too few" in how else 1, how)
+
+
+def test_large_tables_choose_c_on_a_held_out_fifth(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels = noisy_rows()
+    learned: list[int] = []
+    fit = baselines._fit_one
+
+    def counting(features: csr_matrix, target: np.ndarray, c: float) -> LogisticRegression | int:
+        learned.append(len(target))
+        return fit(features, target, c)
+
+    monkeypatch.setattr(baselines, "_fit_one", counting)
+    monkeypatch.setattr(baselines, "MOST_FOLDED", 0)
+    assert chosen_c(texts, labels)[1] == "by the accuracy on a held-out fifth"
+    features = TfidfVectorizer(ngram_range=(1, 2)).fit_transform(texts)
+    monkeypatch.setattr(baselines, "MOST_LEARNED", features.nnz // 2)
+    chosen_c(texts, labels)
+    assert learned == [160] * 4 + [200] + [pytest.approx(100, abs=2)] * 4 + [200]
 
 
 def test_majority_answers_the_shares_of_training() -> None:

@@ -1,19 +1,21 @@
-"""Measure a model folder on a labelled table, and compare it with baselines trained on the same training rows."""
+"""Measure a model folder on a labelled table, and compare it with baselines trained on all rows that the model saw."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from pydantic import JsonValue
 
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training, read_sources
-from glassformer.data.splits import fingerprint
+from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, counted, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
@@ -47,7 +49,7 @@ def evaluate_model(
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Evaluation:
-    """Measure a model on a table. Also train baselines on the model's training rows, and measure them on this table.
+    """Measure a model on a table. Also train baselines on all rows that the model saw, and measure them on this table.
 
     Args:
         folder: the folder that the model was loaded from; its size is measured.
@@ -76,17 +78,17 @@ def evaluate_model(
         fold=fold_labels or remembered.fold_labels,
     )
     if train is None:
-        rows: Table | str = _remembered_rows(trained, read_as, data_dir)
+        seen: Splits | str = _remembered_rows(trained, read_as, data_dir)
     else:
         source = read_as or SourceConfig(
             train=train, text=text, label=label, multilabel=multilabel, fold_labels=remembered.fold_labels
         )
-        rows = _named_rows(trained, source.model_copy(update={"train": train}), data_dir)
+        seen = _named_rows(trained, source.model_copy(update={"train": train}), data_dir)
     return measure_model(
         predictor,
         folder,
         table,
-        rows,
+        seen,
         split="test" if data in KNOWN else "the rows with text and label" if table.dropped else "the whole table",
         command=command,
         say=say,
@@ -98,7 +100,7 @@ def measure_model(
     predictor: Predictor,
     folder: Path,
     table: Table,
-    training_rows: Table | str,
+    seen: Splits | str,
     *,
     split: str,
     command: str = "",
@@ -108,7 +110,7 @@ def measure_model(
     """Measure a model and the baselines on a table in memory.
 
     Args:
-        training_rows: the rows that the model was trained on, or a sentence that says why they are missing.
+        seen: the rows that the model was trained and validated on, or a sentence that says why they are missing.
         split: the name of the table in the result.
 
     Raises:
@@ -138,11 +140,12 @@ def measure_model(
     predict_seconds = time.perf_counter() - began
     notes += _reading_notes(store, config)
     baselines: list[BaselineOutcome] = []
-    if isinstance(training_rows, str):
-        notes.append(training_rows)
+    if isinstance(seen, str):
+        notes.append(seen)
     else:
-        notes += _overlap(training_rows, table)
-        baselines = _run_baselines(training_rows, trained, texts, say)
+        learnable, overlap = _learnable(seen, table)
+        notes += overlap
+        baselines = _run_baselines(learnable, trained, texts, say)
     return evaluate(
         logits=logits,
         labels=labels,
@@ -186,55 +189,80 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     return notes
 
 
-def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table:
-    """Read the training rows from the table that the user gives."""
-    rows = _split_again(trained, source, data_dir)
-    if rows is None:
+def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Splits:
+    """Read the rows that the model saw from the table that the user gives."""
+    seen = _split_again(trained, source, data_dir)
+    if seen is None:
         raise UsageError(
             f"`train={source.train!r}`: this table does not hold the rows that the model was trained on; "
             "leave out `train=` to measure without a baseline"
         )
-    return rows
+    return seen
 
 
-def _remembered_rows(trained: TrainedModel, source: SourceConfig | None, data_dir: Path | None) -> Table | str:
-    """Read the training rows from the table that the model folder names, or say why this is impossible."""
+def _remembered_rows(trained: TrainedModel, source: SourceConfig | None, data_dir: Path | None) -> Splits | str:
+    """Read the rows that the model saw from the table that the model folder names, or say why this is impossible."""
     without = "so no baseline could be trained"
     if source is None:
         return f"The model was trained from Python on rows in memory, {without}; name a table of them with `train=`."
     try:
-        rows = _split_again(trained, source, data_dir)
+        seen = _split_again(trained, source, data_dir)
     except UsageError as error:
         return f"The training rows cannot be read ({str(error).rstrip('.')}), {without}; name them with `train=`."
-    if rows is None:
+    if seen is None:
         return (
             f"{source.train} has changed since the model was trained on it, {without}; name the old one with `train=`."
         )
-    return rows
+    return seen
 
 
-def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Table | None:
-    """Return the rows that the model was trained on, or None if the table holds other rows now."""
+def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Splits | None:
+    """Return the rows that the model was trained and validated on, or None if the table holds other rows now.
+
+    Raises:
+        UsageError: a table cannot be read, or a table of validation rows has a new label by now.
+    """
     remembered = trained.config.remembered
     validation, seed = remembered.recipe.validation, remembered.recipe.training.seed
-    rows = read_sources(source, validation, data_dir).split(validation, seed=seed).train
-    return rows if fingerprint(rows) == remembered.data.fingerprint else None
+    seen = read_sources(source, validation, data_dir).split(validation, seed=seed)
+    if fingerprint(seen.train) != remembered.data.fingerprint:
+        return None
+    if seen.validation is not None:
+        trained.config.label_set.encode(seen.validation)
+    return seen
 
 
-def _overlap(train: Table, table: Table) -> list[str]:
-    both = int(text_keys(table.frame["text"]).is_in(text_keys(train.frame["text"]).unique().implode()).sum())
-    if not both:
-        return []
-    measured = table.frame.height
-    what = f"{both:,} of {counted(measured, 'measured text')} {'was' if both == 1 else 'were'} also in training"
-    effect = f"this raises the accuracy by at most {share(both / measured)}"
-    return [f"{what}; {effect if both / measured < _MANY else 'all figures are too good'}"]
+def _learnable(seen: Splits, measured: Table) -> tuple[Table, list[str]]:
+    """Return the rows that the baselines learn from, training and validation, and notes on measured texts among them.
+
+    Validation rows that are measured are left out: training did not fit them, so the baselines must not either.
+    """
+    notes = []
+    if both := _shared(measured, seen.train):
+        part = both / measured.frame.height
+        effect = f"this raises the accuracy by at most {share(part)}" if part < _MANY else "all figures are too good"
+        notes.append(f"{_counted_of(both, measured)} also in training; {effect}")
+    if seen.validation is None:
+        return seen.train, notes
+    if both := _shared(measured, seen.validation):
+        notes.append(f"{_counted_of(both, measured)} validation rows; the baselines were trained without them")
+    unmeasured = ~text_keys(seen.validation.frame["text"]).is_in(text_keys(measured.frame["text"]).unique().implode())
+    validation = seen.validation.frame.filter(unmeasured)
+    return replace(seen.train, frame=pl.concat([seen.train.frame, validation])), notes
 
 
-def _run_baselines(train: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:
+def _shared(measured: Table, seen: Table) -> int:
+    return int(text_keys(measured.frame["text"]).is_in(text_keys(seen.frame["text"]).unique().implode()).sum())
+
+
+def _counted_of(both: int, measured: Table) -> str:
+    return f"{both:,} of {counted(measured.frame.height, 'measured text')} {'was' if both == 1 else 'were'}"
+
+
+def _run_baselines(rows: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:
     multilabel, n_classes = trained.config.multilabel, trained.config.n_classes
-    train_texts, train_labels = train.frame["text"].to_list(), trained.config.label_set.encode(train)
-    say(f"training the baselines on the same {len(train_texts):,} rows")
+    train_texts, train_labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
+    say(f"training the baselines on all {len(train_texts):,} rows that the model saw")
     return [
         run_baseline(baseline, train_texts=train_texts, train_labels=train_labels, texts=texts)
         for baseline in (MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel))
