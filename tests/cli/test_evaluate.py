@@ -1,4 +1,5 @@
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -44,7 +45,7 @@ def test_json_is_metrics_json(reviews: Trained, table: Path, tmp_path: Path) -> 
     assert [baseline["name"] for baseline in document["duel"]["baselines"]] == BASELINES
     assert document["duel"]["model"]["metrics"] == document["metrics"]
     assert document["metrics"]["rows"] == document["data"]["rows"] == 15
-    assert document["data"]["training_rows"] == 207
+    assert document["data"]["training_rows"] == 230
     assert document["command"].startswith("glassformer evaluate ")
     majority = document["duel"]["baselines"][0]["metrics"]["accuracy"]["value"]
     assert majority in (pytest.approx(1 / 3), pytest.approx(2 / 3))
@@ -116,24 +117,33 @@ def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -
 def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path) -> None:
     document = glassformer("evaluate", reviews.folder, reviews.table, "--json", "--out", tmp_path).document
     assert any(
-        note.startswith("207 of 230 measured texts were also in training; all figures") for note in document["notes"]
+        note.startswith("230 of 230 measured texts were also in training; all figures") for note in document["notes"]
     )
 
 
-def test_validation_rows_are_learned_by_the_baselines_unless_they_are_measured(tmp_path: Path) -> None:
+def test_the_baselines_learn_from_all_rows_that_the_model_saw(tmp_path: Path) -> None:
     train = write_csv(tmp_path / "train.csv", review_rows(60))
     own = write_csv(tmp_path / "own.csv", [(f"{text} again", label) for text, label in review_rows(40)])
     unseen = write_csv(tmp_path / "unseen.csv", UNSEEN_ROWS)
-    model = tmp_path / "model"
-    assert glassformer("train", train, "--validation", own, "--out", model, *QUICK).code == 0
-    said = glassformer("evaluate", model, unseen)
-    assert "training the baselines on all 100 rows that the model saw" in said.err
-    assert "validation rows" not in said.err
-    said = glassformer("evaluate", model, own)
-    assert "training the baselines on all 60 rows that the model saw" in said.err
-    assert "note: 40 of 40 measured texts were validation rows; the baselines were trained without them" in said.err
+    for counting in ("none", "tfidf"):
+        command = ("train", train, "--validation", own, "--set", f"model.counting={counting}")
+        assert glassformer(*command, "--out", tmp_path / counting, *QUICK).code == 0
+        said = glassformer("evaluate", tmp_path / counting, unseen)
+        assert "training the baselines on all 100 rows that the model saw" in said.err
+        assert "measured texts" not in said.err
+    transformer = glassformer("evaluate", tmp_path / "none", own).err
+    assert "training the baselines on all 60 rows" in transformer  # the transformer has not learned the others either
+    assert "note: 40 of 40 measured texts were validation rows; the baselines were trained without them" in transformer
+    counting = glassformer("evaluate", tmp_path / "tfidf", own).err
+    assert "training the baselines on all 100 rows" in counting
+    assert "note: 40 of 40 measured texts were also in training; all figures are too good" in counting
+
+
+def test_validation_rows_that_changed(tmp_path: Path) -> None:
+    train, own = write_csv(tmp_path / "train.csv", review_rows(60)), write_csv(tmp_path / "own.csv", UNSEEN_ROWS)
+    assert glassformer("train", train, "--validation", own, "--out", tmp_path / "model", *QUICK).code == 0
     write_csv(own, [("good film", "a new label")])
-    said = glassformer("evaluate", model, unseen)
+    said = glassformer("evaluate", tmp_path / "model", train)
     assert said.code == 0
     assert "note: The training rows cannot be read" in said.err
     assert "'a new label'" in said.err
@@ -263,3 +273,17 @@ def test_folding_labels_that_the_model_keeps_apart_is_said(tmp_path: Path) -> No
         model = tmp_path / ("n" if command[0] == "compare" else "m")
         assert f"note: {kept}" in glassformer(*command, model, table, "--fold-labels").err
         assert kept not in glassformer(*command, model, table).err
+
+
+def test_the_measured_answers_are_those_of_predict(reviews: Trained, table: Path, tmp_path: Path) -> None:
+    """Both readers answer, with the weights and the temperature of the model folder."""
+    document = glassformer("evaluate", reviews.folder, table, "--json", "--out", tmp_path).document
+    answers = glassformer("predict", reviews.folder, "--file", table, "--json").document["answers"]
+    truth = [label for _, label in UNSEEN_ROWS]
+    losses = [
+        -math.log(max(answer["probabilities"][label], 1e-9)) for answer, label in zip(answers, truth, strict=True)
+    ]
+    assert document["metrics"]["log_loss"] == pytest.approx(sum(losses) / len(losses), abs=1e-4)
+    files = [path for path in reviews.folder.iterdir() if path.suffix in (".json", ".safetensors")]
+    size = sum(path.stat().st_size for path in files if path.name != "metrics.json")
+    assert document["duel"]["model"]["size_bytes"] == size

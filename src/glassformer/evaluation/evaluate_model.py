@@ -26,9 +26,8 @@ from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.verdict import share
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.model_folder import FILES, TrainedModel
+from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.scoring import logits_of, score
 
 Say = Callable[[str], None]
 _MANY = 0.05  # share of the measured texts that were in training
@@ -129,25 +128,19 @@ def measure_model(
         notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
     say(f"answering {counted(len(texts), 'text')} of {table.source}")
     began = time.perf_counter()
-    store = TokenStore.in_memory(trained.tokenizer.encode(texts))
-    logits = score(
-        logits_of(trained.model),
-        store,
-        max_seq_len=config.model.max_seq_len,
-        n_classes=trained.config.n_classes,
-        on_progress=on_progress,
-    )
+    by_reader = predictor.reader_logits(texts, on_progress=on_progress)
     predict_seconds = time.perf_counter() - began
-    notes += _reading_notes(store, config)
+    notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
     baselines: list[BaselineOutcome] = []
     if isinstance(seen, str):
         notes.append(seen)
     else:
-        learnable, overlap = _learnable(seen, table)
+        learnable, overlap = _learnable(seen, table, refitted=trained.counting is not None)
         notes += overlap
         baselines = _run_baselines(learnable, trained, texts, say)
+    files = FILES if trained.counting is None else (*FILES, *COUNTING_FILES)
     return evaluate(
-        logits=logits,
+        logits=np.sum(list(by_reader.values()), axis=0),
         labels=labels,
         texts=texts,
         rows=table.frame["row"].to_list(),
@@ -166,7 +159,7 @@ def measure_model(
         baselines=baselines,
         fit_seconds=config.training_seconds,
         predict_seconds=predict_seconds,
-        size_bytes=sum((folder / name).stat().st_size for name in FILES),
+        size_bytes=sum((folder / name).stat().st_size for name in files),
         dropped=[
             DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
             for dropped in table.dropped
@@ -232,23 +225,32 @@ def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | N
     return seen
 
 
-def _learnable(seen: Splits, measured: Table) -> tuple[Table, list[str]]:
+def _learnable(seen: Splits, measured: Table, *, refitted: bool) -> tuple[Table, list[str]]:
     """Return the rows that the baselines learn from, training and validation, and notes on measured texts among them.
 
-    Validation rows that are measured are left out: training did not fit them, so the baselines must not either.
+    Args:
+        refitted: the model learned from the validation rows too. Otherwise those that are measured are left out:
+            training did not fit them, so the baselines must not either.
     """
+    train, validation = seen.train, seen.validation
+    if refitted and validation is not None:
+        train, validation = _joined(train, validation.frame), None
     notes = []
-    if both := _shared(measured, seen.train):
+    if both := _shared(measured, train):
         part = both / measured.frame.height
         effect = f"this raises the accuracy by at most {share(part)}" if part < _MANY else "all figures are too good"
         notes.append(f"{_counted_of(both, measured)} also in training; {effect}")
-    if seen.validation is None:
-        return seen.train, notes
-    if both := _shared(measured, seen.validation):
+    if validation is None:
+        return train, notes
+    if both := _shared(measured, validation):
         notes.append(f"{_counted_of(both, measured)} validation rows; the baselines were trained without them")
-    unmeasured = ~text_keys(seen.validation.frame["text"]).is_in(text_keys(measured.frame["text"]).unique().implode())
-    validation = seen.validation.frame.filter(unmeasured)
-    return replace(seen.train, frame=pl.concat([seen.train.frame, validation])), notes
+    unmeasured = ~text_keys(validation.frame["text"]).is_in(text_keys(measured.frame["text"]).unique().implode())
+    return _joined(train, validation.frame.filter(unmeasured)), notes
+
+
+def _joined(table: Table, more: pl.DataFrame) -> Table:
+    columns = ["row", "text", "label"]
+    return replace(table, frame=pl.concat([table.frame.select(columns), more.select(columns)]))
 
 
 def _shared(measured: Table, seen: Table) -> int:
