@@ -22,6 +22,7 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature, probabilities
 from glassformer.prediction.folder_config import ReaderConfig, Readers
 from glassformer.prediction.scoring import FloatArray
+from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared
 
 _FOLDER, _HELD_OUT = "counting", "held-out.safetensors"
@@ -47,7 +48,7 @@ class Counting:
         return self.fitted.held_out
 
 
-def learn_counting(prepared: Prepared) -> Counting | None:
+def learn_counting(prepared: Prepared, observer: Observer) -> Counting | None:
     """Fit the counting reader that the recipe names to all rows, or read the one that this run has fitted before."""
     model = prepared.recipe.model
     if not isinstance(model, ModelConfig) or model.counting == "none":
@@ -68,6 +69,7 @@ def learn_counting(prepared: Prepared) -> Counting | None:
     work = None if prepared.work is None else prepared.work / _FOLDER
     fitted = _kept(work, len(names.names), multilabel=names.multilabel)
     if fitted is None:
+        observer.on_message(f"fitting the counting reader to {len(labels):,} rows")
         fitted = fit_counting(
             model.counting,
             [text for table in tables for text in table.frame["text"].to_list()],

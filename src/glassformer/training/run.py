@@ -64,14 +64,15 @@ def train_classifier(
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare(sources, recipe, init=init, device=device, work=work)
     with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite):
-        counting = learn_counting(prepared)
-        trainer = _trainer(prepared, counting, observer)
-        begun = resume and trainer.checkpoint is not None and trainer.checkpoint.is_file()
+        origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
+        begun = resume and work is not None and (work / STATE_FILE).is_file()
         if on_prepared:
             on_prepared(prepared)
-        if prepared.origin and not begun:
-            observer.on_message(prepared.origin)
+        if origin and not begun:
+            observer.on_message(origin)
         _warn_of_unknown(prepared.data.train, observer, learned=init is None)
+        counting = learn_counting(prepared, observer)
+        trainer = _trainer(prepared, counting, observer)
         crossed = None
         if counting is not None and prepared.splits.validation is None:
             if not begun:
@@ -121,7 +122,7 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
 
 
 def _trainer(prepared: Prepared, counting: Counting | None, observer: Observer) -> Trainer[nn.Module]:
-    model, recipe = prepared.model, prepared.recipe  # first: a design that does not fit is refused before encoding
+    model, recipe = prepared.model, prepared.recipe
     held_out = None if counting is None or prepared.splits.validation is None else counting.held_out
     return Trainer(
         model,
