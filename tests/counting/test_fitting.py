@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from glassformer.counting import fitting
 from glassformer.counting.fitting import Counting, Fold, fit_counting, folds_of
-from glassformer.counting.ngrams import word_ngrams, words_of
+from glassformer.counting.ngrams import word_ngrams
 from glassformer.counting.reader import CountingReader
 from tests.counting.samples import ADJECTIVES, NOUNS, opinions
 
@@ -49,7 +49,7 @@ def test_the_tfidf_reader_computes_what_scikit_learn_does(monkeypatch: pytest.Mo
     fitted = fit_counting(
         "tfidf", texts, labels, n_classes=3, folds=[Fold(learned=np.arange(50), held_out=np.arange(50, 60))]
     )
-    vectorizer = TfidfVectorizer(tokenizer=words_of, token_pattern=None, ngram_range=(1, 3), sublinear_tf=True)
+    vectorizer = TfidfVectorizer(analyzer=lambda text: word_ngrams(text).elements(), sublinear_tf=True)
     model = LogisticRegression(C=4.0, tol=1e-3, max_iter=200).fit(vectorizer.fit_transform(texts), labels)
     weight = fitted.reader.settings["ways"]["tfidf"]["weight"]
     new = ["a clever plot , a dull ending", "loud loud loud", "nothing known"]

@@ -21,7 +21,11 @@ def test_words_of_any_script(text: str, words: list[str]) -> None:
 
 
 def test_runs_of_one_to_three_words_are_counted() -> None:
-    assert word_ngrams("a b a b") == {"a": 2, "b": 2, "a b": 2, "b a": 1, "a b a": 1, "b a b": 1}
+    assert word_ngrams("a b a b") == {
+        "a": 2, "b": 2, "a b": 2, "b a": 1, "a b a": 1, "b a b": 1,
+        "<start> a": 1, "<start> a b": 1, "b <end>": 1, "a b <end>": 1,
+    }  # fmt: skip
+    assert word_ngrams("<start> <end>")["<start>"] == 0
 
 
 def test_pieces_of_two_to_five_characters_stay_within_a_word() -> None:

@@ -16,6 +16,7 @@ Family = Literal["words", "characters"]
 """A family of n-grams."""
 
 _CUT = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
+START, END = "<start>", "<end>"  # the pattern cuts these into several words, so no text holds them
 _LONGEST_RUN = 3  # words
 _SHORTEST_PIECE, _LONGEST_PIECE = 2, 5  # characters
 _LONGEST_WORD = 100  # characters of a word that are read
@@ -30,11 +31,16 @@ def words_of(text: str) -> list[str]:
 
 
 def word_ngrams(text: str) -> Counter[str]:
-    """Count the runs of one to three words. The words of a run are joined by a space."""
+    """Count the runs of one to three words. The words of a run are joined by a space.
+
+    The start and the end of a text are words too, but only together with others: how a question begins tells its kind.
+    """
     words = words_of(text)
     runs = Counter(words)
-    for length in range(2, _LONGEST_RUN + 1):
-        runs.update(map(" ".join, zip(*(words[start:] for start in range(length)), strict=False)))
+    if words:
+        marked = [START, *words, END]
+        for length in range(2, _LONGEST_RUN + 1):
+            runs.update(map(" ".join, zip(*(marked[first:] for first in range(length)), strict=False)))
     return runs
 
 
