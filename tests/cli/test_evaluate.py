@@ -45,7 +45,7 @@ def test_json_is_metrics_json(reviews: Trained, table: Path, tmp_path: Path) -> 
     assert [baseline["name"] for baseline in document["duel"]["baselines"]] == BASELINES
     assert document["duel"]["model"]["metrics"] == document["metrics"]
     assert document["metrics"]["rows"] == document["data"]["rows"] == 15
-    assert document["data"]["training_rows"] == 230
+    assert document["data"]["training_rows"] == 207
     assert document["command"].startswith("glassformer evaluate ")
     majority = document["duel"]["baselines"][0]["metrics"]["accuracy"]["value"]
     assert majority in (pytest.approx(1 / 3), pytest.approx(2 / 3))
