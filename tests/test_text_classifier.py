@@ -490,3 +490,30 @@ def test_a_warning_points_at_the_line_of_the_program(fitted: TextClassifier) -> 
 def test_settings_are_values_by_name(settings: Any) -> None:
     with pytest.raises(UsageError, match=r"^settings is .*; give values by name"):
         TextClassifier(settings=settings).fit(TEXTS, BINARY)
+
+
+def test_pretraining_on_own_and_unlabelled_texts() -> None:
+    unlabelled = ["a good new film", "", TEXTS[0], "a dull new film"] * 4
+    classifier = small(
+        pretrain="0.5s", unlabelled=unlabelled, settings={"pretraining.min_steps_per_epoch": 4, "model.max_seq_len": 16}
+    )
+    record = clone(classifier).fit(TEXTS, BINARY).predictor_.trained.config.data["pretraining"]
+    assert (record["unlabelled_texts"], record["unlabelled"]) == (2, ["texts in memory"])
+    assert record["left_out"] == {"training": 4, "repeated": 6}
+    assert record["seconds"] >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"pretrain": "30"}, r"`pretrain='30'`.*30m"),
+        ({"pretrain": 30}, r"`pretrain=30`"),
+        ({"unlabelled": ["a text"]}, "only pre-training reads these texts"),
+        ({"pretrain": "1s", "unlabelled": [" "]}, "holds no text"),
+        ({"pretrain": "1s", "unlabelled": [3]}, "not a string"),
+        ({"pretrain": "1s", "unlabelled": TEXTS}, "no text is left to read"),
+    ],
+)
+def test_pretraining_that_cannot_be(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        small(**settings).fit(TEXTS, BINARY)

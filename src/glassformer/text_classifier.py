@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.in_memory import (
     InputError,
+    as_documents,
     as_table,
     as_texts,
     as_weights,
@@ -33,6 +34,7 @@ from glassformer.prediction.predictor import Answers, Predictor
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
+from glassformer.training.own_text import seconds_of
 from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import from_memory, train_classifier
@@ -58,6 +60,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         recipe: the name or the file of a recipe. None means the default recipe.
         init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`). The size of the model is
             then that of the weights.
+        pretrain: how long to pre-train on the texts, without their labels, before they are trained on with labels:
+            `30m`, `2h` or `90s`. None means not at all.
+        unlabelled: a list of more texts to pre-train on. Leave out the texts that you will test on.
         epochs, learning_rate: replace the recipe's settings of these names, unless None.
         class_weight: `balanced`, or a dictionary of weights by label, as in scikit-learn; labels that it does not name
             have the weight 1. None means the recipe's `training.class_weights`.
@@ -82,6 +87,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         *,
         recipe: str | None = None,
         init: str | None = None,
+        pretrain: str | None = None,
+        unlabelled: Sequence[str] | None = None,
         epochs: int | None = None,
         learning_rate: float | None = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
@@ -95,6 +102,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.preset = preset
         self.recipe = recipe
         self.init = init
+        self.pretrain = pretrain
+        self.unlabelled = unlabelled
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.class_weight = class_weight
@@ -128,7 +137,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         start = None if self.init is None else read_initial_weights(self.init)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
         trained = train_classifier(
-            Sources(train=table), recipe, device=choose_device(self.device), observer=self._observer(), init=start
+            Sources(train=table, unlabelled=() if self.unlabelled is None else (as_documents(self.unlabelled),)),
+            recipe,
+            device=choose_device(self.device),
+            observer=self._observer(),
+            init=start,
         )
         for dropped in table.dropped:
             warn_caller(
@@ -156,6 +169,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             raise InputError(f"class_weight is {self.class_weight!r}; give 'balanced', a weight by label, or None")
         else:
             given["class_weights"] = self.class_weight
+        if self.pretrain is not None:
+            settings["pretraining.max_seconds"] = seconds_of(self.pretrain)
         return settings | {f"training.{key}": value for key, value in given.items() if value is not None}
 
     def _observer(self) -> Observer | None:

@@ -43,6 +43,20 @@ Preset = Annotated[str | None, typer.Option(help="Model size: tiny, small or bas
 Init = Annotated[
     str | None, typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint.")
 ]
+Pretrain = Annotated[
+    str | None,
+    typer.Option(
+        metavar="<duration>",
+        help="First pre-train on the texts, without their labels, for this long: 30m, 2h or 90s.",
+    ),
+]
+Unlabelled = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="<source>",
+        help="More texts to pre-train on: a text file, a table or a folder of text files. May be repeated.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="<section.key=value>", help="Change a setting of the recipe. May be repeated."),
@@ -78,7 +92,7 @@ def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any
             continue
         section, key = name.split("__")
         if f"{section}.{key}" in settings:
-            flag = "validation" if key == "file" else key.replace("_", "-")
+            flag = {"file": "validation", "max_seconds": "pretrain"}.get(key, key.replace("_", "-"))
             raise UsageError(f"--{flag} and --set {section}.{key} say the same thing twice; leave one out")
         settings[f"{section}.{key}"] = value
     budget = next((name for name in ("training.max_steps", "training.max_seconds") if name in settings), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,12 +23,14 @@ from glassformer.cli.options import (
     LearningRate,
     Multilabel,
     Preset,
+    Pretrain,
     Quiet,
     RecipeName,
     Seed,
     Settings,
     Test,
     TextColumn,
+    Unlabelled,
     Validation,
     given_settings,
 )
@@ -57,6 +60,8 @@ def train(
     validation: Validation = None,
     group: Group = None,
     init: Init = None,
+    pretrain: Pretrain = None,
+    unlabelled: Unlabelled = None,
     recipe: RecipeName = None,
     preset: Preset = None,
     set_: Settings = None,
@@ -79,6 +84,7 @@ def train(
     from glassformer.data.sources import SourceConfig
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
+    from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.run import train_classifier
     from glassformer.training.unfinished import prepare_out
@@ -90,13 +96,14 @@ def train(
         training__seed=seed,
         validation__file=validation,
         validation__group=group,
+        pretraining__max_seconds=None if pretrain is None else seconds_of(pretrain),
     )
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
-    sources = _read(source, chosen.validation, data_dir)
+    sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     with resumable(out), LiveView() as view:
         trained = train_classifier(
@@ -114,17 +121,21 @@ def train(
     _show_result(trained, out, json=json)
 
 
-def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None) -> Sources:
-    """Read the tables, and warn of labels that do not look like classes or have several spellings."""
+def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, unlabelled: list[str]) -> Sources:
+    """Read the tables and the unlabelled texts. Warn of labels that do not look like classes or have two spellings."""
     from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import read_sources
     from glassformer.data.spellings import table_spellings
+    from glassformer.data.unlabelled import read_unlabelled
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir)
     for warning in filter(None, (unlike_labels(sources.train), table_spellings(sources.train))):
         say(f"warning: {as_flags(warning)}")
-    return sources
+    return replace(
+        sources,
+        unlabelled=tuple(read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled),
+    )
 
 
 def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:

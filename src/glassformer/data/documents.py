@@ -11,13 +11,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from glassformer.data.columns import same_column
 from glassformer.data.known import KNOWN, resolve
-from glassformer.data.rows import FORMATS, OPENERS, check_file
+from glassformer.data.rows import FORMATS, OPENERS, check_file, iterate_rows
 from glassformer.data.splits import ValidationConfig
-from glassformer.data.table import read_table, text_keys
+from glassformer.data.table import ROWS_PER_BATCH, read_table, text_keys
 from glassformer.errors import UsageError
 
-_PLAIN = (".txt", ".text", ".md")
+PLAIN = (".txt", ".text", ".md")
+"""The extensions of plain text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,16 +52,19 @@ class Documents:
         return digest.hexdigest()
 
 
-def read_documents(source: str, data_dir: Path | None = None, *, text: str | None = None) -> Documents:
+def read_documents(
+    source: str, data_dir: Path | None = None, *, text: str | None = None, like: str | None = None
+) -> Documents:
     """The training texts of a known data set, the texts of a table, or the paragraphs of a text file.
 
     Args:
         text: the column of the table. None: it is found automatically.
+        like: without `text`, the column to take if the table has it.
 
     Raises:
         UsageError: there is no such source, or it cannot be read, or it holds no text.
     """
-    if source not in KNOWN and Path(source).suffix.lower() in _PLAIN:
+    if source not in KNOWN and Path(source).suffix.lower() in PLAIN:
         if text is not None:
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
         return _paragraphs(Path(source))
@@ -67,18 +72,25 @@ def read_documents(source: str, data_dir: Path | None = None, *, text: str | Non
         table = resolve(source, "train", data_dir, text=text)
     elif Path(source).suffix.lower() not in (*FORMATS, *OPENERS, ".zip"):
         raise UsageError(
-            f"{source}: the extension does not say what this is. Plain text: {', '.join(_PLAIN)}; tables: "
+            f"{source}: the extension does not say what this is. Plain text: {', '.join(PLAIN)}; tables: "
             f"{', '.join(FORMATS)}"
         )
     else:
-        table = read_table(Path(source), text=text, labelled=False)
+        table = read_table(Path(source), text=text or _column(Path(source), like), labelled=False)
     left_out = tuple(f"left out: {len(dropped.rows)} × {dropped.reason}" for dropped in table.dropped)
     return Documents(texts=table.frame["text"], source=source, notes=(*table.notes, *left_out))
 
 
+def _column(path: Path, like: str | None) -> str | None:
+    """Return the column of the table with this name, or None."""
+    if like is None:
+        return None
+    return same_column(like, next(iterate_rows(path, rows_per_batch=ROWS_PER_BATCH)).columns)
+
+
 def _paragraphs(path: Path) -> Documents:
     """Return the paragraphs, which are separated by blank lines. A file without blank lines gives its lines."""
-    whole = re.sub(r"\r\n?", "\n", _decoded(path))
+    whole = re.sub(r"\r\n?", "\n", decoded(path))
     paragraphs = [paragraph.strip("\n") for paragraph in re.split(r"\n(?:[^\S\n]*\n)+", whole) if paragraph.strip()]
     kind = "paragraphs (blank lines stand between them)"
     if len(paragraphs) == 1:
@@ -88,7 +100,8 @@ def _paragraphs(path: Path) -> Documents:
     return Documents(texts=pl.Series(paragraphs), source=str(path), notes=(f"{len(paragraphs):,} {kind}",))
 
 
-def _decoded(path: Path) -> str:
+def decoded(path: Path) -> str:
+    """Return the text of a file in UTF-8. Raises `UsageError` if it is in another encoding, or not a text file."""
     raw = check_file(path).read_bytes()
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UsageError(f"{path} is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {path} > utf8-{path.name}")

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
+from glassformer.data.documents import Documents
 from glassformer.data.labels import label_name
 from glassformer.data.table import Dropped, Table, counted
 from glassformer.errors import UsageError
@@ -41,6 +42,18 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
         except UnicodeEncodeError as error:
             raise InputError(f"texts[{number}] cannot be encoded: {error.reason}: {_shown(text)}") from error
     return listed
+
+
+def as_documents(texts: Iterable[Any]) -> Documents:
+    """Return texts without labels. Empty ones are left out.
+
+    Raises:
+        InputError: a text cannot be used (see `as_texts`), or all are empty.
+    """
+    filled = [text for text in as_texts(texts) if text.strip()]
+    if not filled:
+        raise InputError("`unlabelled=` holds no text; give texts, or leave it out")
+    return Documents(texts=pl.Series(filled), source="texts in memory")
 
 
 def plain_labels(labels: Iterable[Any]) -> list[Any]:

@@ -34,6 +34,8 @@ class KnownDataset:
     """What the labels in the files mean."""
     files: dict[Split, tuple[str, ...]]
     """The files of each split. The first one that exists is read. Empty if the data set is generated."""
+    unlabelled: str | None = None
+    """The file of its texts without labels, if it has any."""
     source_url: str | None = None
     """Where `data get` downloads it. None if it is generated, or must be fetched by hand (see `by_hand`)."""
     checksum: str | None = None
@@ -103,6 +105,7 @@ _DATASETS = (
         splits="25,000 training and 25,000 test rows, by the authors; only one film is in both",
         label_names=NEGATIVE_POSITIVE,
         files={"train": ("train.parquet",), "test": ("test.parquet",)},
+        unlabelled="unsup.parquet",
         source_url="https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
         checksum="md5:7c2ac02c03563afcf9b574c7e56c153a",
         unpack=archives.unpack_imdb,
@@ -168,6 +171,26 @@ def resolve(
     if known.files["train"] == known.files["test"]:  # there is one published file, and a part of it is the test split
         frame = _tenth(frame, split)
     return replace(table, frame=frame, source=source, notes=(f"{source}: {known.splits}", *table.notes))
+
+
+def resolve_unlabelled(name: str, data_dir: Path | None = None) -> Table:
+    """Read the unlabelled texts that a known data set brings.
+
+    Raises:
+        UsageError: it has none, or they are not on this machine.
+    """
+    file = KNOWN[name].unlabelled
+    if file is None:
+        having = ", ".join(known.name for known in KNOWN.values() if known.unlabelled)
+        raise UsageError(f"`unlabelled={name!r}`: {name} has no unlabelled texts. Known data sets with some: {having}")
+    folders = data_folders(data_dir)
+    path = next((path for folder in folders if (path := folder / name / file).is_file()), None)
+    if path is None:
+        raise UsageError(
+            f"The unlabelled texts of {name} ({name}/{file}) are not in {', '.join(map(str, folders))}. Get them: "
+            f"glassformer data get {name}."
+        )
+    return replace(read_table(path, text="text", labelled=False), source=name)
 
 
 def data_folders(data_dir: Path | None = None) -> tuple[Path, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.data.columns import find_columns, same_column
+from glassformer.data.documents import Documents
 from glassformer.data.known import KNOWN, resolve
 from glassformer.data.rows import iterate_rows
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
@@ -27,11 +28,13 @@ class Sources:
     Attributes:
         validation: a separate table for validation, instead of a share of `train`.
         test: texts that must not be trained on. The table is used for nothing else.
+        unlabelled: texts to pre-train on, beside those of `train`. None of them may be held out (see `admitted`).
     """
 
     train: Table
     validation: Table | None = None
     test: Table | None = None
+    unlabelled: tuple[Documents, ...] = ()
 
     def split(self, validation: ValidationConfig, *, seed: int) -> Splits:
         """Split into rows to learn from and held-out rows. Raises what `make_splits` raises."""

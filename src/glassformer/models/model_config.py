@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from glassformer.models.bounds import Depth, Width, Window
 
@@ -107,6 +107,21 @@ class LanguageModelConfig(TrunkConfig):
     def causal(self) -> bool:
         """Whether the model predicts the next token."""
         return self.attention == "causal"
+
+    @classmethod
+    def like(cls, config: DesignConfig) -> LanguageModelConfig:
+        """Return the language model whose trunk has the shape of a classifier, and no dropout.
+
+        Raises:
+            ValueError: no language model has this shape.
+        """
+        if not isinstance(config, ModelConfig):
+            raise ValueError("pre-training needs our own design, `classifier`")
+        shape = config.model_dump(include=set(TrunkConfig.model_fields) - {"dropout", "attention_dropout"})
+        try:
+            return cls.model_validate(shape)
+        except ValidationError as error:
+            raise ValueError(f"pre-training: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
 
     @model_validator(mode="after")
     def _predicts(self) -> LanguageModelConfig:

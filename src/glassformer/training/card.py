@@ -16,10 +16,12 @@ def model_card(trained: TrainedModel) -> str:
     labels = ", ".join(str(label) for label in config.labels)
     kind = "any number of the labels" if config.multilabel else "one of the labels"
     parameters = parameter_count(config.model, config.vocab_size, len(config.labels))
-    origin = "Trained from scratch" if config.init is None else f"Fine-tuned from `{config.init['from']}`"
+    from_others = None if "pretraining" in data else config.init
+    origin = "Trained from scratch" if from_others is None else f"Fine-tuned from `{from_others['from']}`"
     facts = [
         f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
         f"(text: `{data['text_column']}`, label: `{data['label_column']}`).",
+        *_pretraining(data.get("pretraining")),
         f"{parameters:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
         f"{config.vocab_size:,}.",
         f"Reads {config.model.max_seq_len} tokens at once, longer texts in overlapping windows."
@@ -77,3 +79,22 @@ def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:
         f"{transformer:.3f}. Held-out accuracy alone: {readers['counting_accuracy']:.4f} and "
         f"{readers['transformer_accuracy']:.4f}."
     )
+
+
+def _pretraining(record: dict[str, Any] | None) -> list[str]:
+    """Return what the card says about pre-training, if there was any."""
+    if record is None:
+        return []
+    unlabelled = ", ".join(f"`{source}`" for source in record["unlabelled"])
+    without = f", {record['unlabelled_texts']:,} of them from {unlabelled}" if unlabelled else ""
+    left_out = sum(record["left_out"].get(reason, 0) for reason in ("test", "validation"))
+    kept_out = (
+        f" {counted(left_out, 'unlabelled text was', 'unlabelled texts were')} left out as test or validation texts."
+        if left_out
+        else ""
+    )
+    return [
+        f"Pre-trained before that, without labels, for {record['seconds'] / 60:.1f} minutes on "
+        f"{counted(record['texts'], 'text')}{without}: {record['tokens']:,} tokens, read {record['passes']:g} times."
+        f"{kept_out}"
+    ]

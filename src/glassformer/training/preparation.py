@@ -26,6 +26,7 @@ from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.order import passes_per_epoch
+from glassformer.training.own_text import OwnTexts, own_texts
 from glassformer.training.recipe import Recipe
 from glassformer.training.unfinished import encode, learn_tokenizer
 
@@ -46,31 +47,38 @@ def prepare(
         work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts. None: memory does.
 
     Raises:
-        UsageError: the rows cannot be learned from.
+        UsageError: the rows cannot be learned from, or all texts of an unlabelled source are left out.
     """
     keep_large_buffers()
     labels = LabelSet.from_table(sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
-    return Prepared(recipe=recipe, labels=labels, splits=splits, init=init, device=device, work=work)
+    own = own_texts(sources, splits, recipe)
+    return Prepared(recipe=recipe, labels=labels, splits=splits, own_texts=own, init=init, device=device, work=work)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Prepared:
-    """A run before its first step: the arguments of `prepare`, and everything that is derived from them."""
+    """A run before its first step: the arguments of `prepare`, and everything that is derived from them.
+
+    Attributes:
+        own_texts: the texts to pre-train on. None without pre-training.
+    """
 
     recipe: Recipe
     labels: LabelSet
     splits: Splits
+    own_texts: OwnTexts | None
     init: InitialWeights | None
     device: str
     work: Path | None
 
     @cached_property
     def tokenizer(self) -> TextTokenizer:
-        """The tokenizer, learned from the training rows alone, or that of the weights to start from."""
+        """The tokenizer, learned from the texts that are trained on alone, or that of the weights to start from."""
         if self.init is not None:
             return self.init.tokenizer
-        return learn_tokenizer(self.splits.train.frame["text"], self.recipe.tokenizer, self.work)
+        texts = self.splits.train.frame["text"] if self.own_texts is None else self.own_texts.texts
+        return learn_tokenizer(texts, self.recipe.tokenizer, self.work)
 
     @cached_property
     def train_labels(self) -> np.ndarray[Any, Any]:

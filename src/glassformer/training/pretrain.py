@@ -61,6 +61,7 @@ def pretrain(
     observer: Observer | None = None,
     on_prepared: Callable[[PreparedTexts], None] | None = None,
     prompt: str = "",
+    tokenizer: TextTokenizer | None = None,
 ) -> TrainedLanguageModel:
     """Hold out texts, learn a vocabulary, encode and train. With `out`, write a model folder there.
 
@@ -69,6 +70,7 @@ def pretrain(
         device: a torch device.
         on_prepared: receives the texts and the size of the model before training begins.
         prompt: how the sample of each epoch begins (causal models).
+        tokenizer: the tokenizer of `recipe.tokenizer`, if it was learned before.
 
     Raises:
         UsageError: there is too little text, or `out` is in use already.
@@ -81,7 +83,7 @@ def pretrain(
     work = None if out is None else out / CHECKPOINT_FOLDER
     identity = {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}
     with work_in(out, identity, resume=resume, overwrite=overwrite):
-        tokenizer = learn_tokenizer(train.texts, recipe.tokenizer, work)
+        tokenizer = tokenizer or learn_tokenizer(train.texts, recipe.tokenizer, work)
         store = encode(train.texts, tokenizer, work, "train")
         trainer = _trainer(store, validation, tokenizer, recipe, work, device)
         parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
@@ -102,7 +104,7 @@ def pretrain(
             trainer.observer = _Sampling(observer, writer, prompt)
 
         def save() -> TrainedLanguageModel:
-            trained = _finished(trainer, tokenizer, train, validation, recipe, parameters)
+            trained = _finished(trainer, tokenizer, train, validation, recipe, parameters, tokens=len(store.tokens))
             if out is not None:
                 save_model(out, trained, card=_card(trained))
             return trained
@@ -185,6 +187,8 @@ def _finished(
     validation: Documents | None,
     recipe: PretrainingRecipe,
     parameters: int,
+    *,
+    tokens: int,
 ) -> TrainedLanguageModel:
     """Return the model as the model folder will hold it."""
     state = trainer.state
@@ -197,6 +201,7 @@ def _finished(
             "texts": len(train.texts),
             "validation_texts": 0 if validation is None else len(validation.texts),
             "bytes": train.n_bytes,
+            "tokens": tokens,
             "fingerprint": train.fingerprint,
             "parameters": parameters,
             "notes": list(train.notes),

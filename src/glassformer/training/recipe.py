@@ -6,23 +6,23 @@ import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.bounds import VocabSize
 from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
-from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig
+from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig, LanguageModelConfig
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
 from glassformer.training.setting_names import nearest
 from glassformer.training.training_config import PretrainingConfig, TrainingConfig
 
 DEFAULT_PRESET = "small"
-_FINE_TUNING = "fine-tune"
+_FINE_TUNING, _AFTER_PRETRAINING = "fine-tune", "after-pretraining"
 _MOST_BYTES = 1_000_000  # of a recipe's file
 _ROWS_TO_SPLIT = 200  # with a counting reader, smaller tables are cross-fitted instead
 _MOST_CLAUSES = 4  # of a message about settings
@@ -59,6 +59,15 @@ class Recipe(AnyRecipe):
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: AnyModelConfig = PRESETS[DEFAULT_PRESET]
     training: TrainingConfig = TrainingConfig()
+    pretraining: PretrainingConfig | None = None
+    """How the model is pre-trained on its own texts before it learns the labels (see `own_text.py`). None: it is not.
+    """
+
+    @model_validator(mode="after")
+    def _can_be_pretrained(self) -> Self:
+        if self.pretraining is not None:
+            LanguageModelConfig.like(self.model)
+        return self
 
 
 class PretrainingTokenizerConfig(TokenizerConfig):
@@ -107,7 +116,8 @@ def load_recipe(
     """Read a recipe by name or path (None: the defaults), choose a preset, then apply overrides by dotted name.
 
     With `init`, the model and the tokenizer are those of the weights. Dropout and a shorter window may be chosen.
-    If the weights come from a checkpoint, the recipe `fine-tune` gives the values that this recipe leaves open.
+    If the weights come from a checkpoint, the recipe `fine-tune` gives the values that this recipe leaves open. With a
+    section `[pretraining]`, the recipe `after-pretraining` does.
 
     Raises:
         UsageError: no such recipe or preset, TOML that cannot be read, an unknown key (the nearest known one is named),
@@ -116,6 +126,8 @@ def load_recipe(
     raw, source = _gather(Recipe, name_or_path, preset, overrides)
     if init is not None:
         raw = _for_weights(raw, init, source)
+    if "pretraining" in raw:
+        raw = _for_pretraining(raw, init, source)
     return _checked(Recipe, raw, source)
 
 
@@ -166,9 +178,7 @@ def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict
             "one of them out"
         )
     if init.model.design == "pretrained":
-        gentle = _read(shipped_recipes()[_FINE_TUNING])
-        sections = {name: gentle[name] | _section(raw, name, source) for name in ("model", "training")}
-        raw = raw | sections
+        raw = _gently(raw, _FINE_TUNING, source)
     for name, theirs in (("model", init.model), ("tokenizer", init.tokenizer_config)):
         own, given = theirs.model_dump(), _section(raw, name, source)
         for key, value in given.items():
@@ -180,6 +190,23 @@ def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict
                 )
         raw[name] = own | given
     return raw
+
+
+def _for_pretraining(raw: dict[str, Any], init: InitialWeights | None, source: str) -> dict[str, Any]:
+    """Return the recipe with the values that suit a pre-trained model. Both stages have the same seed by default."""
+    if init is not None:
+        raise UsageError(
+            f"{source}: `init={init.name!r}` and pre-training are two ways to begin; leave out `init=` or [pretraining]"
+        )
+    raw = _gently(raw, _AFTER_PRETRAINING, source)
+    seed = {key: value for key, value in _section(raw, "training", source).items() if key == "seed"}
+    return raw | {"pretraining": seed | _section(raw, "pretraining", source)}
+
+
+def _gently(raw: dict[str, Any], recipe: str, source: str) -> dict[str, Any]:
+    """Return the recipe. Of the values that it leaves open, those of the shipped `recipe` replace the defaults."""
+    gentle = _read(shipped_recipes()[recipe])
+    return raw | {name: gentle[name] | _section(raw, name, source) for name in gentle.keys() & {"model", "training"}}
 
 
 def _model_section(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> dict[str, Any]:
@@ -267,17 +294,20 @@ def _override(kind: type[AnyRecipe], raw: dict[str, Any], dotted: str, value: An
 def _known_keys(kind: type[AnyRecipe], design: str) -> dict[str, set[str]]:
     """Return the keys of every section. Those of `[model]` are the keys of one design."""
     sections = {
-        name: set(field.annotation.model_fields)
+        name: set(part.model_fields)
         for name, field in kind.model_fields.items()
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+        for part in (get_args(field.annotation) or [field.annotation])
+        if isinstance(part, type) and issubclass(part, BaseModel)
     }
     return sections | {"model": {*kind.designs[design].model_fields, "preset"}}
 
 
 def _nearest(kind: type[AnyRecipe], key: str, design: str | None = None) -> str:
     known = _known_keys(kind, design or _own(kind))
-    by_name = {name: f"{section}.{name}" for section, names in known.items() for name in names}
-    near = nearest(key.rpartition(".")[2], by_name)
+    section, _, key = key.rpartition(".")
+    by_name = {name: f"{part}.{name}" for part in reversed(known) for name in known[part]}  # the first part that has it
+    by_name |= {name: f"{section}.{name}" for name in known.get(section, ())}
+    near = nearest(key, by_name)
     return f" (did you mean {by_name[near]}?)" if near else ""
 
 

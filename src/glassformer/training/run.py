@@ -25,6 +25,7 @@ from glassformer.training.classification import Classification
 from glassformer.training.cross_fitting import cross_fit
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
+from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.readers import Counting, learn_counting, weigh_readers
 from glassformer.training.recipe import Recipe
@@ -47,6 +48,8 @@ def train_classifier(
     init: InitialWeights | None = None,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
+
+    With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `own_text.py`).
 
     Args:
         source: where `sources` was read from. The model folder keeps it, so the rows can be found again.
@@ -72,6 +75,7 @@ def train_classifier(
             observer.on_message(origin)
         _warn_of_unknown(prepared.data.train, observer, learned=init is None)
         counting = learn_counting(prepared, observer)
+        prepared, pretraining = pretrain_on_own_texts(prepared, observer)
         trainer = _trainer(prepared, counting, observer)
         crossed = None
         if counting is not None and prepared.splits.validation is None:
@@ -80,7 +84,7 @@ def train_classifier(
             crossed = cross_fit(prepared, counting.folds, observer)
 
         def save() -> TrainedModel:
-            trained = _finished(trainer, prepared, source, counting, crossed)
+            trained = _finished(trainer, prepared, source, counting, crossed, pretraining)
             if out is not None:
                 save_model(out, trained, card=model_card(trained))
             return trained
@@ -142,6 +146,7 @@ def _identity(prepared: Prepared) -> dict[str, Any]:
         "labels": list(prepared.labels.names),
         "recipe": prepared.recipe.model_dump(mode="json"),
         "init": None if prepared.init is None else prepared.init.record,
+        "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
     }
 
 
@@ -151,11 +156,13 @@ def _finished(
     source: SourceConfig | None,
     counting: Counting | None,
     crossed: tuple[FloatArray, float] | None,
+    pretraining: dict[str, Any],
 ) -> TrainedModel:
     """Calibrate on the held-out rows and return the model as the model folder will hold it.
 
     Args:
         crossed: the logits of the transformers of cross-fitting, and the seconds that they took.
+        pretraining: the record of pre-training. Empty if there was none.
     """
     state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
     data, temperature, readers, figures = prepared.data, 1.0, None, {}
@@ -171,6 +178,7 @@ def _finished(
     elif logits is not None and data.validation_labels is not None:
         temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
+    seconds += pretraining.get("seconds", 0)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -179,7 +187,7 @@ def _finished(
         multilabel=labels.multilabel,
         temperature=temperature,
         readers=readers,
-        data=_data_record(prepared.splits, source),
+        data=_data_record(prepared.splits, source) | ({"pretraining": pretraining} if pretraining else {}),
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),

@@ -25,11 +25,14 @@ from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.loop import NotANumberError, Trainer
 
 Made = TypeVar("Made")
+PRETRAINED_FOLDER = "pretraining"
+"""The model folder or the unfinished run of the first stage, in the work folder (see `own_text.py`)."""
 _CHANGES_SHOWN = 5
 _FINGERPRINTS = {
     "train": "the training rows",
     "validation": "the validation rows",
     "texts": "the training texts",
+    "unlabelled": "the unlabelled texts",
     "records": "the records",
     "prompts": "the prompts",
     "from.fingerprint": "the weights to start from",
@@ -91,11 +94,21 @@ def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwri
             _open(work, identity, resume=resume)
             yield
         except Exception as error:
-            if not resume and not (work / STATE_FILE).is_file():
+            if not resume and not _can_be_resumed(work):
                 shutil.rmtree(work, ignore_errors=True)
             if isinstance(error, GlassformerError) or not is_no_room(error):
                 raise
             raise GlassformerError(f"nothing more can be written in {why_not_written(out, error, 0)}") from error
+
+
+def _can_be_resumed(work: Path) -> bool:
+    """Whether the run in `work` has come so far that it is worth keeping."""
+    first_stage = work / PRETRAINED_FOLDER
+    return (
+        (work / STATE_FILE).is_file()
+        or (first_stage / CHECKPOINT_FOLDER / STATE_FILE).is_file()
+        or is_model_folder(first_stage)
+    )
 
 
 def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:

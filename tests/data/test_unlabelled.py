@@ -1,0 +1,89 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data.documents import Documents
+from glassformer.data.unlabelled import admitted, read_unlabelled
+from glassformer.errors import UsageError
+
+
+def documents(*texts: str, source: str = "more.txt") -> Documents:
+    return Documents(texts=pl.Series(texts), source=source)
+
+
+def test_texts_that_are_held_out_read_already_or_repeated_are_left_out_and_counted() -> None:
+    kept = admitted(
+        [documents("new", "tested", " tested ", "held out", "learned"), documents("new", "newer", "newer")],
+        training=pl.Series(["learned", "other"]),
+        validation=pl.Series(["held out"]),
+        test=pl.Series(["tested"]),
+    )
+    assert kept.texts.to_list() == ["new", "newer"]
+    assert kept.left_out == {"test": 2, "validation": 1, "training": 1, "repeated": 2}
+    assert kept.notes == (
+        "2 unlabelled texts are also test texts and were left out",
+        "1 unlabelled text is also a validation text and was left out",
+        "1 unlabelled text is also a training text and was left out",
+        "2 unlabelled texts repeat others and were left out",
+    )
+
+
+def test_texts_are_equal_as_in_a_split() -> None:
+    """A letter and its accent in one character or two, and white space around a text, make no difference."""
+    kept = admitted(
+        [documents("cafe\u0301 \n", "tea")], training=pl.Series(["x"]), validation=None, test=pl.Series(["café"])
+    )
+    assert kept.texts.to_list() == ["tea"]
+    assert kept.left_out == {"test": 1}
+
+
+def test_without_a_source_there_is_no_text() -> None:
+    kept = admitted([], training=pl.Series(["a"]), validation=None, test=None)
+    assert kept.texts.equals(pl.Series([], dtype=pl.String))
+    assert kept.left_out == {}
+    assert kept.notes == ()
+
+
+def test_a_source_that_adds_nothing_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"unlabelled='b\.csv'.*of 3 2 are also test texts, 1 repeats another"
+    ) as found:
+        admitted(
+            [documents("new"), documents("tested", "tested", "new", source="b.csv")],
+            training=pl.Series(["a"]),
+            validation=None,
+            test=pl.Series(["tested"]),
+        )
+    assert "name other texts" in found.value.message
+
+
+def test_a_folder_gives_one_text_per_file(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    (folder / "below").mkdir(parents=True)
+    (folder / "b.txt").write_text("first paragraph\n\nsecond paragraph\n")
+    (folder / "below" / "a.MD").write_text("deeper")
+    (folder / "empty.txt").write_text(" \n")
+    (folder / "table.csv").write_text("text\nnot read\n")
+    (folder / ".hidden.txt").write_text("not read")
+    read = read_unlabelled(str(folder))
+    assert read.texts.to_list() == ["first paragraph\n\nsecond paragraph\n", "deeper"]
+    assert read.source == str(folder)
+
+
+def test_a_table_with_the_column_of_the_training_table(tmp_path: Path) -> None:
+    path = tmp_path / "more.csv"
+    path.write_text("Comment,text\na remark of some length,some other text of length\n" * 1)
+    assert read_unlabelled(str(path), like="comment").texts.to_list() == ["a remark of some length"]
+    assert read_unlabelled(str(path), like="review").texts.to_list() == ["some other text of length"]
+
+
+def test_the_texts_of_a_known_data_set(tmp_path: Path) -> None:
+    (tmp_path / "imdb").mkdir()
+    with pytest.raises(UsageError, match=r"imdb/unsup\.parquet\) are not in .*glassformer data get imdb"):
+        read_unlabelled("imdb", tmp_path)
+    pl.DataFrame({"text": ["a film", "another"], "label": [-1, -1]}).write_parquet(tmp_path / "imdb" / "unsup.parquet")
+    read = read_unlabelled("imdb", tmp_path)
+    assert (read.texts.to_list(), read.source) == (["a film", "another"], "imdb")
+    with pytest.raises(UsageError, match=r"unlabelled='zhou'`: zhou has no unlabelled texts.*: imdb"):
+        read_unlabelled("zhou", tmp_path)

@@ -1,0 +1,287 @@
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import torch
+
+from glassformer.data.documents import Documents
+from glassformer.data.sources import Sources
+from glassformer.data.table import Table
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
+from glassformer.training import own_text
+from glassformer.training.loop import InterruptedTraining, NotANumberError
+from glassformer.training.own_text import own_texts, seconds_of
+from glassformer.training.preparation import prepare
+from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_classifier
+from glassformer.training.training_config import PretrainingConfig
+from tests.training.samples import Memory, opinions, recipe
+
+STEPS = 12
+
+
+def with_pretraining(**values: Any) -> Recipe:
+    """A short run of two stages in float32: 12 steps of pre-training, then 2 epochs."""
+    settings = {"max_steps": STEPS, "batch_size": 4, "min_steps_per_epoch": 4, "precision": "float32"}
+    return recipe().model_copy(update={"pretraining": PretrainingConfig.model_validate(settings | values)})
+
+
+def more(n_texts: int = 40, *, first: int = 500) -> Documents:
+    return Documents(texts=opinions(n_texts, first=first).frame["text"], source="more.txt")
+
+
+def sources(**values: Any) -> Sources:
+    return replace(Sources(train=opinions(), test=opinions(10, first=900), unlabelled=(more(),)), **values)
+
+
+def stop_after(step: int) -> Memory:
+    return Memory(lambda done: signal.raise_signal(signal.SIGINT) if done == step else None)
+
+
+def assert_same(one: TrainedModel, other: TrainedModel) -> None:
+    others = other.model.state_dict()
+    for name, tensor in one.model.state_dict().items():
+        assert torch.equal(tensor, others[name]), name
+    assert one.tokenizer.to_json() == other.tokenizer.to_json()
+    assert one.config.temperature == other.config.temperature
+
+
+def apart_from_seconds(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "seconds"}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
+    out = tmp_path_factory.mktemp("whole") / "out"
+    train_classifier(sources(), with_pretraining(), out=out)
+    return load_model(out, CLASSIFIER)
+
+
+@pytest.mark.parametrize(
+    ("duration", "seconds"), [("30m", 1800), ("2h", 7200), ("90s", 90), (" 1.5h ", 5400), ("1 m", 60), ("0.5s", 0.5)]
+)
+def test_a_duration(duration: str, seconds: float) -> None:
+    assert seconds_of(duration) == seconds
+
+
+@pytest.mark.parametrize(
+    ("duration", "words"),
+    [
+        ("30", r"`pretrain='30'`: give a number with a unit: 30s, 30m or 30h"),
+        ("0", "leaves no time"),
+        ("0m", "leaves no time"),
+        ("-5m", "such as 30m"),
+        ("", "such as 30m"),
+        ("soon", "such as 30m"),
+        ("1e9h", "such as 30m"),
+        ("inf m", "such as 30m"),
+        ("9" * 5_000 + "h", "such as 30m"),
+        ("1m30s", "such as 30m"),
+        (30, r"`pretrain=30`: give a duration"),
+    ],
+)
+def test_no_duration(duration: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        seconds_of(duration)
+
+
+def test_validation_and_test_texts_are_read_in_no_stage() -> None:
+    """Nor do they reach the vocabulary: each of these texts has a word of its own."""
+    chosen = with_pretraining().model_copy(
+        update={"tokenizer": recipe().tokenizer.model_copy(update={"min_frequency": 1})}
+    )
+    first = prepare(sources(), chosen).splits
+    assert first.validation is not None
+    held_out = pl.concat([first.validation.frame["text"], opinions(10, first=900).frame["text"]])
+    prepared = prepare(
+        sources(unlabelled=(more(), Documents(texts=held_out.append(more(1, first=800).texts), source="u"))), chosen
+    )
+    assert prepared.own_texts is not None
+    assert not set(prepared.own_texts.texts) & set(held_out[:-1])
+    assert prepared.own_texts.unlabelled.left_out == {"test": 10, "validation": 12}
+    assert len(prepared.own_texts.texts) == 48 + 40 + 1
+    vocabulary = prepared.tokenizer.vocabulary().keys()
+    assert {"500", "800"} <= vocabulary
+    assert not {text.split()[4] for text in held_out[:-1]} & vocabulary
+
+
+def test_unlabelled_texts_without_pretraining_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"`unlabelled=`: only pre-training reads.*`pretrain='30m'`"):
+        prepare(sources(), recipe())
+    prepared = prepare(sources(unlabelled=()), recipe())
+    assert own_texts(sources(unlabelled=()), prepared.splits, recipe()) is prepared.own_texts is None
+
+
+def test_the_second_stage_starts_from_the_weights_of_the_first() -> None:
+    """All weights but those of the head."""
+    prepared, memory = prepare(sources(), with_pretraining()), Memory()
+    second, _ = own_text.pretrain_on_own_texts(prepared, memory)
+    assert second.init is not None
+    before, after = prepared.model.state_dict(), second.model.state_dict()
+    trunk = [name for name in after if name.startswith("trunk.")]
+    assert len(trunk) > 5
+    assert all(torch.equal(after[name], second.init.weights[name]) for name in trunk)
+    assert any(not torch.equal(after[name], before[name]) for name in trunk)
+    assert all(torch.equal(after[name], before[name]) for name in after if name not in trunk)
+    assert second.tokenizer.to_json() == prepared.tokenizer.to_json()
+    assert memory.messages == [
+        "stage 1 of 2: pre-training on 88 texts (40 without labels)",
+        "stage 2 of 2: training on 48 rows",
+    ]
+
+
+def test_the_folder_and_the_card_say_what_was_read(whole: TrainedModel, tmp_path: Path) -> None:
+    record = whole.config.data["pretraining"]
+    assert record == {
+        "texts": 88,
+        "unlabelled_texts": 40,
+        "unlabelled": ["more.txt"],
+        "left_out": {},
+        "fingerprint": record["fingerprint"],
+        "tokens": 88 * 7,
+        "passes": pytest.approx(STEPS / 8),
+        "seconds": record["seconds"],
+        "train_loss": record["train_loss"],
+    }
+    assert whole.config.training_seconds > record["seconds"] > 0
+    assert whole.config.init is not None
+    assert whole.config.init["from"] == "pre-training"
+    assert whole.config.recipe["pretraining"]["max_steps"] == STEPS
+    given = sources(
+        unlabelled=(Documents(texts=pl.concat([more().texts, opinions(3, first=900).frame["text"]]), source="u"),)
+    )
+    train_classifier(given, with_pretraining(), out=tmp_path / "out")
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "minutes on 88 texts, 40 of them from `u`: 616 tokens, read 1.5 times." in card
+    assert "3 unlabelled texts were left out as test or validation texts." in card
+
+
+@pytest.mark.parametrize("step", [1, 4, 11, STEPS, STEPS + 1, STEPS + 6])
+def test_interrupted_in_either_stage_and_resumed_is_uninterrupted(
+    step: int, whole: TrainedModel, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(InterruptedTraining):
+        train_classifier(sources(), with_pretraining(), out=out, observer=stop_after(step))
+    memory = Memory()
+    resumed = train_classifier(sources(), with_pretraining(), out=out, resume=True, observer=memory)
+    assert_same(resumed, whole)
+    assert apart_from_seconds(resumed.config.data["pretraining"]) == apart_from_seconds(
+        whole.config.data["pretraining"]
+    )
+    is_over = step > STEPS
+    assert ("stage 1 of 2: pre-training is over" in memory.messages) == is_over
+    assert not any(path.is_dir() for path in out.iterdir())
+
+
+def test_interrupted_between_the_stages(whole: TrainedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any failure after the first stage keeps what it learned."""
+
+    def fails(*_: Any) -> None:
+        raise GlassformerError("the disk is on fire")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("glassformer.training.preparation.start_from", fails)
+        with pytest.raises(GlassformerError, match="on fire"):
+            train_classifier(sources(), with_pretraining(), out=tmp_path / "out")
+    memory = Memory()
+    resumed = train_classifier(sources(), with_pretraining(), out=tmp_path / "out", resume=True, observer=memory)
+    assert "stage 1 of 2: pre-training is over" in memory.messages
+    assert_same(resumed, whole)
+
+
+def test_in_memory_it_is_the_same_run(whole: TrainedModel) -> None:
+    assert_same(train_classifier(sources(), with_pretraining()), whole)
+
+
+def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(InterruptedTraining):
+        train_classifier(sources(), with_pretraining(), out=out, observer=stop_after(2))
+    for given, chosen, words in (
+        (sources(unlabelled=(more(39),)), with_pretraining(), "the unlabelled texts changed"),
+        (sources(), with_pretraining(max_steps=13), r"pretraining\.max_steps was 12 and is now 13"),
+        (sources(unlabelled=()), recipe(), "pretraining was .* and is now not set"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            train_classifier(given, chosen, out=out, resume=True)
+
+
+def test_a_failure_before_the_first_checkpoint_leaves_nothing(tmp_path: Path) -> None:
+    few = with_pretraining().model_copy(update={"model": recipe().model.model_copy(update={"max_seq_len": 4096})})
+    with pytest.raises(UsageError, match=r"tokens do not fill one window of 4096"):
+        train_classifier(sources(), few, out=tmp_path / "out")
+    assert list((tmp_path / "out").glob("*")) == []
+
+
+def test_divergence_of_the_first_stage_names_its_settings(tmp_path: Path) -> None:
+    wild = with_pretraining(learning_rate=1e3, optimizer="sgd", clip=1e30, warmup=0.0)
+    with pytest.raises(NotANumberError, match=r"stage 1 of 2, pre-training: .*`pretraining\.learning_rate=1e\+02`"):
+        train_classifier(sources(), wild, out=tmp_path / "out")
+
+
+def test_time_that_was_spent_counts_after_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look at the clock finds it a second on."""
+    clock = iter(range(1_000_000))
+    monkeypatch.setattr("glassformer.training.loop.time.perf_counter", lambda: float(next(clock)))
+    out, timed = tmp_path / "out", with_pretraining(max_steps=None, max_seconds=60.0)
+    stopped, resumed = stop_after(8), Memory()
+    with pytest.raises(InterruptedTraining):
+        train_classifier(sources(), timed, out=out, observer=stopped)
+    trained = train_classifier(sources(), timed, out=out, resume=True, observer=resumed)
+    assert resumed.messages[0] == "stage 1 of 2: pre-training on 88 texts (40 without labels) for 1 minute"
+    assert resumed.messages[1].startswith("resumed at step 9")
+    assert 60 <= trained.config.data["pretraining"]["seconds"] < 75
+
+
+def test_the_recipe_after_pretraining_gives_the_open_values() -> None:
+    plain, pretrained = load_recipe(), load_recipe(overrides={"pretraining.max_seconds": 60, "training.seed": 3})
+    gentle = load_recipe("after-pretraining").training
+    assert pretrained.training == gentle.model_copy(update={"seed": 3})
+    assert gentle.learning_rate < plain.training.learning_rate
+    assert pretrained.model.model_dump(exclude={"dropout"}) == plain.model.model_dump(exclude={"dropout"})
+    assert pretrained.pretraining is not None
+    assert (pretrained.pretraining.seed, pretrained.pretraining.max_seconds) == (3, 60)
+    own = load_recipe(overrides={"pretraining.max_seconds": 60, "training.learning_rate": 0.5, "pretraining.seed": 8})
+    assert own.training.learning_rate == 0.5
+    assert own.pretraining is not None
+    assert own.pretraining.seed == 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"model.design": "vinh-mlp"}, "pre-training needs our own design"),
+        ({"model.norm": "batch"}, "pre-training: norm='batch'"),
+        ({"model.embedding": "one-hot"}, "pre-training: embedding='one-hot'"),
+        ({"pretraining.max_steps": 3}, "two budgets"),
+        ({"pretraining.hidden_share": 1.5}, r"pretraining\.hidden_share = 1\.5"),
+        ({"pretraining.epochz": 5}, r"unknown key pretraining\.epochz \(did you mean pretraining\.epochs"),
+        (
+            {"pretraining.hiden_share": 0.5},
+            r"unknown key pretraining\.hiden_share \(did you mean pretraining\.hidden_share",
+        ),
+    ],
+)
+def test_a_recipe_that_cannot_be_pretrained(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_recipe(overrides={"pretraining.max_seconds": 60} | settings)
+
+
+def test_causal_attention_is_pretrained_causally() -> None:
+    chosen = with_pretraining().model_copy(update={"model": recipe().model.model_copy(update={"attention": "causal"})})
+    assert own_text._recipe_of_first_stage(chosen).model.causal
+    assert not own_text._recipe_of_first_stage(with_pretraining()).model.causal
+
+
+def test_several_labels_and_a_cut_text() -> None:
+    table: Table = opinions()
+    listed = table.frame.with_columns(pl.col("label").map_elements(lambda label: [label], pl.List(pl.String)))
+    cut = with_pretraining().model_copy(update={"tokenizer": recipe().tokenizer.model_copy(update={"max_tokens": 5})})
+    trained = train_classifier(sources(train=replace(table, frame=listed, multilabel=True)), cut)
+    assert trained.config.multilabel
+    assert trained.config.data["pretraining"]["tokens"] == 88 * 5
