@@ -11,6 +11,8 @@ from tests.cli.conftest import review_rows, write_csv
 from tests.cli.terminal import Outcome, glassformer, misused
 
 RECIPE = """
+[validation]
+min_rows = 100
 [tokenizer]
 min_frequency = 1
 [model]

@@ -9,6 +9,7 @@ import torch
 
 from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
+from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
@@ -192,6 +193,23 @@ def test_interrupted_between_the_stages(whole: TrainedModel, tmp_path: Path, mon
     resumed = train_classifier(sources(), with_pretraining(), out=tmp_path / "out", resume=True, observer=memory)
     assert "stage 1 of 2: pre-training is over" in memory.messages
     assert_same(resumed, whole)
+
+
+@pytest.mark.parametrize("step", [5, STEPS + 3], ids=["pre-training", "a part of cross-fitting"])
+def test_the_parts_of_cross_fitting_start_from_the_same_weights(step: int, tmp_path: Path) -> None:
+    chosen = with_pretraining()
+    small = chosen.model.model_copy(update={"counting": "tfidf"})
+    chosen = chosen.model_copy(update={"model": small, "validation": ValidationConfig(min_rows=1_000)})
+    whole, memory = train_classifier(sources(), chosen), Memory()
+    with pytest.raises(InterruptedTraining):
+        train_classifier(sources(), chosen, out=tmp_path / "out", observer=stop_after(step))
+    resumed = train_classifier(sources(), chosen, out=tmp_path / "out", resume=True, observer=memory)
+    assert_same(resumed, whole)
+    assert resumed.config.readers == whole.config.readers
+    assert sum("pre-training" in message for message in memory.messages) == 1
+    assert memory.messages.index("stage 2 of 2: training on 60 rows") < memory.messages.index(
+        "cross-fitting: part 1 of 4"
+    )
 
 
 def test_in_memory_it_is_the_same_run(whole: TrainedModel) -> None:
