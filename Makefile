@@ -5,7 +5,7 @@ DEMO := runs/demo
 ASSISTANT := runs/assistant
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test lint pictures clean
+.PHONY: demo demo-assistant test lint pictures bench-tables clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -39,6 +39,13 @@ test: lint
 pictures: .venv/ready
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python docs/pictures/imports.py
+
+# Hours; a stopped bench goes on where it was. `make bench-tables BENCH=--quick` takes a few minutes. fastText is compiled;
+# where that fails, the bench goes without it.
+bench-tables: .venv/ready
+	-PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks.bench_of_tables $(BENCH)
+	$(BIN)/python -m benchmarks.tables
 
 clean:
 	rm -rf .venv runs

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.experiment import RESULTS, ROOT
+from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
@@ -43,6 +44,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "attacks": lambda name: attacks_table(results / f"{name}.json", ROOT / "tests" / "attacks"),
         "results": lambda name: reproduced(name, systems),
         "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
+        "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
         "language-model": from_file(results / "language-model", language_model_tables),
         "steering": from_file(results / "steering", steering_tables),
         "new-words": from_file(results / "new-words", new_words_tables),

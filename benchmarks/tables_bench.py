@@ -1,0 +1,59 @@
+"""The tables of docs/bench-of-tables.md, from benchmarks/results/bench-of-tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from benchmarks.tables_common import Document, interval, seeds_in_words
+from glassformer.data.table import counted
+from glassformer.evaluation.verdict import signed
+from glassformer.experiments.published.table import markdown, short
+
+CONTESTANTS = {
+    "ours": "ours",
+    "counting": "counting reader alone",
+    "transformer": "transformer alone",
+    "TF-IDF": "TF-IDF",
+    "NB-LR": "NB-LR",
+    "fastText": "fastText",
+}
+
+
+def bench_tables(found: Document) -> Iterator[str]:
+    entries, counts = found["entries"], found["summary"]
+    shown = {key: name for key, name in CONTESTANTS.items() if any(key in entry["contestants"] for entry in entries)}
+    yield (
+        f"On {counted(len(entries), 'table')}, compared with TF-IDF, ours is significantly better on "
+        f"**{counts['better']}** and significantly worse on **{counts['worse']}**. On {counts['no difference']} there "
+        "is no significant difference."
+    )
+    headings = ("table", "training rows", *shown.values(), "ours − TF-IDF", "p", "ours is", "minutes", "MB")
+    yield markdown([headings, *(_row(entry, shown) for entry in entries)])
+    seeds = ("means over " if len(found["seeds"]) > 1 else "") + seeds_in_words(found["seeds"])
+    yield f"Accuracies on {found['rows']}, {seeds}. Minutes and MB: training of ours, and its model folder."
+    for name in found["left_out"]:
+        yield f"{name} was not installed, and is left out."
+    yield f"<details><summary>Macro F1, {seeds}</summary>"
+    macro = ((entry["name"], *_figures(entry, shown, "macro_f1")) for entry in entries)
+    yield markdown([("table", *shown.values()), *macro])
+    yield "</details>"
+
+
+def _row(entry: Document, shown: Mapping[str, str]) -> tuple[str, ...]:
+    ours = entry["contestants"]["ours"]
+    rows = {run["training_rows"] for run in entry["runs"]}
+    return (
+        entry["name"],
+        f"{min(rows):,}" if len(rows) == 1 else f"{min(rows):,} to {max(rows):,}",
+        *_figures(entry, shown, "accuracy"),
+        interval(entry["difference"], signed),
+        "< .001" if entry["p"] < 0.001 else short(entry["p"]),
+        f"**{entry['outcome']}**" if entry["outcome"] != "no difference" else "–",
+        f"{ours['training_seconds'] / 60:.1f}",
+        f"{ours['bytes'] / 1e6:.1f}",
+    )
+
+
+def _figures(entry: Document, shown: Mapping[str, str], figure: str) -> Iterator[str]:
+    for name in shown:
+        yield short(entry["contestants"][name][figure]) if name in entry["contestants"] else "–"
