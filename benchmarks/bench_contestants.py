@@ -6,8 +6,8 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -108,10 +108,19 @@ def _ours(experiment: Experiment, name: str, seed: int, cut: Cut) -> ByName:
             bytes=sum(file.stat().st_size for file in files),
         )
     }
-    if hasattr(predictor, "reader_logits"):  # a model of several readers
-        for reader, logits in predictor.reader_logits(texts).items():
-            found[reader] = Answered(answers=logits.argmax(axis=1).tolist())
-    return found
+    return found | {name: Answered(answers=given) for name, given in readers_alone(predictor, texts).items()}
+
+
+def readers_alone(predictor: Predictor, texts: Sequence[str]) -> dict[str, list[int]]:
+    """Return the class numbers that each reader of a model with two would answer, also one of weight 0."""
+    config = predictor.trained.config
+    if config.readers is None:
+        return {}
+    alike = config.readers.model_copy(
+        update={name: reader.model_copy(update={"weight": 1.0}) for name, reader in iter(config.readers)}
+    )
+    trained = replace(predictor.trained, config=config.model_copy(update={"readers": alike}))
+    return {name: logits.argmax(axis=1).tolist() for name, logits in Predictor(trained).reader_logits(texts).items()}
 
 
 def _of_opponent(baseline: Baseline, cut: Cut) -> Answered:

@@ -1,7 +1,7 @@
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import bench_contestants, bench_of_tables
-from benchmarks.bench_contestants import NB_LR, OURS, TFIDF, Answered
+from benchmarks.bench_contestants import NB_LR, OURS, TFIDF, Answered, readers_alone
 from benchmarks.bench_data import ENTRIES, Entry
 from benchmarks.bench_of_tables import chosen
 from benchmarks.bench_opponents import FastText
@@ -72,27 +72,32 @@ def test_a_bench_is_written_and_goes_on(
     assert sum(found["summary"].values()) == 2
     assert [entry["name"] for entry in found["entries"]] == ["trec", "trec-noise"]
     for entry in found["entries"]:
-        assert entry["contestants"].keys() == {OURS, TFIDF, NB_LR}
+        assert entry["contestants"].keys() == {OURS, "counting", "transformer", TFIDF, NB_LR}
         assert entry["contestants"][OURS]["bytes"] > 5_000
         assert entry["contestants"][OURS]["training_seconds"] > 0
+        assert entry["contestants"]["counting"]["bytes"] is None
     assert "amber" not in json.dumps(found)  # no texts
 
 
-def test_each_reader_answers_alone(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The counting reader of this model always answers the second class, the transformer the first."""
-
-    def reader_logits(_: Predictor, texts: Sequence[str]) -> dict[str, np.ndarray]:
-        first = np.tile([1.0, 0.0], (len(texts), 1))
-        return {"counting": 1 - first, "transformer": first}
-
+def test_each_reader_answers_alone_whatever_its_weight(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
-    monkeypatch.setattr(Predictor, "reader_logits", reader_logits, raising=False)
-    run(bench, "--seeds", "1")
-    found = json.loads((bench.parent / "results" / "bench-of-tables" / "development.json").read_text())
-    contestants = found["entries"][0]["contestants"]
-    assert contestants["counting"]["accuracy"] == pytest.approx(2 / 3)
-    assert contestants["transformer"]["accuracy"] == pytest.approx(1 / 3)
-    assert contestants["transformer"]["training_seconds"] is None
+    run(bench, "--seeds", "1", "--only", "trec")
+    (file,) = bench.rglob("config.json")
+    config, texts = json.loads(file.read_text()), ["amber basil cedar 1", "heron grove flint 2", "delta ember amber 3"]
+    alone = []
+    for weights in ({"counting": 0.0, "transformer": 1.0}, {"counting": 0.5, "transformer": 0.0}):
+        for name, weight in weights.items():
+            config["readers"][name]["weight"] = weight
+        file.write_text(json.dumps(config))
+        predictor = Predictor.load(file.parent)
+        alone.append(readers_alone(predictor, texts))
+        heavy = max(weights, key=weights.__getitem__)
+        assert alone[-1][heavy] == predictor.logits(texts).argmax(axis=1).tolist()
+    assert alone[0] == alone[1]
+    assert alone[0].keys() == {"counting", "transformer"}
+    config["readers"] = None
+    file.write_text(json.dumps(config))
+    assert readers_alone(Predictor.load(file.parent), texts) == {}
 
 
 def test_entries_are_chosen_by_name() -> None:
