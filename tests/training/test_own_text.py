@@ -256,14 +256,15 @@ def test_time_that_was_spent_counts_after_a_resume(tmp_path: Path, monkeypatch: 
     assert 60 <= trained.config.data["pretraining"]["seconds"] < 75
 
 
-def test_the_recipe_after_pretraining_gives_the_open_values() -> None:
+def test_the_recipe_after_pretraining_gives_the_open_values(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, pretrained = load_recipe(), load_recipe(overrides={"pretraining.max_seconds": 60, "training.seed": 3})
-    gentle = load_recipe("after-pretraining").training
-    assert pretrained.training == gentle.model_copy(update={"seed": 3})
-    assert gentle.learning_rate < plain.training.learning_rate
-    assert pretrained.model.model_dump(exclude={"dropout"}) == plain.model.model_dump(exclude={"dropout"})
+    assert pretrained.training == load_recipe("after-pretraining").training.model_copy(update={"seed": 3})
+    assert pretrained.model == plain.model
     assert pretrained.pretraining is not None
     assert (pretrained.pretraining.seed, pretrained.pretraining.max_seconds) == (3, 60)
+    monkeypatch.setattr("glassformer.training.recipe._AFTER_PRETRAINING", "fine-tune")
+    gentle = load_recipe(overrides={"pretraining.max_seconds": 60})
+    assert gentle.training == load_recipe("fine-tune").training != plain.training
     own = load_recipe(overrides={"pretraining.max_seconds": 60, "training.learning_rate": 0.5, "pretraining.seed": 8})
     assert own.training.learning_rate == 0.5
     assert own.pretraining is not None
