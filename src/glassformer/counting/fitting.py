@@ -30,7 +30,7 @@ Counting = Literal["auto", "tfidf", "nb", "none"]
 Way = Literal["tfidf", "nb"]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
-STRENGTHS: Mapping[Way, tuple[float, ...]] = {"tfidf": (0.25, 1.0, 4.0, 16.0), "nb": (0.03, 0.1, 0.3, 1.0)}
+STRENGTHS: Mapping[Way, tuple[float, ...]] = {"tfidf": (0.25, 1.0, 4.0, 16.0), "nb": (0.03, 0.1, 0.3, 1.0, 3.0)}
 """The values of C that cross-validation chooses from, weakest regularisation last."""
 FOLDS = 4
 _FEWEST_TEXTS = 2  # that an n-gram occurs in
