@@ -4,6 +4,7 @@ import numpy as np
 
 from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.readers import ReaderOutcome
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 
 LONG = "It went on, and on, and on. " * 60
@@ -17,7 +18,14 @@ for _row, _accuracy in zip(HISTORY[:3], (0.68, 0.84, 0.81), strict=True):
     _row["validation_accuracy"] = _accuracy
 
 
-def sample_evaluation(n: int = 397, n_classes: int = 3, *, multilabel: bool = False, text: str = "fine") -> Evaluation:
+def sample_evaluation(
+    n: int = 397,
+    n_classes: int = 3,
+    *,
+    multilabel: bool = False,
+    text: str = "fine",
+    two_readers: bool = False,
+) -> Evaluation:
     rng = np.random.default_rng(7)
     if multilabel:
         labels = (rng.random((n, n_classes)) < 0.3).astype(np.uint8)
@@ -29,6 +37,8 @@ def sample_evaluation(n: int = 397, n_classes: int = 3, *, multilabel: bool = Fa
     logits = ((hot * 4 - 2 + 1.6 * noise[0]) * 2).astype(np.float32)
     scores = np.exp(hot * 3 + 1.3 * noise[1])
     probs = scores / (scores + 4) if multilabel else scores / scores.sum(axis=1, keepdims=True)
+    alone = probs**0.9 if multilabel else probs[:, ::-1] ** 0.1 * probs
+    readers = [ReaderOutcome(reader="counting", probs=probs), ReaderOutcome(reader="transformer", probs=alone)]
     return evaluate(
         logits=logits,
         labels=labels,
@@ -40,7 +50,13 @@ def sample_evaluation(n: int = 397, n_classes: int = 3, *, multilabel: bool = Fa
         data=DataSummary(
             source="reviews.csv", split="test", rows=n, sha256="0f" * 32, trained_on="reviews.csv", training_rows=4021
         ),
-        model={"name": "reviews", "preset": "small", "parameters": 1234567, "versions": {"torch": "2.13.0"}},
+        model={
+            "name": "reviews",
+            "preset": "small",
+            "parameters": 1234567,
+            "best_epoch": 2,
+            "versions": {"torch": "2.13.0"},
+        },
         baselines=[
             BaselineOutcome(
                 name="the majority class",
@@ -59,6 +75,7 @@ def sample_evaluation(n: int = 397, n_classes: int = 3, *, multilabel: bool = Fa
                 size_bytes=1_830_000,
             ),
         ],
+        readers=readers if two_readers else (),
         fit_seconds=94.0,
         predict_seconds=1.7,
         size_bytes=4_700_000,

@@ -37,10 +37,11 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.parametrize("two_readers", [False, True])
 @pytest.mark.parametrize(("n", "n_classes", "multilabel"), [(397, 3, False), (140, 27, False), (90, 4, True)])
-def test_every_shape_is_well_formed(n: int, n_classes: int, multilabel: bool) -> None:
+def test_every_shape_is_well_formed(n: int, n_classes: int, multilabel: bool, two_readers: bool) -> None:
     page = Balanced()
-    page.feed(render(sample_evaluation(n, n_classes, multilabel=multilabel), HISTORY))
+    page.feed(render(sample_evaluation(n, n_classes, multilabel=multilabel, two_readers=two_readers), HISTORY))
     assert page.open == []
     assert "table" in page.seen
 
@@ -60,6 +61,31 @@ def test_says_the_headline_and_the_verdict() -> None:
         assert f"<h2>{heading}</h2>" in html
     assert "best epoch 2" in html
     assert evaluation.command in html
+
+
+def test_the_kept_epoch_is_marked_not_the_one_with_the_lowest_loss() -> None:
+    evaluation = sample_evaluation()
+    kept = evaluation.model_copy(update={"model": evaluation.model | {"best_epoch": 3}})
+    assert "best epoch 3" in render(kept, HISTORY)
+    unvalidated = evaluation.model_copy(update={"model": evaluation.model | {"best_epoch": 4}})
+    assert "best epoch 4" not in render(unvalidated, HISTORY)
+
+
+def test_the_duel_has_a_row_for_each_reader_alone() -> None:
+    evaluation = sample_evaluation(two_readers=True)
+    html = render(evaluation)
+    names = re.findall(r'<th scope="row">([^<]*)<small>', html)
+    assert names == [
+        "the majority class",
+        "TF-IDF + logistic regression",
+        "counting alone",
+        "the transformer alone",
+        "the model",
+    ]
+    assert evaluation.duel.reader_verdict is not None
+    assert evaluation.duel.reader_verdict in html.partition("<nav")[0]
+    assert "Against counting alone: " in html
+    assert "only the transformer alone; difference" in html
 
 
 def test_one_of_anything_is_one() -> None:
@@ -173,10 +199,10 @@ def test_units() -> None:
 
 def test_a_temperature_that_was_not_fitted_is_not_said_to_be() -> None:
     evaluation = sample_evaluation()
-    assert "fitted on validation rows" in render(evaluation)
+    assert "fitted on held-out rows" in render(evaluation)
     plain = evaluation.calibration.model_copy(update={"temperature": 1.0})
     html = render(evaluation.model_copy(update={"calibration": plain}))
-    assert "fitted on validation rows" not in html
+    assert "fitted on held-out rows" not in html
     assert "No temperature was fitted" in html
     assert "before, ECE" not in html
 

@@ -55,7 +55,7 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
-    regression."""
+    regression. Each of its readers is measured alone too."""
     if quiet:
         hush()
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
@@ -163,16 +163,16 @@ def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
 
 
 def _show(evaluation: Evaluation) -> None:
-    """Show the model and the baselines as a table, then the verdict in one sentence."""
+    """Show the model, its readers and the baselines as a table, then the verdicts, a sentence each."""
     from glassformer.data.table import counted
     from glassformer.evaluation.report import seconds, size
     from glassformer.evaluation.verdict import rarely_found
 
-    metrics = evaluation.metrics
+    metrics, duel = evaluation.metrics, evaluation.duel
     show(f"{evaluation.data.source}: {counted(metrics.rows, 'text')}\n")
     heads = ("", "accuracy", "95% interval", "macro F1", "log loss", "trained in", "answers in", "size")
     lines = [heads]
-    for contestant in (*reversed(evaluation.duel.baselines), evaluation.duel.model):
+    for contestant in (*reversed(duel.baselines), *duel.readers, duel.model):
         accuracy = contestant.metrics.accuracy
         lines.append(
             (
@@ -194,6 +194,8 @@ def _show(evaluation: Evaluation) -> None:
         "no temperature was fitted" if temperature == 1 else f"{before:.4f} before the temperature of {temperature:.2f}"
     )
     show(f"\n{auc}calibration error {after:.4f} ({fitted})")
-    show(evaluation.duel.verdict)
+    show(duel.verdict)
+    if duel.reader_verdict:
+        show(duel.reader_verdict)
     if missed := rarely_found(metrics):
         show(missed)

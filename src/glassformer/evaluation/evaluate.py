@@ -1,6 +1,7 @@
 """Assemble an evaluation from the logits of a model and the answers of baselines on the same labelled rows."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,6 +13,7 @@ from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
 from glassformer.evaluation.ranking import ranking
+from glassformer.evaluation.readers import ReaderOutcome, which_reader_decides
 from glassformer.evaluation.reliability import confidences, reliability
 from glassformer.evaluation.result import (
     Calibration,
@@ -24,11 +26,10 @@ from glassformer.evaluation.result import (
     Machine,
     WorstError,
 )
-from glassformer.evaluation.verdict import verdict
+from glassformer.evaluation.verdict import TRANSFORMER, TWO_READERS, verdict
 from glassformer.prediction.calibration import THRESHOLD, probabilities
 
 WORST_ERRORS = 20
-MODEL_NAME = "the transformer"
 
 
 def evaluate(
@@ -43,6 +44,7 @@ def evaluate(
     data: DataSummary,
     model: Mapping[str, JsonValue],
     baselines: Sequence[BaselineOutcome] = (),
+    readers: Sequence[ReaderOutcome] = (),
     fit_seconds: float | None = None,
     predict_seconds: float | None = None,
     size_bytes: int | None = None,
@@ -61,22 +63,25 @@ def evaluate(
         temperature: the result of `fit_temperature` on the validation rows.
         model: facts about the model for the report: name, preset, parameters, versions, ….
         baselines: the results of `run_baseline`. The verdict compares the model with the most accurate one.
+        readers: the results of `reader_outcomes`: both readers of the model, or none if it has only one.
         fit_seconds, predict_seconds, size_bytes: the cost of the model; None if not measured.
 
     Raises:
         UsageError: there are no rows.
         GlassformerError: the logits are NaN or infinite, or the sizes do not match.
     """
-    _check(logits, labels, texts, rows, class_names, multilabel, baselines)
+    answers = {baseline.name: baseline.probs for baseline in baselines}
+    answers |= {reader.name: reader.probs for reader in readers if reader.probs is not None}
+    _check(logits, labels, texts, rows, class_names, multilabel, answers)
     probs = probabilities(logits, temperature=temperature, multilabel=multilabel)
-    contestant = Contestant(
-        name=MODEL_NAME,
-        description=str(model.get("name", "")),
-        metrics=measure(probs, labels, class_names, multilabel=multilabel, seed=seed, resamples=resamples),
+    measured = _Rows(labels=labels, class_names=class_names, multilabel=multilabel, seed=seed, resamples=resamples)
+    contestant = measured.contestant(
+        TWO_READERS if readers else TRANSFORMER,
+        str(model.get("name", "")),
+        probs,
         fit_seconds=fit_seconds,
         predict_seconds=predict_seconds,
         size_bytes=size_bytes,
-        ranking=ranking(probs, labels, class_names, multilabel=multilabel),
     )
     raw = probabilities(logits, multilabel=multilabel)
     confusion = None if multilabel else confusion_counts(probs, labels)
@@ -92,9 +97,7 @@ def evaluate(
             before=reliability(*confidences(raw, labels, multilabel)),
             after=reliability(*confidences(probs, labels, multilabel)),
         ),
-        duel=_duel(
-            contestant, probs, labels, class_names, baselines, multilabel=multilabel, seed=seed, resamples=resamples
-        ),
+        duel=_duel(measured, contestant, probs, baselines, readers),
         worst_errors=_worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
         dropped=tuple(dropped),
         notes=tuple(notes),
@@ -106,64 +109,112 @@ def evaluate(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """The labels of the measured rows, and how to measure on them."""
+
+    labels: Shaped[np.ndarray, "n ..."]
+    class_names: Sequence[str]
+    multilabel: bool
+    seed: int
+    resamples: int
+
+    def contestant(
+        self,
+        name: str,
+        description: str,
+        probs: Float[np.ndarray, "n n_classes"],
+        *,
+        fit_seconds: float | None = None,
+        predict_seconds: float | None = None,
+        size_bytes: int | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Contestant:
+        kind = self.multilabel
+        return Contestant(
+            name=name,
+            description=description,
+            metrics=measure(
+                probs, self.labels, self.class_names, multilabel=kind, seed=self.seed, resamples=self.resamples
+            ),
+            fit_seconds=fit_seconds,
+            predict_seconds=predict_seconds,
+            size_bytes=size_bytes,
+            ranking=ranking(probs, self.labels, self.class_names, multilabel=kind),
+            notes=notes,
+        )
+
+    def compare(
+        self,
+        model: Contestant,
+        probs: Float[np.ndarray, "n n_classes"],
+        other: Contestant,
+        other_probs: Float[np.ndarray, "n n_classes"],
+    ) -> Comparison:
+        correct, other_correct = (
+            correct_rows(each, self.labels, multilabel=self.multilabel) for each in (probs, other_probs)
+        )
+        difference = bootstrap_mean(
+            correct.astype(np.int8) - other_correct.astype(np.int8), seed=self.seed, resamples=self.resamples
+        )
+        only_model, only_other, p = mcnemar(correct, other_correct)
+        return Comparison(
+            baseline=other.name,
+            difference=difference,
+            only_model_right=only_model,
+            only_baseline_right=only_other,
+            mcnemar_p=p,
+            verdict=verdict(
+                model=model.name,
+                baseline=other.name,
+                accuracy=model.metrics.accuracy.value,
+                baseline_accuracy=other.metrics.accuracy.value,
+                macro_f1=model.metrics.macro_f1.value,
+                baseline_macro_f1=other.metrics.macro_f1.value,
+                difference=difference,
+                p=p,
+                rows=len(self.labels),
+            ),
+        )
+
+
 def _duel(
+    rows: _Rows,
     model: Contestant,
     probs: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    class_names: Sequence[str],
     baselines: Sequence[BaselineOutcome],
-    *,
-    multilabel: bool,
-    seed: int,
-    resamples: int,
+    readers: Sequence[ReaderOutcome],
 ) -> Duel:
-    correct = correct_rows(probs, labels, multilabel=multilabel)
-    contestants, comparisons = [], []
-    for baseline in baselines:
-        metrics = measure(baseline.probs, labels, class_names, multilabel=multilabel, seed=seed, resamples=resamples)
-        contestants.append(
-            Contestant(
-                name=baseline.name,
-                description=baseline.description,
-                metrics=metrics,
-                fit_seconds=baseline.fit_seconds,
-                predict_seconds=baseline.predict_seconds,
-                size_bytes=baseline.size_bytes,
-                ranking=ranking(baseline.probs, labels, class_names, multilabel=multilabel),
-                notes=baseline.notes,
-            )
+    contestants = [
+        rows.contestant(
+            baseline.name,
+            baseline.description,
+            baseline.probs,
+            fit_seconds=baseline.fit_seconds,
+            predict_seconds=baseline.predict_seconds,
+            size_bytes=baseline.size_bytes,
+            notes=baseline.notes,
         )
-        baseline_correct = correct_rows(baseline.probs, labels, multilabel=multilabel)
-        difference = bootstrap_mean(
-            correct.astype(np.int8) - baseline_correct.astype(np.int8), seed=seed, resamples=resamples
-        )
-        only_model, only_baseline, p = mcnemar(correct, baseline_correct)
-        comparisons.append(
-            Comparison(
-                baseline=baseline.name,
-                difference=difference,
-                only_model_right=only_model,
-                only_baseline_right=only_baseline,
-                mcnemar_p=p,
-                verdict=verdict(
-                    model=model.name,
-                    baseline=baseline.name,
-                    accuracy=model.metrics.accuracy.value,
-                    baseline_accuracy=metrics.accuracy.value,
-                    macro_f1=model.metrics.macro_f1.value,
-                    baseline_macro_f1=metrics.macro_f1.value,
-                    difference=difference,
-                    p=p,
-                    rows=len(labels),
-                ),
-            )
-        )
+        for baseline in baselines
+    ]
+    comparisons = [
+        rows.compare(model, probs, contestant, baseline.probs)
+        for contestant, baseline in zip(contestants, baselines, strict=True)
+    ]
     strongest = max(range(len(contestants)), key=lambda i: contestants[i].metrics.accuracy.value, default=None)
+    asked = [(reader, reader.probs) for reader in readers if reader.probs is not None]
+    if len(asked) == 1:  # its answers are those of the model
+        asked = []
+    alone = [rows.contestant(reader.name, reader.description, own) for reader, own in asked]
+    against = [rows.compare(model, probs, each, own) for each, (_, own) in zip(alone, asked, strict=True)]
     return Duel(
         model=model,
         baselines=tuple(contestants),
         comparisons=tuple(comparisons),
         verdict="No baseline was measured on these rows." if strongest is None else comparisons[strongest].verdict,
+        readers=tuple(alone),
+        reader_comparisons=tuple(against),
+        reader_verdict=which_reader_decides(readers, model, alone, against),
     )
 
 
@@ -206,12 +257,12 @@ def _check(
     rows: Sequence[int],
     class_names: Sequence[str],
     multilabel: bool,
-    baselines: Sequence[BaselineOutcome],
+    answers: Mapping[str, Float[np.ndarray, "n n_classes"]],
 ) -> None:
     if len(labels) == 0:
         raise UsageError("There is no labelled row to evaluate on; give a table with at least one text and its label.")
     expected = (len(labels), len(class_names))
-    sizes = {"logits": logits.shape, **{baseline.name: baseline.probs.shape for baseline in baselines}}
+    sizes = {"logits": logits.shape, **{name: probs.shape for name, probs in answers.items()}}
     if multilabel:
         sizes["labels"] = labels.shape
     for what, size in sizes.items():

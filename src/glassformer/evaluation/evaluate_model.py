@@ -22,10 +22,11 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
 from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.readers import reader_outcomes
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.verdict import share
 from glassformer.models.build import parameter_count
-from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.folder_config import FolderConfig, Readers
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
 
@@ -157,6 +158,7 @@ def measure_model(
         ),
         model=_model_summary(trained, folder),
         baselines=baselines,
+        readers=reader_outcomes(config, by_reader),
         fit_seconds=config.training_seconds,
         predict_seconds=predict_seconds,
         size_bytes=sum((folder / name).stat().st_size for name in files),
@@ -280,8 +282,16 @@ def _model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
         "vocabulary": config.vocab_size,
         "tokenizer": config.tokenizer.kind,
         "shape": shape,
+        "readers": _reader_facts(config),
         "training_seed": config.remembered.recipe.training.seed,
         "best_epoch": trained.metrics.get("best_epoch"),
         "created": config.created,
         "versions": dict(config.versions),
     }
+
+
+def _reader_facts(config: FolderConfig) -> dict[str, JsonValue] | None:
+    readers = config.readers
+    if readers is None:
+        return None
+    return {f"weight of {name}": round(getattr(readers, name).weight, 3) for name in Readers.model_fields}

@@ -23,7 +23,7 @@ def write_report(path: Path, evaluation: Evaluation, history: History | None = N
 
     Args:
         history: a row per epoch for the learning curves, with `epoch` and any of `train_loss`, `validation_loss`,
-            `train_accuracy`, `validation_accuracy`. The curves mark the epoch with the lowest validation loss.
+            `train_accuracy`, `validation_accuracy`. The curves mark the model's `best_epoch`, whose weights were kept.
     """
     write_aside(path, render(evaluation, history))
 
@@ -32,7 +32,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
     """Return the report as HTML. Everything from the user's data is escaped."""
     sections = {
         "duel": ("Compared with baselines", _duel(evaluation)),
-        "curves": ("Learning curves", learning_curves(history) if history else ""),
+        "curves": ("Learning curves", learning_curves(history, evaluation) if history else ""),
         "confusion": ("Confusion matrix", _confusion(evaluation)),
         "classes": ("Class by class", _classes(evaluation)),
         "ranking": ("Which threshold?", ranking_curves(evaluation)),
@@ -63,7 +63,8 @@ def _headline(evaluation: Evaluation) -> str:
         "texts per second": speed(model),
         "size": size(model.size_bytes),
     }
-    verdict = " ".join(filter(None, [evaluation.duel.verdict, rarely_found(metrics)]))
+    duel = evaluation.duel
+    verdict = " ".join(filter(None, [duel.verdict, duel.reader_verdict, rarely_found(metrics)]))
     kind = "subset accuracy" if evaluation.multilabel else "accuracy"
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
     return (
@@ -75,7 +76,8 @@ def _headline(evaluation: Evaluation) -> str:
 
 
 def _duel(evaluation: Evaluation) -> str:
-    contestants = [*evaluation.duel.baselines, evaluation.duel.model]
+    duel = evaluation.duel
+    contestants = [*duel.baselines, *duel.readers, duel.model]
     head = ("", "accuracy", "macro F1", "ROC-AUC", "log loss", "training", "texts/s", "size")
     rows = []
     for contestant in contestants:
@@ -96,7 +98,7 @@ def _duel(evaluation: Evaluation) -> str:
     return (
         accuracy_chart(contestants)
         + table("All were measured on the same rows. Intervals: 95%.", head, rows, ours=len(rows) - 1)
-        + _list([_comparison(comparison) for comparison in evaluation.duel.comparisons] + remarks)
+        + _list([_comparison(comparison) for comparison in (*duel.comparisons, *duel.reader_comparisons)] + remarks)
     )
 
 
@@ -106,7 +108,7 @@ def _comparison(comparison: Comparison) -> str:
         return f"{against}: no row that only one of the two got right."
     return (
         f"{against}: {counted(comparison.only_model_right, 'row')} only the model got right, "
-        f"{comparison.only_baseline_right:,} only the baseline; difference {signed(difference.value)} "
+        f"{comparison.only_baseline_right:,} only {escape(comparison.baseline)}; difference {signed(difference.value)} "
         f"({signed(difference.low)} to {signed(difference.high)}), McNemar {p_value(comparison.mcnemar_p)}."
     )
 

@@ -20,15 +20,15 @@ from glassformer.evaluation.verdict import share
 History = Sequence[Mapping[str, Any]]
 
 
-def learning_curves(history: History) -> str:
-    """Draw loss and accuracy by epoch, side by side, and mark the best epoch."""
+def learning_curves(history: History, evaluation: Evaluation) -> str:
+    """Draw loss and accuracy by epoch, side by side, and mark the epoch that validation chose."""
     panels = {
         "Loss": ("train_loss", "validation_loss"),
         "Accuracy": ("train_accuracy", "validation_accuracy"),
     }
-    validated = [row for row in history if row.get("validation_loss") is not None]
-    best = min(validated, key=lambda row: row["validation_loss"], default=None)
-    mark = None if best is None else (float(best["epoch"]), f"best epoch {best['epoch']:g}")
+    best = evaluation.model.get("best_epoch")
+    chosen = next((row for row in history if row["epoch"] == best and row.get("validation_loss") is not None), None)
+    mark = None if chosen is None else (float(chosen["epoch"]), f"best epoch {chosen['epoch']:g}")
     x = axis("epoch", [row["epoch"] for row in history], whole=True)
     figures = []
     for name, keys in panels.items():
@@ -94,9 +94,9 @@ def calibration_plots(evaluation: Evaluation) -> str:
     fitted = calibration.temperature != 1
     error = (
         f"{share(calibration.before.ece)} before and {share(calibration.after.ece)} after dividing the logits by the "
-        f"temperature {share(calibration.temperature)}, fitted on validation rows"
+        f"temperature {share(calibration.temperature)}, fitted on held-out rows"
         if fitted
-        else f"{share(calibration.after.ece)}. No temperature was fitted: there were too few validation rows, or the "
+        else f"{share(calibration.after.ece)}. No temperature was fitted: there were too few held-out rows, or the "
         "model made no mistake on them"
     )
     charts = (

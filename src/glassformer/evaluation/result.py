@@ -115,7 +115,10 @@ class Contestant(Record):
 
 
 class Comparison(Record):
-    """The comparison of the model with a baseline on the same rows. `difference` is in accuracy, model − baseline."""
+    """The comparison of the model with a baseline, or with one of its own readers alone, on the same rows.
+
+    `difference` is in accuracy, model − baseline.
+    """
 
     baseline: str
     difference: Estimate
@@ -126,10 +129,18 @@ class Comparison(Record):
 
 
 class Duel(Record):
+    """The model beside the baselines, and beside each of its readers alone if it asks two.
+
+    `reader_verdict` says which reader decides. It is None if the model is a transformer alone.
+    """
+
     model: Contestant
     baselines: tuple[Contestant, ...]
     comparisons: tuple[Comparison, ...]
     verdict: str
+    readers: tuple[Contestant, ...] = ()
+    reader_comparisons: tuple[Comparison, ...] = ()
+    reader_verdict: str | None = None
 
 
 class WorstError(Record):

@@ -5,6 +5,7 @@ from glassformer.errors import quoted
 from glassformer.evaluation.result import Estimate, Metrics
 
 SIGNIFICANCE = 0.05
+TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
 _RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
 _NAMED = 3
 
@@ -30,22 +31,35 @@ def verdict(
             f"{_capital(model)} and {baseline} {same_rows_right(accuracy, rows)}; "
             "choose the simpler one until other test rows show a difference."
         )
-    span = f"95% interval {signed(difference.low)} to {signed(difference.high)}"
-    numbers = f"difference {signed(difference.value)}, {span}, {p_value(p)}"
+    numbers = numbers_of(difference, p)
     ours, theirs = share(accuracy), share(baseline_accuracy)
-    clear = p < SIGNIFICANCE and (difference.low > 0 or difference.high < 0)
+    clear = is_clear(difference, p)
     if clear and difference.value > 0:
         won = f"{_capital(model)} is more accurate here: {ours} against {theirs} for {baseline} ({numbers})."
         return won + macro_f1_against(model, macro_f1, baseline, baseline_macro_f1, more_accurate=model)
     if clear:
         against = macro_f1_against(model, macro_f1, baseline, baseline_macro_f1, more_accurate=baseline)
-        advice = "." if against else "; prefer it unless you need what only a transformer gives you."
+        unless = " unless you need what only a transformer gives you" if model == TRANSFORMER else ""
+        advice = "." if against else f"; prefer it{unless}."
         lost = f"{_capital(baseline)} is more accurate here: {theirs} against {ours} for {model} ({numbers}){advice}"
         return lost + against
     return (
         f"No clear winner on {counted(rows, 'row')}: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
         "choose the simpler one until more test rows show a difference."
     )
+
+
+def is_clear(difference: Estimate, p: float) -> bool:
+    """Return whether a difference is beyond noise: its interval excludes zero, and McNemar's p is below .05."""
+    return p < SIGNIFICANCE and (difference.low > 0 or difference.high < 0)
+
+
+def numbers_of(difference: Estimate, p: float) -> str:
+    """Format a difference with its interval and p. An interval from 0 to 0 would claim too much."""
+    if difference.low == difference.high == 0:
+        return "right on the same rows"
+    span = f"95% interval {signed(difference.low)} to {signed(difference.high)}"
+    return f"difference {signed(difference.value)}, {span}, {p_value(p)}"
 
 
 def same_rows_right(accuracy: float, rows: int) -> str:

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.readers import ReaderOutcome
+from glassformer.evaluation.result import DataSummary, Duel
+
+N = 200
+
+
+def answers(right: slice) -> np.ndarray:
+    """Return answers that are right on these of 200 rows. Row i has the class i % 2."""
+    labels = np.arange(N) % 2
+    found = 1 - labels
+    found[right] = labels[right]
+    return np.eye(2)[found] * 0.8 + 0.1
+
+
+def duel(both: slice, counting: slice | None, transformer: slice | None) -> Duel:
+    readers = [
+        ReaderOutcome(reader="counting", probs=None if counting is None else answers(counting)),
+        ReaderOutcome(reader="transformer", probs=None if transformer is None else answers(transformer)),
+    ]
+    return evaluate(
+        logits=np.log(answers(both)), labels=np.arange(N) % 2, texts=["text"] * N, rows=range(N), readers=readers,
+        class_names=["no", "yes"], multilabel=False, temperature=1.0, resamples=200,
+        data=DataSummary(source="a.csv", split="test", rows=N), model={"name": "m"},
+    ).duel  # fmt: skip
+
+
+def rows(start: int, stop: int) -> slice:
+    return slice(start, stop)
+
+
+def test_the_model_is_measured_beside_each_reader() -> None:
+    found = duel(rows(0, 160), rows(0, 120), rows(0, 150))
+    assert found.model.name == "the model"
+    assert [(each.name, each.metrics.accuracy.value) for each in found.readers] == [
+        ("counting alone", 0.6),
+        ("the transformer alone", 0.75),
+    ]
+    assert [(each.baseline, each.only_model_right) for each in found.reader_comparisons] == [
+        ("counting alone", 40),
+        ("the transformer alone", 10),
+    ]
+
+
+@pytest.mark.parametrize(("both", "counting", "transformer", "said"), [
+    (rows(0, 160), rows(0, 156), rows(0, 100), [
+        "Counting decides here: it gives .780 alone, and with the transformer .800 (difference +.020, 95% interval +.0",
+        ", p = .125); the transformer adds nothing that these rows can show.",
+    ]),
+    (rows(0, 160), rows(0, 160), rows(0, 100), [
+        "Counting decides here: it gives .800 alone, and with the transformer .800 (right on the same rows); the ",
+    ]),
+    (rows(0, 160), rows(0, 100), rows(0, 158), [
+        "The transformer decides here: it gives .790 alone, and with counting .800 (difference +.010, ",
+        "; counting adds nothing that these rows can show. Both together give .800, against .500 for counting alone (",
+        "difference +.300, 95% interval ", ", p < .001).",
+    ]),
+    (rows(0, 160), rows(0, 120), rows(20, 140), [
+        "Both readers are needed here: both together give .800, against .600 for counting alone (difference +.200, ",
+        " and .600 for the transformer alone (difference +.200, ",
+    ]),
+    (rows(0, 160), rows(0, 158), rows(2, 160), [
+        "Either reader would do here: both together give .800, against .790 for counting alone (difference +.010, ",
+        " and .790 for the transformer alone", "; neither adds anything to the other that these rows can show.",
+    ]),
+    (rows(0, 140), rows(0, 160), rows(0, 100), [
+        "Counting is more accurate alone here: it gives .800 alone, and with the transformer .700 (difference −.100, ",
+    ]),
+    (rows(0, 140), rows(0, 160), rows(0, 180), ["The transformer is more accurate alone here: it gives .900 alone, "]),
+])  # fmt: skip
+def test_the_sentence_says_which_reader_decides(
+    both: slice, counting: slice, transformer: slice, said: list[str]
+) -> None:
+    sentence = duel(both, counting, transformer).reader_verdict or ""
+    assert sentence.startswith(said[0])
+    assert all(part in sentence for part in said)
+
+
+@pytest.mark.parametrize(("counting", "transformer", "said"), [
+    (rows(0, 160), None, "The model answers by counting alone: the transformer added nothing that held-out training "
+        "rows could show."),
+    (None, rows(0, 160), "The model answers by the transformer alone: counting added nothing that held-out training "
+        "rows could show."),
+])  # fmt: skip
+def test_a_reader_that_is_not_asked(counting: slice | None, transformer: slice | None, said: str) -> None:
+    found = duel(rows(0, 160), counting, transformer)
+    assert found.reader_verdict == said
+    assert not found.readers
+    assert not found.reader_comparisons
+    assert found.model.name == "the model"
