@@ -5,12 +5,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from scipy.special import log_softmax
 
 from glassformer import TextClassifier
+from glassformer.prediction.predictor import Predictor
 from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import QUICK, glassformer, misused
 
 UNSEEN_ROWS = [("good new film", POSITIVE), ("dull new song", NEGATIVE), ("great new plot", POSITIVE)] * 5
+READERS = ("counting", "transformer")
 BASELINES = ["the majority class", "TF-IDF + logistic regression"]
 
 
@@ -28,7 +31,7 @@ def table(tmp_path: Path) -> Path:
 def test_the_duel_on_the_terminal_and_the_report(reviews: Trained, table: Path) -> None:
     said = glassformer("evaluate", reviews.folder, table)
     assert said.code == 0
-    for words in (*BASELINES, "the transformer", "95% interval", "calibration error", f"{table}: 15 texts"):
+    for words in (*BASELINES, "the model", "95% interval", "calibration error", f"{table}: 15 texts"):
         assert words in said.out
     assert "training the baselines on all 230 rows that the model saw" in said.err
     report = (reviews.folder / "evaluation" / "report.html").read_text(encoding="utf-8")
@@ -98,6 +101,44 @@ def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table:
     for temperature, words in ((1.0, "(no temperature was fitted)"), (1.9, "before the temperature of 1.90)")):
         (copy / "config.json").write_text(json.dumps(config | {"temperature": temperature}))
         assert words in glassformer("evaluate", copy, table).out
+
+
+@pytest.mark.parametrize(("weights", "said"), [
+    ((1.0, 0.0), "The model answers by counting alone: the transformer added nothing"),
+    ((0.5, 1.0), "here: "),
+])  # fmt: skip
+def test_each_reader_is_measured_alone(
+    reviews: Trained, table: Path, tmp_path: Path, weights: tuple[float, float], said: str
+) -> None:
+    folder = shutil.copytree(reviews.folder, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    readers = {name: {"weight": weight, "temperature": 2.0} for name, weight in zip(READERS, weights, strict=True)}
+    (folder / "config.json").write_text(json.dumps(config | {"readers": readers}))
+    shown = glassformer("evaluate", folder, table)
+    document = glassformer("evaluate", folder, table, "--json").document
+    assert said in document["duel"]["reader_verdict"]
+    assert f"{document['duel']['verdict']}\n{document['duel']['reader_verdict']}\n" in shown.out
+    assert document["model"]["readers"] == {
+        f"weight of {name}": weight for name, weight in zip(READERS, weights, strict=True)
+    }
+    alone = document["duel"]["readers"]
+    assert [reader["name"] for reader in alone] == (["counting alone", "the transformer alone"] if all(weights) else [])
+    assert ("the transformer alone" in shown.out) == all(weights)
+    if alone:
+        predictor = Predictor.load(folder)
+        logits = predictor.reader_logits([text for text, _ in UNSEEN_ROWS])["counting"] / 2.0
+        truth = [predictor.trained.config.labels.index(label) for _, label in UNSEEN_ROWS]
+        loss = -log_softmax(logits, axis=1)[range(15), truth].mean()
+        assert alone[0]["metrics"]["log_loss"] == pytest.approx(loss, abs=1e-4)
+
+
+def test_a_transformer_alone_has_no_readers(table: Path, tmp_path: Path) -> None:
+    train = write_csv(tmp_path / "train.csv", review_rows(60))
+    folder = tmp_path / "model"
+    assert glassformer("train", train, "--set", "model.counting=none", "--out", folder, *QUICK).code == 0
+    duel = glassformer("evaluate", folder, table, "--json").document["duel"]
+    assert duel["model"]["name"] == "the transformer"
+    assert (duel["readers"], duel["reader_comparisons"], duel["reader_verdict"]) == ([], [], None)
 
 
 def test_a_known_data_set_is_measured_on_its_test_split(polarity: Trained, tmp_path: Path) -> None:

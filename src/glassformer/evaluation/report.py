@@ -64,13 +64,13 @@ def _headline(evaluation: Evaluation) -> str:
         "size": size(model.size_bytes),
     }
     duel = evaluation.duel
-    verdict = " ".join(filter(None, [duel.verdict, duel.reader_verdict, rarely_found(metrics)]))
+    said = "<br>".join(map(escape, filter(None, [duel.verdict, duel.reader_verdict, rarely_found(metrics)])))
     kind = "subset accuracy" if evaluation.multilabel else "accuracy"
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
     return (
         f'<div class="headline"><div class="score">{share(metrics.accuracy.value)}'
         f"<small>{kind} (95%: {_interval(metrics.accuracy)})</small></div>"
-        f'<p class="verdict">{escape(verdict)}</p></div>'
+        f'<p class="verdict">{said}</p></div>'
         f'<dl class="figures">{listed}</dl>'
     )
 
