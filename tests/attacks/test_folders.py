@@ -84,6 +84,28 @@ def weights(change: Callable[[torch.Tensor], torch.Tensor], only: str = "") -> T
     return tamper
 
 
+def counting(change: Callable[[torch.Tensor], torch.Tensor]) -> Tamper:
+    """The weights of the counting reader changed."""
+
+    def tamper(folder: Path) -> None:
+        file = folder / "counting.safetensors"
+        save_file({name: change(tensor).contiguous() for name, tensor in load_file(file).items()}, file)
+
+    return tamper
+
+
+def readers(**values: Any) -> Tamper:
+    return edited("config.json", lambda raw: raw | {"readers": raw["readers"] | values})
+
+
+def both(first: Tamper, second: Tamper) -> Tamper:
+    def tamper(folder: Path) -> None:
+        first(folder)
+        second(folder)
+
+    return tamper
+
+
 def cut(name: str, size: int) -> Tamper:
     return lambda folder: void((folder / name).write_bytes((folder / name).read_bytes()[:size]))
 
@@ -141,6 +163,7 @@ def split(pattern: str) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
+NO_WEIGHT = {"weight": 0.0, "temperature": 1.0}
 LONGER = {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 100_000}
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 PADDING = {
@@ -157,7 +180,30 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "int64-weights": (weights(lambda tensor: tensor.to(torch.int64)), ("I64", "F32")),
     "boolean-weights": (weights(lambda tensor: tensor > 0), ("BOOL", "F32")),
     "float8-weights": (weights(lambda tensor: tensor.to(torch.float8_e4m3fn)), ("F8", "F32")),
-    "weights-that-overflow": (weights(lambda tensor: torch.full_like(tensor, 3e38), "head"), ("NaN or infinite",)),
+    "weights-that-overflow": (both(weights(lambda tensor: torch.full_like(tensor, 3e38), "head"),
+                                   readers(transformer={"weight": 1.0, "temperature": 1.0})), ("NaN or infinite",)),
+    "counting-missing": (replaced_by("counting.json", void), ("counting.json", "missing")),
+    "counting-weights-missing": (replaced_by("counting.safetensors", void), ("counting.safetensors", "missing")),
+    "counting-cut": (cut("counting.json", 90), ("counting.json", "cut short")),
+    "counting-weights-cut": (cut("counting.safetensors", 900), ("counting.safetensors", "cut short")),
+    "counting-a-list": (written("counting.json", "[]"), ("counting.json", "damaged")),
+    "counting-nested": (written("counting.json", NESTED), ("counting.json", "nested")),
+    "counting-of-1-GB": (replaced_by("counting.json", sparse(1 << 30)), ("larger than 16 MiB",)),
+    "counting-a-pipe": (replaced_by("counting.json", os.mkfifo), ("counting.json", "not a file")),
+    "counting-weights-a-pipe": (replaced_by("counting.safetensors", os.mkfifo), ("counting.safetensors", "not a file")),
+    "counting-weights-endless": (replaced_by("counting.safetensors", endless), ("counting.safetensors", "not a file")),
+    "counting-twice": (edited("counting.json", lambda raw: raw | {"ngrams": {"words": ["a", "a"]}}), ("twice",)),
+    "counting-of-other-ngrams": (edited("counting.json", lambda raw: raw | {"ngrams": {"words": ["a"]}}), ("match",)),
+    "counting-numbers": (edited("counting.json", lambda raw: raw | {"ngrams": {"words": [1]}}), ("damaged",)),
+    "counting-nan": (counting(lambda tensor: tensor * torch.nan), ("counting.safetensors", "NaN")),
+    "counting-integers": (counting(lambda tensor: tensor.to(torch.int64)), ("counting.safetensors", "int64")),
+    "counting-bfloat16": (counting(lambda tensor: tensor.to(torch.bfloat16)), ("counting.safetensors",)),
+    "counting-transposed": (counting(lambda tensor: tensor[None]), ("counting.safetensors", "match")),
+    "readers-of-no-weight": (readers(counting=NO_WEIGHT, transformer=NO_WEIGHT), ("both have the weight 0", "damaged")),
+    "readers-negative": (readers(counting={"weight": -1, "temperature": 1}), ("readers.counting.weight", "damaged")),
+    "readers-infinite": (readers(counting={"weight": 1e400, "temperature": 1}), ("config.json",)),
+    "readers-three": (readers(third=NO_WEIGHT), ("readers.third", "damaged")),
+    "readers-a-list": (config(readers=[]), ("readers", "damaged")),
     "weights-cut-in-the-header": (cut("model.safetensors", 30), ("cut short",)),
     "weights-cut-in-a-tensor": (cut("model.safetensors", 9000), ("cut short",)),
     "weights-empty": (written("model.safetensors", b""), ("cut short",)),

@@ -27,8 +27,12 @@ from tests.cli.conftest import review_rows, write_csv
 from tests.cli.terminal import Outcome, glassformer
 
 SHORT = ("--device", "cpu", "--preset", "tiny", "--set", "training.min_steps_per_epoch=5", "--set", "training.epochs=4",
-         "--set", "training.patience=90", "--set", "training.precision=float32")  # fmt: skip
-MODEL = {"README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"}
+         "--set", "training.patience=90", "--set", "training.precision=float32",
+         "--set", "validation.min_rows=100")  # fmt: skip
+MODEL = {
+    "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
+    "tokenizer.json",
+}  # fmt: skip
 SLOW = """
 import time
 from glassformer.training.loop import Trainer

@@ -72,7 +72,7 @@ def test_when_nothing_is_held_out_it_is_said(config: dict[str, object], reason: 
 
 def test_groups_stay_whole() -> None:
     table = many(420, n_groups=37)
-    splits = make_splits(table, ValidationConfig(group="film"), seed=5)
+    splits = make_splits(table, ValidationConfig(group="film", min_rows=0), seed=5)
     assert splits.validation is not None
     assert not set(splits.train.frame["group"]) & set(splits.validation.frame["group"])
     assert len(rows(splits.validation)) == pytest.approx(42, abs=12)
@@ -83,13 +83,13 @@ def test_groups_stay_whole() -> None:
 @pytest.mark.parametrize(("n_groups", "values"), [(1, "1 value"), (9, "9 values")])
 def test_too_few_groups_are_refused(n_groups: int, values: str) -> None:
     with pytest.raises(UsageError, match=rf"'film' has {values}; .* needs 10 of them"):
-        make_splits(many(300, n_groups=n_groups), ValidationConfig(group="film"), seed=5)
+        make_splits(many(300, n_groups=n_groups), ValidationConfig(group="film", min_rows=0), seed=5)
 
 
 def test_one_row_is_counted_as_one() -> None:
     few = table_of(["a", "b", "c"], ["x", "y", "x"])
     assert make_splits(few, ValidationConfig(), seed=0, test=table_of(["b", "c"], ["y", "x"])).notes == (
-        "validation: nothing is held out, 1 row is fewer than validation.min_rows = 200",
+        "validation: nothing is held out, 1 row is fewer than validation.min_rows = 2000",
     )
     alone = replace(table_of(["d"], ["x"]), source="v.csv")
     assert make_splits(few, ValidationConfig(file="v.csv"), seed=0, validation=alone).notes == (

@@ -119,11 +119,13 @@ class CountingReader:
         """
         described = _described(folder / NGRAMS_FILE)
         weights = folder / WEIGHTS_FILE
-        if not weights.is_file():
+        if not weights.exists():
             raise GlassformerError(f"{weights} is missing from the model folder; copy the whole folder again")
+        if not weights.is_file():  # it may be a pipe or device, which may never end
+            raise GlassformerError(f"{weights} is not a file; copy it again")
         try:
             tensors = load_file(weights)
-        except (SafetensorError, OSError) as error:
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:  # of a type that numpy lacks, too
             raise GlassformerError(f"{weights} is cut short or damaged ({error}); copy the folder again") from error
         outputs = n_outputs(n_classes, multilabel=multilabel)
         expected: dict[str, tuple[int, ...]] = {"bias": (outputs,)}

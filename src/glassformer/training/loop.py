@@ -185,7 +185,7 @@ class Trainer(Generic[Model]):
                 self.save()
                 raise InterruptedTraining(int(number))
             if now - self._last_saved > _CHECKPOINT_SECONDS:
-                self._try_to_save()
+                self.try_to_save()
         self._end_epoch()
         (self.state.seconds,) = self.processes.agree(before + time.perf_counter() - began)
         self.state.history[-1]["seconds"] = self.state.seconds
@@ -297,7 +297,7 @@ class Trainer(Generic[Model]):
             self.saved_step = self.state.step
         self._last_saved = time.perf_counter()
 
-    def _try_to_save(self) -> None:
+    def try_to_save(self) -> None:
         """Save, but continue training if the disk is full, and say so once. There may be room again by the end."""
         try:
             self.save()

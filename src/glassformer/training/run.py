@@ -80,7 +80,7 @@ def train_classifier(
         crossed = None
         if counting is not None and prepared.splits.validation is None:
             if not begun:
-                trainer.save()  # from here on, the run can be resumed
+                trainer.try_to_save()  # from here on, the run can be resumed
             crossed = cross_fit(prepared, counting.folds, observer)
 
         def save() -> TrainedModel:
