@@ -117,8 +117,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     def fit(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts `X` and their labels `y`.
 
-        All labels must have the same type. If they are lists of labels, the classifier is a multi-label one. From 200
-        rows on, a tenth of them is held out as validation set for early stopping (recipe section `[validation]`).
+        All labels must have the same type. If they are lists of labels, the classifier is a multi-label one. From 2,000
+        rows on, a tenth of them is held out to choose the epoch and to weigh both readers. Fewer rows are cross-fitted
+        instead, which trains five times (recipe section `[validation]`).
 
         Empty texts are left out, with a warning. There is also a warning if labels differ only by case or white space,
         unless `fold_labels` joins them.

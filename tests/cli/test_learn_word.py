@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, load_model, save_model
+from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer, misused
 from tests.prediction.language import trained_language_model
 from tests.words.samples import (
@@ -171,3 +172,11 @@ def test_a_long_word_of_a_definition_is_not_echoed(model: Path) -> None:
     assert outcome.code == 0, outcome.err
     assert "in the definition of 'zorp': xxx" in outcome.err
     assert len(outcome.err) < 1_000
+
+
+def test_a_model_that_answers_by_counting_is_warned_of(model: Path, reviews: Trained, tmp_path: Path) -> None:
+    assert "so the model answers by counting" in reviews.outcome.err
+    lesson = ("gleaming", "--definition", "a good film", "--out")
+    warning = "the new words change none of its answers"
+    assert warning in glassformer("learn-word", reviews.folder, *lesson, tmp_path / "a").err
+    assert warning not in glassformer("learn-word", model, "gran", "--definition", "aao", "--out", tmp_path / "b").err

@@ -150,6 +150,28 @@ def test_folds_keep_groups_together_and_classes_in_proportion() -> None:
         assert sorted([*fold.learned, *fold.held_out]) == list(range(40))
 
 
+@pytest.mark.parametrize(("n_groups", "n_folds"), [(1, 4), (2, 2), (3, 3), (4, 4), (9, 4)])
+def test_no_group_is_split_while_there_are_two(n_groups: int, n_folds: int) -> None:
+    groups = np.arange(40) % n_groups
+    folds = folds_of(np.arange(40) // 5 % 2, seed=0, groups=groups)
+    assert len(folds) == n_folds
+    split = [set(groups[fold.learned]) & set(groups[fold.held_out]) for fold in folds]
+    assert any(split) == (n_groups == 1)
+
+
+def test_cross_validation_of_the_strength_splits_no_group() -> None:
+    """Words that occur in a single group tell its label. They help on rows of this group alone."""
+    groups = np.arange(160) // 4
+    labels = np.random.default_rng(0).permutation(np.arange(40) % 2)[groups]
+    texts = [f"author{group} wrote a text number{row}" for row, group in enumerate(groups)]
+    fold = Fold(learned=np.arange(140), held_out=np.arange(140, 160))
+    split, whole = (
+        fit_counting("tfidf", texts, labels, n_classes=2, folds=[fold], groups=given).reader.settings["ways"]["tfidf"]
+        for given in (None, groups[:140])
+    )
+    assert split["C"] > whole["C"]
+
+
 def test_the_fit_does_not_depend_on_chance() -> None:
     first, second = (fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD], seed=1) for _ in range(2))
     assert np.array_equal(first.held_out, second.held_out)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import math
 from collections.abc import Callable
@@ -38,6 +39,11 @@ def test_a_logit_is_the_sum_that_can_be_done_by_hand() -> None:
 def test_an_unknown_text_gets_the_bias() -> None:
     assert READER.logits(["", "words unknown"]).tolist() == [[-0.25, 0.25]] * 2
     assert READER.logits([]).shape == (0, 2)
+
+
+def test_a_reader_without_ngrams_gives_every_text_the_bias() -> None:
+    reader = dataclasses.replace(READER, families=())
+    assert reader.logits(["good", "bad", "so"]).tolist() == [[-0.25, 0.25]] * 3
 
 
 def test_many_texts_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:

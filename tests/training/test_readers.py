@@ -1,5 +1,8 @@
 """Both readers of a run: fitted, weighed by held-out rows, cross-fitted on small tables, resumed."""
 
+import itertools
+import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,13 @@ from glassformer.prediction import predictor as prediction
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, COUNTING_FILES, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.readers import Counting, weigh_readers
+from glassformer.training.readers import LearnedCounting, weigh_readers
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
 from tests.training.samples import SMALL, Memory, config, opinions, recipe, table
-from tests.training.test_resume import figures, interrupt_after
+from tests.training.test_resume import figures
 
 BOTH = SMALL.model_copy(update={"counting": "auto"})
 NEW = ["the plot was awful", "a lovely end", "something else"]
@@ -105,7 +109,7 @@ def test_weights_are_those_of_stacking_if_the_transformer_is_worth_it() -> None:
     signal = 2.0 * np.eye(2)[labels]
     held_out, transformer = ((signal + 2 * rng.normal(size=(400, 2))).astype(np.float32) for _ in range(2))
     reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
-    counting = Counting(
+    counting = LearnedCounting(
         fitted=FittedCounting(reader=reader, held_out=held_out, seconds=1.0),
         folds=[_fold()],
         labels=labels,
@@ -134,7 +138,7 @@ def test_a_small_table_is_cross_fitted() -> None:
     assert trained.metrics["readers"]["held_out_rows"] == 40
     assert trained.metrics["readers"]["folds"] == 4
     assert [m for m in memory.messages if m.startswith("cross-fitting")] == [
-        f"cross-fitting: part {number} of 4" for number in range(1, 5)
+        f"cross-fitting: training without part {number} of 4 of the rows" for number in range(1, 5)
     ]
     assert len(memory.epochs) == 1
 
@@ -147,14 +151,28 @@ def test_cross_fitting_leaves_the_training_as_it_is() -> None:
     assert alone.config.readers is None
 
 
-@pytest.mark.parametrize("min_rows", [0, 2000])
-@pytest.mark.parametrize("step", [1, 4, 9])
-def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, step: int, tmp_path: Path) -> None:
-    """With `min_rows` of 2000, the run is interrupted in the first or second part of cross-fitting, or later."""
+def interrupt_after(steps: int) -> Memory:
+    """Interrupt after so many steps of all trainings together."""
+    counted = itertools.count(1)
+    return Memory(lambda _: signal.raise_signal(signal.SIGINT) if next(counted) == steps else None)
+
+
+@pytest.mark.parametrize(
+    ("min_rows", "steps", "finished"),
+    [(0, 1, 0), (0, 9, 0), (2000, 1, 0), (2000, 22, 1), (2000, 55, 3), (2000, 70, 4)],
+    ids=["first step", "later", "first step of part 1", "part 2", "part 4", "after cross-fitting"],
+)
+def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, steps: int, finished: int, tmp_path: Path) -> None:
+    """Each of the four parts of cross-fitting takes 15 steps.
+
+    Args:
+        finished: the number of finished parts when the run is interrupted.
+    """
     rows, settings = Sources(train=opinions(60)), chosen(min_rows=min_rows, epochs=3, learning_rate=0.01)
     whole = train_classifier(rows, settings, out=tmp_path / "whole")
     with pytest.raises(InterruptedTraining):
-        train_classifier(rows, settings, out=tmp_path / "out", observer=interrupt_after(step))
+        train_classifier(rows, settings, out=tmp_path / "out", observer=interrupt_after(steps))
+    assert len(list((tmp_path / "out" / "checkpoint").glob("fold-*/held-out.safetensors"))) == finished
     with pytest.raises(UsageError, match="unfinished run"):
         load_model(tmp_path / "out", CLASSIFIER)
     resumed = train_classifier(rows, settings, out=tmp_path / "out", resume=True)
@@ -164,6 +182,46 @@ def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, step: int, tmp_pa
     assert resumed.config.readers == whole.config.readers
     assert np.array_equal(Predictor(resumed).logits(NEW), Predictor(whole).logits(NEW))
     assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+@pytest.mark.parametrize("part", ["counting", "fold-1"])
+def test_damaged_logits_of_an_interrupted_run_are_computed_again(part: str, tmp_path: Path) -> None:
+    rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000, epochs=3, learning_rate=0.01)
+    whole = train_classifier(rows, settings)
+    with pytest.raises(InterruptedTraining):
+        train_classifier(rows, settings, out=tmp_path, observer=interrupt_after(22))
+    file = tmp_path / "checkpoint" / part / "held-out.safetensors"
+    file.write_bytes(file.read_bytes()[:50])
+    resumed = train_classifier(rows, settings, out=tmp_path, resume=True)
+    assert resumed.config.readers == whole.config.readers
+
+
+@pytest.mark.parametrize(("min_rows", "kind"), [(0, "validation"), (2000, "cross-validated")])
+def test_a_table_that_teaches_nothing_is_named(min_rows: int, kind: str) -> None:
+    texts = [f"word{number} here" for number in range(60)]
+    labels = np.where(np.random.default_rng(1).permutation(60) % 3 == 0, "rare", "frequent").tolist()
+    memory = Memory()
+    train_classifier(Sources(train=table(texts, labels)), chosen(min_rows=min_rows, epochs=1), observer=memory)
+    assert re.match(rf"warning: the {kind} accuracy of 0\.\d+ is not above that of always", memory.messages[-1])
+    memory = Memory()
+    train_classifier(Sources(train=opinions(60)), chosen(min_rows=min_rows, epochs=1), observer=memory)
+    assert "warning" not in memory.messages[-1]
+
+
+def test_a_card_gives_the_accuracy_of_the_answers() -> None:
+    """The epoch was chosen with the weights that fit both readers best, but a silent transformer is not asked."""
+    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1))
+    trained.metrics["best"]["validation_accuracy"] = 0.123
+    assert f"accuracy {trained.metrics['readers']['accuracy']:.4f}" in model_card(trained)
+    assert "0.123" not in model_card(trained)
+
+
+def test_a_reader_that_is_not_asked_has_a_plain_zero() -> None:
+    both = [["a", "b"], ["a"], [], ["b"]] * 15
+    texts = [f"{' and '.join(labels) or 'nothing'} in text {number}" for number, labels in enumerate(both)]
+    trained = train_classifier(Sources(train=table(texts, both)), chosen(learning_rate=1e-30, epochs=1))
+    shares = [str(record["readers"]["transformer"]) for record in Predictor(trained).answer(["nothing"]).records()]
+    assert shares == ["0.0"]
 
 
 def test_a_model_folder_keeps_both_readers_and_forgets_them_with_the_model(tmp_path: Path) -> None:
@@ -194,3 +252,4 @@ def test_several_labels_per_text_and_weights_of_classes() -> None:
 )  # fmt: skip
 def test_without_a_counting_reader_smaller_tables_are_split(overrides: dict[str, Any], min_rows: int) -> None:
     assert load_recipe(overrides=overrides).validation.min_rows == min_rows
+    assert load_recipe("default", overrides=overrides).validation.min_rows == min_rows

@@ -77,6 +77,8 @@ def learn_word(
     lesson = learn_words(trained, entries, look_up, depth=depth)
     save_lesson(lesson, target, card=read_card(model))
     _say_how(lesson, look_up)
+    if _answers_by_counting(trained):
+        say("warning: the model answers by counting alone, so the new words change none of its answers")
     if json:
         words = [
             learned.new.model_dump()
@@ -91,6 +93,13 @@ def learn_word(
     show(f"\n{target}: {model} and {_words(len(lesson.words))} more")
     if (command := _next(lesson)) is not None:
         say(f"next: glassformer {command} {shlex.quote(str(target))} {shlex.quote(lesson.words[0].new.word)}")
+
+
+def _answers_by_counting(trained: Learner) -> bool:
+    from glassformer.prediction.folder_config import FolderConfig
+
+    config = trained.config
+    return isinstance(config, FolderConfig) and config.readers is not None and config.readers.transformer.weight == 0
 
 
 def _next(lesson: Lesson[Learner]) -> str | None:

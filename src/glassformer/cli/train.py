@@ -147,6 +147,7 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
                 "temperature": trained.config.temperature,
                 "training_seconds": trained.config.training_seconds,
                 "data": trained.config.data,
+                "readers": trained.metrics.get("readers"),
                 "best": trained.metrics["best"],
                 "history": trained.metrics["history"],
             }
@@ -163,8 +164,11 @@ def _measured(trained: TrainedModel) -> str:
         return f"cross-validated accuracy {readers['accuracy']:.4f} ({readers['folds']} folds)"
     if "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
+    accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
+    if trained.config.readers and trained.config.readers.transformer.weight == 0:
+        return f"validation accuracy {accuracy:.4f}"
     return (
-        f"validation accuracy {best['validation_accuracy']:.4f} in epoch {trained.metrics['best_epoch']} of "
+        f"validation accuracy {accuracy:.4f} in epoch {trained.metrics['best_epoch']} of "
         f"{len(trained.metrics['history'])}, the one with the lowest {_judged(best)}"
     )
 

@@ -65,15 +65,17 @@ class Fold:
 
 
 def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list[Fold]:
-    """Split rows into folds. Each class keeps its proportion as far as it has enough rows; no group is split.
+    """Split rows into folds, fewer than `FOLDS` if there are too few rows or groups.
+
+    Without groups, each class keeps its proportion as far as it has enough rows.
 
     Args:
         labels: class numbers (rows,), or ones and zeros (rows, n_classes).
-        groups: (rows,) a number for each group, or None.
+        groups: (rows,) a number for each group. No group is split, unless it is the only one.
     """
     rows = np.arange(len(labels))
-    if groups is not None and len(np.unique(groups)) >= FOLDS:
-        cut = GroupKFold(FOLDS).split(rows, groups=groups)
+    if groups is not None and (n_groups := len(np.unique(groups))) > 1:
+        cut = GroupKFold(min(FOLDS, n_groups)).split(rows, groups=groups)
     elif labels.ndim == 1 and np.bincount(labels).max() >= FOLDS:
         cut = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(rows, labels)
     else:
@@ -90,6 +92,7 @@ def fit_counting(
     *,
     n_classes: int,
     folds: Sequence[Fold],
+    groups: Labels | None = None,
     row_weights: FloatArray | None = None,
     positive_weights: FloatArray | None = None,
     seed: int = 0,
@@ -103,22 +106,24 @@ def fit_counting(
     Args:
         labels: class numbers (texts,), or ones and zeros (texts, n_classes) for several labels per text.
         folds: rows whose logits are wanted from a reader that has not seen them.
+        groups: a number for each row that the first fold learns from. Cross-validation splits no group.
         row_weights: (texts,) the weight of each text in the loss.
         positive_weights: (n_classes,) with several labels per text, the weight of the texts that carry a label.
     """
     began = time.perf_counter()
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
+    fewest = _FEWEST_TEXTS if len(texts) >= _ROWS_TO_PRUNE else 1
     problem = _Problem(
-        counts=_count(texts),
+        counts=_count(texts, fewest),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
         row_weights=weights,
         positive_weights=positive_weights,
-        prunes=len(texts) >= _ROWS_TO_PRUNE,
+        fewest=fewest,
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
-    trials = folds if many or len(folds) > 1 else _folds_within(folds[0], labels, seed)
+    trials = folds if many or len(folds) > 1 else _folds_within(folds[0], labels, seed, groups)
     choices = problem.choose(_ways(counting, n_classes), trials)
     held_out = np.concatenate([problem.fit(choices, fold.learned).logits(fold.held_out) for fold in folds])
     everything = np.arange(len(texts))
@@ -133,9 +138,9 @@ def _ways(counting: Counting, n_classes: int) -> list[Way]:
     return ["nb"] if counting == "nb" else ["tfidf"]
 
 
-def _folds_within(fold: Fold, labels: Labels, seed: int) -> list[Fold]:
+def _folds_within(fold: Fold, labels: Labels, seed: int, groups: Labels | None) -> list[Fold]:
     """Return folds within the rows that a fold learns from."""
-    inner = folds_of(labels[fold.learned], seed=seed)
+    inner = folds_of(labels[fold.learned], seed=seed, groups=groups)
     return [Fold(learned=fold.learned[each.learned], held_out=fold.learned[each.held_out]) for each in inner]
 
 
@@ -157,19 +162,19 @@ class _Counts:
     matrix: sparse.csr_matrix
 
 
-def _count(texts: Sequence[str]) -> list[_Counts]:
-    """Count the n-grams that occur in several texts, or in any text of a small table."""
+def _count(texts: Sequence[str], fewest: int) -> list[_Counts]:
+    """Count the n-grams that occur in at least `fewest` texts."""
     long = sum(map(len, texts)) > _LONGEST_FOR_CHARACTERS
-    return [_count_family(family, texts) for family in NGRAMS if not (long and family == "characters")]
+    return [_count_family(family, texts, fewest) for family in NGRAMS if not (long and family == "characters")]
 
 
-def _count_family(family: Family, texts: Sequence[str]) -> _Counts:
+def _count_family(family: Family, texts: Sequence[str], fewest: int) -> _Counts:
     step = -(-sum(map(len, texts)) // _LONGEST_TO_LEARN_NGRAMS)
     some = texts if step <= 1 else texts[::step]
     index: defaultdict[str, int] = defaultdict()
     index.default_factory = index.__len__
     matrix = count_matrix(map(NGRAMS[family], some), index)
-    kept = np.flatnonzero(_texts_with(matrix) >= (_FEWEST_TEXTS if len(texts) >= _ROWS_TO_PRUNE else 1))
+    kept = np.flatnonzero(_texts_with(matrix) >= fewest)
     names = np.array(list(index), dtype=object)[kept]
     if len(some) < len(texts):
         matrix = count_matrix(map(NGRAMS[family], texts), {ngram: number for number, ngram in enumerate(names)})
@@ -184,7 +189,11 @@ def _texts_with(counts: sparse.csr_matrix) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Problem:
-    """All counts and labels. Every fit takes some of the rows."""
+    """All counts and labels. Every fit takes some of the rows.
+
+    Attributes:
+        fewest: in how many of these rows an n-gram must occur.
+    """
 
     counts: list[_Counts]
     labels: Labels
@@ -192,7 +201,7 @@ class _Problem:
     n_classes: int
     row_weights: FloatArray
     positive_weights: FloatArray | None
-    prunes: bool
+    fewest: int
 
     def choose(self, ways: Sequence[Way], folds: Sequence[Fold]) -> list[_Choice]:
         """Choose C for each way of counting, and their weights, by the log loss of the rows that the folds hold out."""
@@ -244,12 +253,11 @@ class _Problem:
         """Return χ² of each n-gram, or −1 if it occurs in too few of the rows."""
         present = counts.matrix[rows]
         classes = self._one_hot(rows)
-        fewest = _FEWEST_TEXTS if self.prunes else 1
         occurring = _texts_with(present)
         observed = np.asarray(_presence(present).T @ classes)
         expected = occurring[:, None] * classes.mean(axis=0)
         statistic = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
-        return np.where(occurring >= fewest, statistic, -1.0)
+        return np.where(occurring >= self.fewest, statistic, -1.0)
 
     def _one_hot(self, rows: Rows) -> np.ndarray[Any, Any]:
         labels = self.labels[rows]

@@ -88,7 +88,8 @@ class CountingReader:
         return spread(outputs, self.n_classes)
 
     def _outputs(self, texts: Sequence[str]) -> FloatArray:
-        total: FloatArray = sum((family.outputs(texts) for family in self.families), start=self.bias[None, :])
+        bias = np.tile(self.bias, (len(texts), 1))
+        total: FloatArray = sum((family.outputs(texts) for family in self.families), start=bias)
         return total
 
     def save(self, folder: Path) -> None:

@@ -21,7 +21,7 @@ class ValidationConfig(BaseModel):
 
     fraction: float | None = Field(default=0.1, ge=0, le=0.5)
     """Share of the training rows that is held out, from 0 to 0.5. Each class keeps its proportion. With 0 or None
-    nothing is held out, and there is no early stopping."""
+    nothing is held out, and the last epoch is kept."""
     file: str | None = None
     """File of your own validation rows. They replace the share of the training rows."""
     group: str | None = None

@@ -101,7 +101,7 @@ class Answers:
                     "probabilities": {str(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
                 }
             if margins:
-                shares = {name: round(float(margin[row]), 6) for name, margin in margins.items()}
+                shares = {name: round(float(margin[row]), 6) + 0.0 for name, margin in margins.items()}  # no −0.0
                 record["readers"] = None if self.empty[row] else shares
             yield record
 

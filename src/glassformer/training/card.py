@@ -29,7 +29,7 @@ def model_card(trained: TrainedModel) -> str:
         else f"Reads the first {config.tokenizer.max_tokens} tokens of a text.",
         _validation(best, readers, data["validation_rows"]),
         *([] if readers is None else [_readers(trained, readers)]),
-        "Probabilities are not calibrated: too few validation rows, or no mistake among them."
+        "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
         if config.temperature == 1
         else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
@@ -53,7 +53,8 @@ def _validation(best: dict[str, Any], readers: dict[str, Any] | None, rows: int)
     expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
     if "validation_accuracy" in best:
         of = counted(rows, "validation row, the one", "validation rows, the ones")
-        accuracy, loss = best["validation_accuracy"], best.get("calibrated_loss", best["validation_loss"])
+        accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
+        loss = best.get("calibrated_loss", best["validation_loss"])
         return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
     if readers is not None:
         folds, accuracy = readers["folds"], readers["accuracy"]

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.numpy import load_file, save_file
 
 from glassformer.counting.fitting import Fold
 from glassformer.data.splits import Splits
@@ -19,17 +18,16 @@ from glassformer.data.store import TokenStore
 from glassformer.prediction.model_folder import STATE_FILE
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.classification import Classification
+from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer, Silent, StepReport, Trainer
 from glassformer.training.preparation import Prepared
-
-_HELD_OUT = "held-out.safetensors"
 
 
 def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> tuple[FloatArray, float]:
     """Train a transformer without the rows of each fold, and let it answer them.
 
-    Every training is that of the recipe, from the same start. An interrupted one can be resumed. The random numbers of
-    the caller do not change.
+    Every training is that of the recipe, from the same start and with the same budget. An interrupted one can be
+    resumed. The random numbers of the caller do not change.
 
     Returns:
         The logits (rows, n_classes) in the order of the folds, and the seconds that training took.
@@ -41,17 +39,15 @@ def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> 
     with torch.random.fork_rng(devices=[] if prepared.device == "cpu" else None):
         for number, fold in enumerate(folds, 1):
             work = None if prepared.work is None else prepared.work / f"fold-{number}"
-            if work is None or not (work / _HELD_OUT).is_file():
-                observer.on_message(f"cross-fitting: part {number} of {len(folds)}")
-                logits, took = _fit(prepared, fold, work, observer)
+            found = kept_held_out(work)
+            if found is None:
+                observer.on_message(f"cross-fitting: training without part {number} of {len(folds)} of the rows")
+                found = _fit(prepared, fold, work, observer)
                 if work is not None:
-                    save_file({"logits": logits, "seconds": np.array([took])}, work / _HELD_OUT)
+                    keep_held_out(work, *found)
                     (work / STATE_FILE).unlink(missing_ok=True)
-            else:
-                finished = load_file(work / _HELD_OUT)
-                logits, took = finished["logits"], float(finished["seconds"][0])
-            parts.append(logits)
-            seconds += took
+            parts.append(found[0])
+            seconds += found[1]
     return np.concatenate(parts), seconds
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
 from glassformer.counting.fitting import FittedCounting, Fold, fit_counting, folds_of
 from glassformer.counting.joining import join
@@ -22,17 +20,18 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature, probabilities
 from glassformer.prediction.folder_config import ReaderConfig, Readers
 from glassformer.prediction.scoring import FloatArray
+from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared
 
-_FOLDER, _HELD_OUT = "counting", "held-out.safetensors"
+_FOLDER = "counting"
 _GAIN = 3.32
 """The nats by which the transformer must raise the log likelihood of the held-out rows: 99% of χ² with one degree of
 freedom, halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Counting:
+class LearnedCounting:
     """The counting reader of a run, with its logits for the held-out rows, their labels and their weights.
 
     If there are validation rows, these are held out. Otherwise every row is held out once, by one of the folds.
@@ -48,7 +47,7 @@ class Counting:
         return self.fitted.held_out
 
 
-def learn_counting(prepared: Prepared, observer: Observer) -> Counting | None:
+def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | None:
     """Fit the counting reader that the recipe names to all rows, or read the one that this run has fitted before."""
     model = prepared.recipe.model
     if not isinstance(model, ModelConfig) or model.counting == "none":
@@ -56,9 +55,9 @@ def learn_counting(prepared: Prepared, observer: Observer) -> Counting | None:
     splits, names = prepared.splits, prepared.labels
     tables = [splits.train] if splits.validation is None else [splits.train, splits.validation]
     labels = np.concatenate([names.encode(table) for table in tables])
-    seed = prepared.recipe.training.seed
+    seed, groups = prepared.recipe.training.seed, _groups(splits.train)
     if splits.validation is None:
-        folds = folds_of(labels, seed=seed, groups=_groups(prepared))
+        folds = folds_of(labels, seed=seed, groups=groups)
     else:
         cut = splits.train.frame.height
         folds = [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))]
@@ -76,6 +75,7 @@ def learn_counting(prepared: Prepared, observer: Observer) -> Counting | None:
             labels,
             n_classes=len(names.names),
             folds=folds,
+            groups=groups,
             row_weights=row_weights,
             positive_weights=class_weights if names.multilabel else None,
             seed=seed,
@@ -83,10 +83,10 @@ def learn_counting(prepared: Prepared, observer: Observer) -> Counting | None:
         if work is not None:
             _keep(work, fitted)
     held_out = np.concatenate([fold.held_out for fold in folds])
-    return Counting(fitted=fitted, folds=folds, labels=labels[held_out], row_weights=row_weights[held_out])
+    return LearnedCounting(fitted=fitted, folds=folds, labels=labels[held_out], row_weights=row_weights[held_out])
 
 
-def weigh_readers(counting: Counting, transformer: FloatArray) -> tuple[Readers, float, dict[str, Any]]:
+def weigh_readers(counting: LearnedCounting, transformer: FloatArray) -> tuple[Readers, float, dict[str, Any]]:
     """Find the weights of both readers, and one temperature, by the held-out rows.
 
     The transformer gets the weight 0 unless it explains these rows clearly better together with the counting reader.
@@ -125,8 +125,8 @@ def _accuracy(logits: FloatArray, labels: np.ndarray[Any, Any]) -> float:
     return float(correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel).mean())
 
 
-def _groups(prepared: Prepared) -> np.ndarray[Any, Any] | None:
-    frame = prepared.splits.train.frame
+def _groups(table: Table) -> np.ndarray[Any, Any] | None:
+    frame = table.frame
     return frame["group"].rank("dense").to_numpy() if "group" in frame.columns else None
 
 
@@ -138,19 +138,19 @@ def _weights_of(table: Table) -> FloatArray:
 
 def _kept(work: Path | None, n_classes: int, *, multilabel: bool) -> FittedCounting | None:
     """Return the reader that an interrupted run has fitted, or None."""
-    if work is None or not (work / _HELD_OUT).is_file():
+    found = kept_held_out(work)
+    if work is None or found is None:
         return None
     try:
         reader = CountingReader.load(work, n_classes=n_classes, multilabel=multilabel)
-        held_out = load_file(work / _HELD_OUT)
-        return FittedCounting(reader=reader, held_out=held_out["logits"], seconds=float(held_out["seconds"][0]))
-    except (GlassformerError, SafetensorError, OSError, KeyError):  # it was stopped while it wrote: fit again
+    except GlassformerError:  # damaged: fit again
         return None
+    return FittedCounting(reader=reader, held_out=found[0], seconds=found[1])
 
 
 def _keep(work: Path, fitted: FittedCounting) -> None:
-    """Write the reader for `_kept`, the held-out logits last."""
+    """Write the reader for `_kept`. The held-out logits, which say that it is complete, are written last."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     fitted.reader.save(work)
-    save_file({"logits": fitted.held_out, "seconds": np.array([fitted.seconds])}, work / _HELD_OUT)
+    keep_held_out(work, fitted.held_out, fitted.seconds)

@@ -13,7 +13,7 @@ from torch import nn
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Dropped
+from glassformer.data.table import Dropped, counted
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
@@ -27,7 +27,7 @@ from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
-from glassformer.training.readers import Counting, learn_counting, weigh_readers
+from glassformer.training.readers import LearnedCounting, learn_counting, weigh_readers
 from glassformer.training.recipe import Recipe
 from glassformer.training.unfinished import run_to_end, versions, work_in
 
@@ -95,15 +95,18 @@ def train_classifier(
 
 
 def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
-    """Say it if the model is not more accurate on the validation rows than always giving the most frequent class."""
-    accuracy, held_out = trained.metrics["best"].get("validation_accuracy"), splits.validation
-    if accuracy is None or held_out is None or held_out.multilabel:
+    """Say it if the model is not more accurate on the held-out rows than always giving the most frequent class."""
+    held_out = splits.train if splits.validation is None else splits.validation
+    figures = trained.metrics.get("readers", {})
+    accuracy = figures.get("accuracy", trained.metrics["best"].get("validation_accuracy"))
+    if accuracy is None or held_out.multilabel:
         return
     frequent = splits.train.frame["label"].value_counts(sort=True)["label"][0]
     share = float((held_out.frame["label"] == frequent).mean() or 0)
     if accuracy < share + 1e-6:  # the accuracy is a rounded mean
+        kind = "cross-validated" if splits.validation is None else "validation"
         observer.on_message(
-            f"warning: the validation accuracy of {accuracy:.4f} is not above that of always answering "
+            f"warning: the {kind} accuracy of {accuracy:.4f} is not above that of always answering "
             f"{quoted(frequent)}, {share:.4f}: the model learned nothing that helps. Check the label column, and look "
             "for other reasons with `glassformer doctor`"
         )
@@ -125,7 +128,7 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
         )
 
 
-def _trainer(prepared: Prepared, counting: Counting | None, observer: Observer) -> Trainer[nn.Module]:
+def _trainer(prepared: Prepared, counting: LearnedCounting | None, observer: Observer) -> Trainer[nn.Module]:
     model, recipe = prepared.model, prepared.recipe
     held_out = None if counting is None or prepared.splits.validation is None else counting.held_out
     return Trainer(
@@ -154,7 +157,7 @@ def _finished(
     trainer: Trainer[nn.Module],
     prepared: Prepared,
     source: SourceConfig | None,
-    counting: Counting | None,
+    counting: LearnedCounting | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
 ) -> TrainedModel:
@@ -206,17 +209,13 @@ def _finished(
 
 def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
     """Say which reader answers, by the held-out rows."""
-    rows = f"{figures['held_out_rows']:,} held-out rows"
-    alone = f"counting alone answers {figures['counting_accuracy']:.4f} of {rows} rightly"
-    if readers.transformer.weight == 0:
-        return (
-            f"readers: {alone}; the transformer ({figures['transformer_accuracy']:.4f} alone) adds nothing that these "
-            "rows show, so the model answers by counting"
-        )
-    return (
-        f"readers: {alone}, the transformer alone {figures['transformer_accuracy']:.4f}, both together "
-        f"{figures['accuracy']:.4f}"
+    alone = (
+        f"readers: accuracy on {counted(figures['held_out_rows'], 'held-out row')}: counting alone "
+        f"{figures['counting_accuracy']:.4f}, the transformer alone {figures['transformer_accuracy']:.4f}"
     )
+    if readers.transformer.weight == 0:
+        return f"{alone}. The transformer adds nothing that these rows show, so the model answers by counting"
+    return f"{alone}, both together {figures['accuracy']:.4f}"
 
 
 def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Compare variants on the same data with the same budget and several seeds, and find differences beyond noise.
 
 Every run trains for the whole budget of steps or seconds. The schedule is stretched over the budget. Then the run keeps
-the weights of the epoch with the lowest validation loss, as `train` does. The validation rows are held out from the
-rows to learn from. The last weights would instead rate a variant by how far it overfits when the budget is too long for
-it, and `train` does not keep those. `validation.fraction=0` keeps the last weights. The measured rows never influence
-the choice (see `plan.cut_rows`).
+the weights of the best epoch by the validation rows (`training.best_epoch_by`), as `train` does. These rows are held
+out from the rows to learn from. The last weights would instead rate a variant by how far it overfits when the budget is
+too long for it, and `train` does not keep those. `validation.fraction=0` keeps the last weights. The measured rows
+never influence the choice (see `plan.cut_rows`).
 """
 
 from __future__ import annotations

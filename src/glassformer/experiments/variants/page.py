@@ -126,8 +126,8 @@ def _method(found: VariantComparison) -> str:
     )
     return (
         f'<dl class="facts">{listed}</dl><p class="soft">Every run trains for the whole budget and keeps the weights '
-        "of the epoch with the lowest validation loss, or the last weights if there are no validation rows. The "
-        "validation rows are held out from the rows to learn from. The measured rows never influence the choice.</p>"
+        "of the epoch that is best on the validation rows, or the last weights if there are none. The validation rows "
+        "are held out from the rows to learn from. The measured rows never influence the choice.</p>"
         f'<p class="soft">Intervals are 95% intervals. They include {escape(found.covers)}. Differences are '
         "paired: all variants of a seed learn from the same rows and answer the same rows. The p-values are those of "
         "t-tests. Holm’s correction covers the pairs of all varied keys together, and separately the pairs of all "
