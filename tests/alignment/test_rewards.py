@@ -144,6 +144,9 @@ def test_a_labels_reward_is_its_probability(tmp_path: Path) -> None:
     weights = (tmp_path / "a:b" / "model.safetensors").read_bytes()
     fingerprint = open_reward(f"{tmp_path / 'a:b'}:quite: good", tokenizer, device="cpu").fingerprint
     assert fingerprint == hashlib.sha256(weights).hexdigest()
+    (tmp_path / "a:b" / "counting.safetensors").write_bytes(b"another reader")
+    again = open_reward(f"{tmp_path / 'a:b'}:quite: good", tokenizer, device="cpu").fingerprint
+    assert again == hashlib.sha256(weights + b"another reader").hexdigest()
 
 
 def test_an_unknown_label_lists_the_labels(tmp_path: Path) -> None:

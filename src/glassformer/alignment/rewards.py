@@ -20,6 +20,7 @@ from torch import Tensor
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import TextTokenizer
+from glassformer.counting import reader as counting
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, format_of, load_model
 from glassformer.prediction.predictor import Predictor
@@ -65,8 +66,8 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
 
 
 def _fingerprint(place: Path) -> str:
-    with (place / "model.safetensors" if place.is_dir() else place).open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    files = [place / "model.safetensors", place / counting.WEIGHTS_FILE] if place.is_dir() else [place]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
 def _apart(name: str) -> tuple[str, str]:
