@@ -65,6 +65,19 @@ def test_both_readers_add_up_to_the_answer() -> None:
     assert [set(record["readers"]) for record in answers.records()] == [{"counting", "transformer"}] * 3
 
 
+def test_the_rows_of_the_epochs_are_those_of_the_transformer_alone() -> None:
+    """Every word occurs once. Pieces of the words tell the label, but the transformer does not know any."""
+    rows = [f"{'good' if number % 2 else 'bad'}{number}" for number in range(120)]
+    given = Sources(train=table(rows, [("yes", "no")[number % 2] for number in range(120)]))
+    both = train_classifier(given, chosen(learning_rate=1e-30, epochs=1)).metrics
+    plain = chosen(learning_rate=1e-30, epochs=1).model_copy(update={"model": SMALL})
+    alone = train_classifier(given, plain).metrics
+    for name in ("validation_loss", "validation_accuracy"):
+        assert both["best"][name] == alone["best"][name]
+    assert both["best"]["calibrated_loss"] < alone["best"]["calibrated_loss"] - 0.1
+    assert both["readers"]["accuracy"] > both["best"]["validation_accuracy"]
+
+
 def test_a_transformer_that_learned_nothing_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = Memory()
     trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1), observer=memory)

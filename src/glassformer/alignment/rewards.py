@@ -19,8 +19,8 @@ from torch import Tensor
 
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.rollouts import Rollouts
-from glassformer.data.tokenizers import TextTokenizer
 from glassformer.counting import reader as counting
+from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, format_of, load_model
 from glassformer.prediction.predictor import Predictor

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from glassformer.counting.joining import Joined, join
+from glassformer.counting.joining import join
 from glassformer.data.batches import Windows, assemble
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
@@ -95,6 +95,10 @@ class Classification:
         return Cost(losses.sum(), float(_right_answers(logits.detach(), labels).sum()))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
+        """Return loss and accuracy of the model alone, and the calibrated loss, which includes the counting reader.
+
+        Without validation rows, return nothing.
+        """
         store, labels = self.data.validation, self.data.validation_labels
         if store is None or labels is None:
             return {}
@@ -105,30 +109,17 @@ class Classification:
         rows = self.data.validation_weights
         weights = None if rows is None else torch.from_numpy(rows).to(device)
         losses = self._losses(on_device, truth, weights, label_smoothing=0.0)
-        weight = float(self._weights(truth, weights).sum())
+        row_weights = self._weights(truth, weights).numpy()
+        weight = float(row_weights.sum())
         found = {
             "validation_loss": float(losses.sum()) / weight,
             "validation_accuracy": float(_right_answers(on_device, truth).float().mean()),
         }
         if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
             readers = [logits] if self.counting is None else [self.counting, logits]
-            joined = self.join(readers)
-            together = torch.from_numpy(sum(w * each for w, each in zip(joined.weights, readers, strict=True)))
+            joined = join(readers, labels, multilabel=self.data.multilabel, row_weights=row_weights)
             found["calibrated_loss"] = joined.loss / weight
-            found["validation_accuracy"] = float(_right_answers(together, truth.cpu()).float().mean())
         return found
-
-    def join(self, readers: Sequence[FloatArray]) -> Joined:
-        """Find the weights of readers by their logits for the validation rows."""
-        assert self.data.validation_labels is not None
-        labels = torch.from_numpy(self.data.validation_labels.copy())
-        rows = None if self.data.validation_weights is None else torch.from_numpy(self.data.validation_weights)
-        return join(
-            readers,
-            self.data.validation_labels,
-            multilabel=self.data.multilabel,
-            row_weights=self._weights(labels, rows).numpy(),
-        )
 
     def _losses(self, logits: Tensor, labels: Tensor, rows: Tensor | None, label_smoothing: float) -> Tensor:
         weights = self.data.class_weights.to(logits.device)
