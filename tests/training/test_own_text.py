@@ -208,7 +208,7 @@ def test_the_parts_of_cross_fitting_start_from_the_same_weights(step: int, tmp_p
     assert resumed.config.readers == whole.config.readers
     assert sum("pre-training" in message for message in memory.messages) == 1
     assert memory.messages.index("stage 2 of 2: training on 60 rows") < memory.messages.index(
-        "cross-fitting: training without part 1 of 4 of the rows"
+        "cross-fitting: training without part 1 of 4"
     )
 
 

@@ -151,7 +151,7 @@ def test_a_small_table_is_cross_fitted() -> None:
     assert trained.metrics["readers"]["held_out_rows"] == 40
     assert trained.metrics["readers"]["folds"] == 4
     assert [m for m in memory.messages if m.startswith("cross-fitting")] == [
-        f"cross-fitting: training without part {number} of 4 of the rows" for number in range(1, 5)
+        f"cross-fitting: training without part {number} of 4" for number in range(1, 5)
     ]
     assert len(memory.epochs) == 1
 

@@ -41,7 +41,7 @@ def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> 
             work = None if prepared.work is None else prepared.work / f"fold-{number}"
             found = kept_held_out(work)
             if found is None:
-                observer.on_message(f"cross-fitting: training without part {number} of {len(folds)} of the rows")
+                observer.on_message(f"cross-fitting: training without part {number} of {len(folds)}")
                 found = _fit(prepared, fold, work, observer)
                 if work is not None:
                     keep_held_out(work, *found)
