@@ -1,4 +1,5 @@
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,23 @@ def test_of_a_long_table_some_rows_name_the_ngrams(monkeypatch: pytest.MonkeyPat
     named, known = ({ngram for family in each.families for ngram in family.ngrams} for each in (reader, whole))
     assert named < known
     assert accuracy(reader.logits(TEXTS), LABELS) > 0.85
+
+
+def test_of_very_many_rows_some_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    learned: list[int] = []
+    fit = fitting._Problem.fit
+
+    def told(problem: fitting._Problem, choices: Sequence[fitting._Choice], rows: np.ndarray) -> fitting._Model:
+        learned.append(len(rows))
+        return fit(problem, choices, rows)
+
+    monkeypatch.setattr(fitting._Problem, "fit", told)
+    monkeypatch.setattr(fitting, "_MOST_ROWS_TO_CHOOSE_BY", 50)
+    monkeypatch.setattr(fitting, "_MOST_ROWS_TO_CROSS_VALIDATE", 100)
+    fitted = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD])
+    assert set(learned[:-2]) == {50}
+    assert learned[-2:] == [200, 240]  # the held-out rows are answered, and the reader is fitted, from all rows
+    assert fitted.held_out.shape == (40, 2)
 
 
 def test_folds_keep_groups_together_and_classes_in_proportion() -> None:

@@ -38,6 +38,7 @@ _ROWS_TO_PRUNE = 1_000  # of a smaller table, all n-grams are kept
 _LONGEST_FOR_CHARACTERS = 20_000_000  # characters of all texts: beyond, pieces of words take too long for what they add
 _LONGEST_TO_LEARN_NGRAMS = 40_000_000  # characters: of longer tables, some rows name the n-grams, to bound memory
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
+_MOST_ROWS_TO_CHOOSE_BY = 50_000  # C and the weights do not change much with more
 _MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
 _BYTES, _BYTES_PER_CLASS = 2_000_000, 80_000
 
@@ -124,7 +125,7 @@ def fit_counting(
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
     trials = folds if many or len(folds) > 1 else _folds_within(folds[0], labels, seed, groups)
-    choices = problem.choose(_ways(counting, n_classes), trials)
+    choices = problem.choose(_ways(counting, n_classes), [_thinned(fold) for fold in trials])
     held_out = np.concatenate([problem.fit(choices, fold.learned).logits(fold.held_out) for fold in folds])
     everything = np.arange(len(texts))
     model = problem.fit(choices, everything)
@@ -136,6 +137,12 @@ def _ways(counting: Counting, n_classes: int) -> list[Way]:
     if counting == "auto":
         return ["tfidf", "nb"] if n_classes <= _MOST_CLASSES_FOR_NB else ["tfidf"]
     return ["nb"] if counting == "nb" else ["tfidf"]
+
+
+def _thinned(fold: Fold) -> Fold:
+    """Return a fold of at most `_MOST_ROWS_TO_CHOOSE_BY` rows to learn from, spread evenly."""
+    step = -(-len(fold.learned) // _MOST_ROWS_TO_CHOOSE_BY)
+    return Fold(learned=fold.learned[::step], held_out=fold.held_out[::step])
 
 
 def _folds_within(fold: Fold, labels: Labels, seed: int, groups: Labels | None) -> list[Fold]:
