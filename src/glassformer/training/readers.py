@@ -100,7 +100,7 @@ def weigh_readers(counting: LearnedCounting, transformer: FloatArray) -> tuple[R
     labels, multilabel = counting.labels, counting.labels.ndim == 2
     alone = join([counting.held_out], labels, multilabel=multilabel, row_weights=counting.row_weights)
     both = join([counting.held_out, transformer], labels, multilabel=multilabel, row_weights=counting.row_weights)
-    gain = alone.loss - both.loss
+    gain = (alone.loss - both.loss) * (labels.shape[1] if multilabel else 1)  # with several labels it is a mean
     weights = both.weights if gain > _GAIN else (alone.weights[0] or 1.0, 0.0)
     logits = {"counting": weights[0] * counting.held_out, "transformer": weights[1] * transformer}
     together = logits["counting"] + logits["transformer"]
