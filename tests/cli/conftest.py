@@ -56,6 +56,14 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 @pytest.fixture(scope="session")
+def attending(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """The same rows, without a counting reader: a model that has unknown words."""
+    folder = tmp_path_factory.mktemp("attending") / "model"
+    outcome = glassformer("train", reviews.table, "--out", folder, *QUICK, "--set", "model.counting=none")
+    return Trained(folder=folder, table=reviews.table, outcome=outcome)
+
+
+@pytest.fixture(scope="session")
 def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Several labels per text, or none."""
     folder = tmp_path_factory.mktemp("tags")

@@ -83,11 +83,17 @@ def test_a_line_of_a_pipe_ends_at_a_line_break_alone(reviews: Trained) -> None:
     assert "1 of 3 texts is empty and gets no answer (first: text 2)" in said.err
 
 
-def test_unknown_words_are_listed_as_a_warning(reviews: Trained) -> None:
-    said = glassformer("predict", reviews.folder, "good zebra film", "unheard zebra", "--json")
+def test_unknown_words_are_listed_as_a_warning(attending: Trained) -> None:
+    said = glassformer("predict", attending.folder, "good zebra film", "unheard zebra", "--json")
     assert said.code == 0
     assert said.document["answers"]
     assert said.err == "warning: words never seen in training are read as unknown: zebra, unheard\n"
+
+
+def test_a_model_that_answers_by_counting_alone_has_no_unknown_words(reviews: Trained) -> None:
+    config = json.loads((reviews.folder / "config.json").read_text(encoding="utf-8"))
+    assert config["readers"]["transformer"]["weight"] == 0
+    assert glassformer("predict", reviews.folder, "good zebra film").err == ""
 
 
 def test_texts_longer_than_the_window_are_answered(reviews: Trained) -> None:
@@ -365,19 +371,19 @@ def test_a_long_text_is_shown_by_its_beginning(reviews: Trained) -> None:
     assert glassformer("predict", reviews.folder, long, "--json").document["answers"][0]["text"] == long
 
 
-def test_the_unknown_words_that_are_listed_are_the_telling_ones(reviews: Trained) -> None:
+def test_the_unknown_words_that_are_listed_are_the_telling_ones(attending: Trained) -> None:
     texts = ["A-10023 zebra 😀 17", "A-10024 zebra 18", "unheard 19 20", "21 22 23 24", "x" * 100]
-    said = glassformer("predict", reviews.folder, *texts)
+    said = glassformer("predict", attending.folder, *texts)
     assert said.err == (
         "warning: words never seen in training are read as unknown: "
         f"zebra, unheard, {'x' * 40}…, A, 😀 and 11 more (10 with digits, 1 punctuation)\n"
     )
-    said = glassformer("predict", reviews.folder, "10023 10024")
+    said = glassformer("predict", attending.folder, "10023 10024")
     assert said.err == "warning: words never seen in training are read as unknown: 10023, 10024\n"
 
 
-def test_texts_of_punctuation_only_are_answered_with_a_warning(reviews: Trained) -> None:
-    said = glassformer("predict", reviews.folder, "good film", "?! ...", "$", "😀", " ")
+def test_texts_of_punctuation_only_are_answered_with_a_warning(attending: Trained) -> None:
+    said = glassformer("predict", attending.folder, "good film", "?! ...", "$", "😀", " ")
     assert [bool(line.split("\t")[1]) for line in said.out.splitlines()] == [True, True, True, True, False]
     assert said.err.splitlines()[1:] == [
         "warning: 2 of 5 texts hold punctuation only; such answers mean little (first: text 2)",

@@ -47,7 +47,7 @@ def test_without_a_source_there_is_no_text() -> None:
 
 def test_a_source_that_adds_nothing_is_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"unlabelled='b\.csv'.*of 3 2 are also test texts, 1 repeats another"
+        UsageError, match=r"unlabelled='b\.csv'.*Of 3 texts, 2 are also test texts, 1 repeats another"
     ) as found:
         admitted(
             [documents("new"), documents("tested", "tested", "new", source="b.csv")],

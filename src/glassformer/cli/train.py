@@ -202,4 +202,4 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[
         f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window {model.max_seq_len} tokens)"
         f", on {device}"
     )
-    doing("starting to train")
+    doing("preparing the first step")

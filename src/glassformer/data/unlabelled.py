@@ -115,8 +115,8 @@ def admitted(
         if texts.is_empty():
             why = ", ".join(f"{number:,} {_said(reason, number)}" for reason, number in here.items() if number)
             raise UsageError(
-                f"`unlabelled={source.source!r}`: no text is left to read, of {len(source.texts):,} {why}; name other "
-                "texts, or leave it out"
+                f"`unlabelled={source.source!r}`: no text is left to read. Of {len(source.texts):,} texts, {why}; "
+                "name other texts, or leave it out"
             )
         kept.append(texts)
         seen["repeated"] = pl.concat([seen["repeated"], text_keys(texts)])

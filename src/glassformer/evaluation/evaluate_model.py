@@ -131,7 +131,8 @@ def measure_model(
     began = time.perf_counter()
     by_reader = predictor.reader_logits(texts, on_progress=on_progress)
     predict_seconds = time.perf_counter() - began
-    notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
+    if predictor.asks_transformer:
+        notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
     baselines: list[BaselineOutcome] = []
     if isinstance(seen, str):
         notes.append(seen)

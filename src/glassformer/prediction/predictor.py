@@ -31,7 +31,7 @@ class Answers:
         probs: (texts, n_classes) calibrated probabilities. Rows sum to 1; with `multilabel`, each label has a
             probability of its own.
         empty: (texts,) which texts are white space only.
-        unknown: see `Predictor.unknown_words`.
+        unknown: see `Predictor.unknown_words`. Empty if the model answers by counting alone.
         readers: the logits (texts, n_classes) of each reader, divided by the temperature. `probs` are the probabilities
             of their sum.
     """
@@ -118,6 +118,12 @@ class Predictor:
         """Read a model folder (raises what `load_model` raises)."""
         return cls(load_model(folder, CLASSIFIER), device=device)
 
+    @property
+    def asks_transformer(self) -> bool:
+        """Whether the transformer has a weight in the answer. Words are unknown to its vocabulary alone."""
+        readers = self.trained.config.readers
+        return readers is None or readers.transformer.weight > 0
+
     def logits(self, texts: Sequence[str]) -> FloatArray:
         """Return the logits (texts, n_classes), not divided by the temperature."""
         return _total(self.reader_logits(texts))
@@ -178,7 +184,9 @@ class Predictor:
             readers={name: logits / config.temperature for name, logits in by_reader.items()},
             empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
             # Finding unknown words tokenizes a text a second time, so only texts with unknown tokens are searched.
-            unknown=self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row]),
+            unknown=self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row])
+            if self.asks_transformer
+            else Counter(),
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from glassformer.data.table import counted
 from glassformer.models.build import parameter_count
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 
 
@@ -27,7 +28,7 @@ def model_card(trained: TrainedModel) -> str:
         f"Reads {config.model.max_seq_len} tokens at once, longer texts in overlapping windows."
         if config.tokenizer.max_tokens is None
         else f"Reads the first {config.tokenizer.max_tokens} tokens of a text.",
-        _validation(best, readers, data["validation_rows"]),
+        _validation(config, best, readers, data["validation_rows"]),
         *([] if readers is None else [_readers(trained, readers)]),
         "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
         if config.temperature == 1
@@ -49,12 +50,14 @@ little. It has not been checked for unfair treatment of anyone.
 """
 
 
-def _validation(best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
+def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
     expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
     if "validation_accuracy" in best:
         of = counted(rows, "validation row, the one", "validation rows, the ones")
         accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
         loss = best.get("calibrated_loss", best["validation_loss"])
+        if config.readers is not None and config.readers.transformer.weight == 0:
+            return f"On {counted(rows, 'validation row')}: accuracy {accuracy:.4f}. {expect}"
         return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
     if readers is not None:
         folds, accuracy = readers["folds"], readers["accuracy"]

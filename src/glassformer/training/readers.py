@@ -68,7 +68,8 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
     work = None if prepared.work is None else prepared.work / _FOLDER
     fitted = _kept(work, len(names.names), multilabel=names.multilabel)
     if fitted is None:
-        observer.on_message(f"fitting the counting reader to {len(labels):,} rows")
+        weighed = "" if splits.validation is None else f" (to {splits.train.frame.height:,} of them to weigh it)"
+        observer.on_message(f"fitting the counting reader to {len(labels):,} rows{weighed}")
         fitted = fit_counting(
             model.counting,
             [text for table in tables for text in table.frame["text"].to_list()],
