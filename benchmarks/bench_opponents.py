@@ -109,12 +109,14 @@ class FastText:
     """fastText (Joulin et al., EACL 2017), lower-cased words and punctuation marks, with the settings of its tutorial.
 
     These are word pairs, 25 epochs and a learning rate of .5; all else is as fastText has it, and nothing is tuned. Its
-    defaults (5 epochs, learning rate .1) hardly learn from a few thousand texts.
+    defaults (5 epochs, learning rate .1) hardly learn from a few thousand texts. If it diverges, as it does with many
+    classes, the learning rate is halved.
     """
 
     name = "fastText"
     description = "words and word pairs, 25 epochs, learning rate .5, dimension 100, softmax"
     SETTINGS = {"wordNgrams": 2, "epoch": 25, "lr": 0.5}  # noqa: RUF012
+    LOWEST_RATE = 0.05
 
     def __init__(self, n_classes: int, *, seed: int) -> None:
         self.n_classes = n_classes
@@ -133,8 +135,16 @@ class FastText:
             rows = np.random.default_rng(self.seed).permutation(len(texts)).tolist()  # fastText keeps the file's order
             lines = (f"__label__{labels[row]} {_tokens(texts[row])}\n" for row in rows)
             file.write_text("".join(lines), encoding="utf-8")
-            # With one thread, the same seed gives the same model.
-            self.model = fasttext.train_supervised(str(file), seed=self.seed, thread=1, verbose=0, **self.SETTINGS)
+            settings = dict(self.SETTINGS)
+            while True:
+                try:  # with one thread, the same seed gives the same model
+                    self.model = fasttext.train_supervised(str(file), seed=self.seed, thread=1, verbose=0, **settings)
+                    break
+                except RuntimeError as error:
+                    if "NaN" not in str(error) or settings["lr"] < self.LOWEST_RATE:
+                        raise
+                    settings["lr"] /= 2
+                    self.notes = (f"learning rate {settings['lr']:g}",)
         return self
 
     @property

@@ -1,3 +1,5 @@
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,3 +63,25 @@ def test_fasttext_learns_whatever_the_order_and_repeats_itself() -> None:
     first, again = (FastText(3, seed=1).fit(texts, labels).predict_proba(["plum", "Axe", "crow"]) for _ in range(2))
     assert first.argmax(axis=1).tolist() == [0, 1, 2]
     assert np.array_equal(first, again)
+
+
+@pytest.mark.parametrize(("too_high", "tried"), [(0.2, [0.5, 0.25, 0.125]), (0.0, [0.5, 0.25, 0.125, 0.0625, 0.03125])])
+def test_fasttext_halves_the_learning_rate_when_it_diverges(
+    monkeypatch: pytest.MonkeyPatch, too_high: float, tried: list[float]
+) -> None:
+    rates: list[float] = []
+
+    def train(_: str, *, lr: float, **__: object) -> str:
+        rates.append(lr)
+        if lr > too_high:
+            raise RuntimeError("Encountered NaN.")
+        return "trained"
+
+    monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(train_supervised=train))
+    fasttext = FastText(2, seed=0)
+    if too_high:
+        assert fasttext.fit(*rows(FRUIT, TOOLS)).notes == ("learning rate 0.125",)
+    else:
+        with pytest.raises(RuntimeError, match="NaN"):
+            fasttext.fit(*rows(FRUIT, TOOLS))
+    assert rates == tried

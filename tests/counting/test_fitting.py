@@ -59,6 +59,12 @@ def test_the_tfidf_reader_computes_what_scikit_learn_does(monkeypatch: pytest.Mo
     np.testing.assert_allclose(centred, expected - expected.mean(axis=1, keepdims=True), atol=0.03)
 
 
+def test_naive_bayes_alone_counts_no_pieces_of_words() -> None:
+    texts, labels = opinions(40)
+    fitted = fit_counting("nb", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
+    assert [family.family for family in fitted.reader.families] == ["words"]
+
+
 def test_a_reader_is_the_same_after_saving(tmp_path: Path) -> None:
     texts, labels = opinions(120, classes=3)
     reader = fit_counting(

@@ -185,6 +185,16 @@ def test_a_published_design_by_its_recipe() -> None:
         load_recipe("bui-dang-rows", preset="tiny")
 
 
+PUBLISHED = [name for name, file in shipped_recipes().items() if file.parent.name == "published"]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_recipe_keeps_the_rules_of_its_publication(name: str) -> None:
+    recipe = load_recipe(name)
+    assert getattr(recipe.model, "counting", "none") == "none"
+    assert recipe.training.best_epoch_by == "loss"
+
+
 def test_no_such_recipe_names_the_nearest() -> None:
     with pytest.raises(
         UsageError, match=r"`recipe='defalt'`: neither a file nor .*did you mean 'default'\?.*there are"

@@ -98,8 +98,7 @@ def learn_word(
 def _answers_by_counting(trained: Learner) -> bool:
     from glassformer.prediction.folder_config import FolderConfig
 
-    config = trained.config
-    return isinstance(config, FolderConfig) and config.readers is not None and config.readers.transformer.weight == 0
+    return isinstance(trained.config, FolderConfig) and trained.config.answers_by_counting
 
 
 def _next(lesson: Lesson[Learner]) -> str | None:

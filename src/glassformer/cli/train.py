@@ -165,7 +165,7 @@ def _measured(trained: TrainedModel) -> str:
     if "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
-    if trained.config.readers and trained.config.readers.transformer.weight == 0:
+    if trained.config.answers_by_counting:
         return f"validation accuracy {accuracy:.4f}"
     return (
         f"validation accuracy {accuracy:.4f} in epoch {trained.metrics['best_epoch']} of "

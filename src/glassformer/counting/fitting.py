@@ -115,7 +115,7 @@ def fit_counting(
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
     fewest = _FEWEST_TEXTS if len(texts) >= _ROWS_TO_PRUNE else 1
     problem = _Problem(
-        counts=_count(texts, fewest),
+        counts=_count(texts, fewest, words_alone=counting == "nb"),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
@@ -169,10 +169,11 @@ class _Counts:
     matrix: sparse.csr_matrix
 
 
-def _count(texts: Sequence[str], fewest: int) -> list[_Counts]:
+def _count(texts: Sequence[str], fewest: int, *, words_alone: bool) -> list[_Counts]:
     """Count the n-grams that occur in at least `fewest` texts."""
-    long = sum(map(len, texts)) > _LONGEST_FOR_CHARACTERS
-    return [_count_family(family, texts, fewest) for family in NGRAMS if not (long and family == "characters")]
+    words_alone = words_alone or sum(map(len, texts)) > _LONGEST_FOR_CHARACTERS
+    families: tuple[Family, ...] = ("words",) if words_alone else tuple(NGRAMS)
+    return [_count_family(family, texts, fewest) for family in families]
 
 
 def _count_family(family: Family, texts: Sequence[str], fewest: int) -> _Counts:
@@ -282,7 +283,7 @@ class _Model:
 
     Attributes:
         kept: the columns of each family.
-        tfidf, presence: the weights (columns, outputs) of each family; an empty list before they are fitted.
+        tfidf, presence: the weights (columns, outputs) of each family; empty before they are fitted.
     """
 
     problem: _Problem

@@ -131,7 +131,7 @@ def measure_model(
     began = time.perf_counter()
     by_reader = predictor.reader_logits(texts, on_progress=on_progress)
     predict_seconds = time.perf_counter() - began
-    if predictor.asks_transformer:
+    if not predictor.trained.config.answers_by_counting:
         notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
     baselines: list[BaselineOutcome] = []
     if isinstance(seen, str):

@@ -177,6 +177,10 @@ class Readers(BaseModel):
             raise ValueError("readers: both have the weight 0")
         return self
 
+    @property
+    def counting_alone(self) -> bool:
+        return self.transformer.weight == 0
+
 
 class FolderConfig(AnyFolderConfig):
     """`config.json` of a classifier."""
@@ -201,6 +205,11 @@ class FolderConfig(AnyFolderConfig):
     @property
     def n_classes(self) -> int:
         return len(self.labels)
+
+    @property
+    def answers_by_counting(self) -> bool:
+        """Whether the counting reader answers alone, as the transformer has no weight."""
+        return self.readers is not None and self.readers.counting_alone
 
     @property
     def remembered(self) -> Remembered:

@@ -118,12 +118,6 @@ class Predictor:
         """Read a model folder (raises what `load_model` raises)."""
         return cls(load_model(folder, CLASSIFIER), device=device)
 
-    @property
-    def asks_transformer(self) -> bool:
-        """Whether the transformer has a weight in the answer. Words are unknown to its vocabulary alone."""
-        readers = self.trained.config.readers
-        return readers is None or readers.transformer.weight > 0
-
     def logits(self, texts: Sequence[str]) -> FloatArray:
         """Return the logits (texts, n_classes), not divided by the temperature."""
         return _total(self.reader_logits(texts))
@@ -183,10 +177,11 @@ class Predictor:
             probs=probs.astype(np.float32),
             readers={name: logits / config.temperature for name, logits in by_reader.items()},
             empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
-            # Finding unknown words tokenizes a text a second time, so only texts with unknown tokens are searched.
-            unknown=self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row])
-            if self.asks_transformer
-            else Counter(),
+            # Words are unknown to the transformer alone. Finding them tokenizes a text a second time, so only texts
+            # with unknown tokens are searched.
+            unknown=Counter()
+            if config.answers_by_counting
+            else self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row]),
         )
 
 

@@ -56,7 +56,7 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
         of = counted(rows, "validation row, the one", "validation rows, the ones")
         accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
         loss = best.get("calibrated_loss", best["validation_loss"])
-        if config.readers is not None and config.readers.transformer.weight == 0:
+        if config.answers_by_counting:
             return f"On {counted(rows, 'validation row')}: accuracy {accuracy:.4f}. {expect}"
         return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
     if readers is not None:
@@ -73,7 +73,7 @@ def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:
     config = trained.config
     assert config.readers is not None
     counting, transformer = config.readers.counting.weight, config.readers.transformer.weight
-    if transformer == 0:
+    if config.answers_by_counting:
         return (
             f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): the "
             "transformer added nothing that the held-out rows show."

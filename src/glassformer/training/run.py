@@ -213,7 +213,7 @@ def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
         f"readers: accuracy on {counted(figures['held_out_rows'], 'held-out row')}: counting alone "
         f"{figures['counting_accuracy']:.4f}, the transformer alone {figures['transformer_accuracy']:.4f}"
     )
-    if readers.transformer.weight == 0:
+    if readers.counting_alone:
         return f"{alone}. The transformer adds nothing that these rows show, so the model answers by counting"
     lower = figures["gain_in_nats"] / figures["held_out_rows"]
     return f"{alone}, both together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of counting"
