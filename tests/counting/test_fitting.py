@@ -8,7 +8,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from glassformer.counting import fitting
-from glassformer.counting.fitting import Counting, Fold, fit_counting, folds_of
+from glassformer.counting.fitting import Counting, fit_counting
+from glassformer.counting.folds import Fold, folds_of
 from glassformer.counting.ngrams import word_ngrams
 from glassformer.counting.reader import CountingReader
 from tests.counting.samples import ADJECTIVES, NOUNS, opinions
@@ -136,6 +137,18 @@ def test_too_many_ngrams_are_pruned_to_the_telling_ones(monkeypatch: pytest.Monk
     )
     names = sum(len(ngram.encode()) + 3 for ngram in kept)
     assert weights + names <= 600
+
+
+def test_in_a_larger_table_chi_squared_chooses_the_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "_ROWS_TO_CHOOSE_NGRAMS", len(TEXTS))
+    whole = fit_counting("tfidf", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
+    monkeypatch.setattr(fitting, "_BYTES", 600)
+    reader = fit_counting("tfidf", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
+    kept, known = ({ngram for family in each.families for ngram in family.ngrams} for each in (reader, whole))
+    assert 10 < len(kept) < 60 < len(known)
+    assert kept < known
+    assert not kept & {"the", "and", "so", *NOUNS}
+    assert accuracy(reader.logits(TEXTS), LABELS) > 0.85
 
 
 def test_of_a_long_table_some_rows_name_the_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from glassformer.counting.fitting import FittedCounting, Fold, fit_counting
+from glassformer.counting.fitting import FittedCounting, fit_counting
+from glassformer.counting.folds import Fold
 from glassformer.counting.joining import join
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
+from glassformer.counting.folds import Fold, Rows, folds_within
 from glassformer.counting.joining import join
 from glassformer.counting.ngrams import NGRAMS, Family
 from glassformer.counting.reader import (
@@ -28,13 +27,14 @@ from glassformer.counting.regression import Labels, log_count_ratios, regression
 
 Counting = Literal["auto", "tfidf", "nb", "none"]
 Way = Literal["tfidf", "nb"]
-Rows = np.ndarray[Any, np.dtype[np.int64]]
 
-STRENGTHS: Mapping[Way, tuple[float, ...]] = {"tfidf": (0.25, 1.0, 4.0, 16.0), "nb": (0.03, 0.1, 0.3, 1.0, 3.0)}
-"""The values of C that cross-validation chooses from, weakest regularisation last."""
-FOLDS = 4
+STRENGTHS: Mapping[Way, tuple[float, ...]] = {
+    "tfidf": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0),
+    "nb": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+}
+"""The values of C that cross-validation tries, weakest regularisation last, until the log loss rises."""
 _FEWEST_TEXTS = 2  # that an n-gram occurs in
-_ROWS_TO_PRUNE = 1_000  # of a smaller table, all n-grams are kept
+_ROWS_TO_CHOOSE_NGRAMS = 1_000  # of a smaller table, all n-grams are fitted
 _LONGEST_FOR_CHARACTERS = 20_000_000  # characters of all texts: beyond, pieces of words take too long for what they add
 _LONGEST_TO_LEARN_NGRAMS = 40_000_000  # characters: of longer tables, some rows name the n-grams, to bound memory
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
@@ -55,35 +55,6 @@ class FittedCounting:
     reader: CountingReader
     held_out: FloatArray
     seconds: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fold:
-    """The numbers of the rows to learn from, and of the rows that are held out."""
-
-    learned: Rows
-    held_out: Rows
-
-
-def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list[Fold]:
-    """Split rows into folds, fewer than `FOLDS` if there are too few rows or groups.
-
-    Without groups, each class keeps its proportion as far as it has enough rows.
-
-    Args:
-        labels: class numbers (rows,), or ones and zeros (rows, n_classes).
-        groups: (rows,) a number for each group. No group is split, unless it is the only one.
-    """
-    rows = np.arange(len(labels))
-    if groups is not None and (n_groups := len(np.unique(groups))) > 1:
-        cut = GroupKFold(min(FOLDS, n_groups)).split(rows, groups=groups)
-    elif labels.ndim == 1 and np.bincount(labels).max() >= FOLDS:
-        cut = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(rows, labels)
-    else:
-        cut = KFold(min(FOLDS, len(rows)), shuffle=True, random_state=seed).split(rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class may have fewer rows than there are folds
-        return [Fold(learned=learned, held_out=held) for learned, held in cut]
 
 
 def fit_counting(
@@ -113,7 +84,8 @@ def fit_counting(
     """
     began = time.perf_counter()
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
-    fewest = _FEWEST_TEXTS if len(texts) >= _ROWS_TO_PRUNE else 1
+    choose_ngrams = len(texts) >= _ROWS_TO_CHOOSE_NGRAMS
+    fewest = _FEWEST_TEXTS if choose_ngrams else 1
     problem = _Problem(
         counts=_count(texts, fewest, words_alone=counting == "nb"),
         labels=labels,
@@ -122,14 +94,14 @@ def fit_counting(
         row_weights=weights,
         positive_weights=positive_weights,
         fewest=fewest,
+        choose_ngrams=choose_ngrams,
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
-    trials = folds if many or len(folds) > 1 else _folds_within(folds[0], labels, seed, groups)
-    choices = problem.choose(_ways(counting, n_classes), [_thinned(fold) for fold in trials])
+    trials = folds if many or len(folds) > 1 else folds_within(folds[0], labels, seed, groups)
+    choices = problem.choose(_ways(counting, n_classes), [fold.thinned(_MOST_ROWS_TO_CHOOSE_BY) for fold in trials])
     held_out = np.concatenate([problem.fit(choices, fold.learned).logits(fold.held_out) for fold in folds])
     everything = np.arange(len(texts))
-    model = problem.fit(choices, everything)
-    reader = model.reader(_settings(counting, choices))
+    reader = problem.fit(choices, everything).reader(_settings(counting, choices))
     return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 
@@ -137,18 +109,6 @@ def _ways(counting: Counting, n_classes: int) -> list[Way]:
     if counting == "auto":
         return ["tfidf", "nb"] if n_classes <= _MOST_CLASSES_FOR_NB else ["tfidf"]
     return ["nb"] if counting == "nb" else ["tfidf"]
-
-
-def _thinned(fold: Fold) -> Fold:
-    """Return a fold of at most `_MOST_ROWS_TO_CHOOSE_BY` rows to learn from, spread evenly."""
-    step = -(-len(fold.learned) // _MOST_ROWS_TO_CHOOSE_BY)
-    return Fold(learned=fold.learned[::step], held_out=fold.held_out[::step])
-
-
-def _folds_within(fold: Fold, labels: Labels, seed: int, groups: Labels | None) -> list[Fold]:
-    """Return folds within the rows that a fold learns from."""
-    inner = folds_of(labels[fold.learned], seed=seed, groups=groups)
-    return [Fold(learned=fold.learned[each.learned], held_out=fold.learned[each.held_out]) for each in inner]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +161,7 @@ class _Problem:
 
     Attributes:
         fewest: in how many of these rows an n-gram must occur.
+        choose_ngrams: whether the n-grams are chosen by χ² before a fit. Otherwise, all are fitted, and then pruned.
     """
 
     counts: list[_Counts]
@@ -210,6 +171,7 @@ class _Problem:
     row_weights: FloatArray
     positive_weights: FloatArray | None
     fewest: int
+    choose_ngrams: bool
 
     def choose(self, ways: Sequence[Way], folds: Sequence[Fold]) -> list[_Choice]:
         """Choose C for each way of counting, and their weights, by the log loss of the rows that the folds hold out."""
@@ -222,8 +184,9 @@ class _Problem:
                 choice = [_Choice(way=way, strength=strength)]
                 logits = np.concatenate([self.fit(choice, fold.learned).logits(fold.held_out) for fold in folds])
                 loss = join([logits], truth, multilabel=multilabel, row_weights=weights).loss
-                if way not in best or loss < best[way][0]:
-                    best[way] = (loss, strength, logits)
+                if way in best and loss >= best[way][0]:
+                    break
+                best[way] = (loss, strength, logits)
         joined = join([logits for _, _, logits in best.values()], truth, multilabel=multilabel, row_weights=weights)
         chosen = [
             _Choice(way=way, strength=strength, weight=weight)
@@ -233,39 +196,38 @@ class _Problem:
 
     def fit(self, choices: Sequence[_Choice], rows: Rows) -> _Model:
         """Fit to some rows. The n-grams and their idf are those of these rows alone."""
-        kept = self._informative(rows, len(choices))
+        kept = [np.flatnonzero(_texts_with(counts.matrix[rows]) >= self.fewest) for counts in self.counts]
+        if self.choose_ngrams:
+            scores = [self._chi_squared(*each, rows) for each in zip(self.counts, kept, strict=True)]
+            kept = self.with_room(kept, scores, len(choices))
         idf = [_idf(counts.matrix[rows][:, columns]) for counts, columns in zip(self.counts, kept, strict=True)]
         model = _Model(problem=self, kept=kept, idf=idf, bias=np.zeros(self.outputs, np.float32))
         for choice in choices:
             model = model.with_fit(choice, rows)
-        return model
+        return model if self.choose_ngrams else model.pruned(rows)
 
-    def _informative(self, rows: Rows, ways: int) -> list[Rows]:
-        """Choose the n-grams of each family: those that occur, the ones with the highest χ² if they are too many.
-
-        χ² compares in how many texts of each class an n-gram occurs with how many would be expected by chance.
-        """
-        scores = [self._chi_squared(counts, rows) for counts in self.counts]
-        sizes = [np.array([len(ngram.encode()) + 3 for ngram in counts.ngrams]) for counts in self.counts]
+    def with_room(self, kept: Sequence[Rows], scores: Sequence[np.ndarray[Any, Any]], ways: int) -> list[Rows]:
+        """Return the n-grams with the highest scores, as many as the file has room for, of those of each family."""
+        sizes = [
+            np.array([len(ngram.encode()) + 3 for ngram in counts.ngrams[columns]], np.int64)
+            for counts, columns in zip(self.counts, kept, strict=True)
+        ]
         weights = 2 * (1 + self.outputs * ways)  # bytes of float16
-        order = np.argsort(-np.concatenate(scores), kind="stable")
         room = _BYTES + _BYTES_PER_CLASS * max(0, self.n_classes - 2)
-        fits = np.cumsum(np.concatenate(sizes)[order] + weights) <= room
-        chosen = np.zeros(len(order), bool)
-        chosen[order[fits]] = True
-        chosen &= np.concatenate(scores) >= 0
-        ends = np.cumsum([len(each) for each in scores])
-        return [np.flatnonzero(part) for part in np.split(chosen, ends[:-1])]
+        order = np.argsort(-np.concatenate(scores), kind="stable")
+        fits = np.zeros(len(order), bool)
+        fits[order] = np.cumsum(np.concatenate(sizes)[order] + weights) <= room
+        ends = np.cumsum([len(columns) for columns in kept])[:-1]
+        return [columns[part] for columns, part in zip(kept, np.split(fits, ends), strict=True)]
 
-    def _chi_squared(self, counts: _Counts, rows: Rows) -> np.ndarray[Any, Any]:
-        """Return χ² of each n-gram, or −1 if it occurs in too few of the rows."""
-        present = counts.matrix[rows]
+    def _chi_squared(self, counts: _Counts, columns: Rows, rows: Rows) -> np.ndarray[Any, Any]:
+        """Return χ² of some n-grams: in how many texts of each class they occur, and how many chance would expect."""
+        present = _presence(counts.matrix[rows][:, columns])
         classes = self._one_hot(rows)
-        occurring = _texts_with(present)
-        observed = np.asarray(_presence(present).T @ classes)
-        expected = occurring[:, None] * classes.mean(axis=0)
-        statistic = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
-        return np.where(occurring >= self.fewest, statistic, -1.0)
+        observed = np.asarray(present.T @ classes)
+        expected = _texts_with(present)[:, None] * classes.mean(axis=0)
+        statistic: np.ndarray[Any, Any] = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
+        return statistic
 
     def _one_hot(self, rows: Rows) -> np.ndarray[Any, Any]:
         labels = self.labels[rows]
@@ -321,6 +283,29 @@ class _Model:
             row_weights=weights,
             ratios=ratios,
             positive_weights=problem.positive_weights,
+        )
+
+    def pruned(self, rows: Rows) -> _Model:
+        """Return a model of as many n-grams as the file has room for: those that move the logits of the rows most.
+
+        An n-gram moves the logits of a row by weight · value. Its score is the root of the sum of the squares over all
+        rows, for the output where it is largest.
+        """
+        moves = [np.zeros(len(columns)) for columns in self.kept]
+        if self.tfidf:
+            for values, weights, move in zip(self._values(rows), self.tfidf, moves, strict=True):
+                squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
+                move += np.sqrt(squares) * np.abs(weights).max(axis=1)
+        if self.presence:
+            moves[0] += np.sqrt(_texts_with(self._counts(0, rows))) * np.abs(self.presence[0]).max(axis=1)
+        kept = self.problem.with_room(self.kept, moves, bool(self.tfidf) + bool(self.presence))
+        parts = [np.isin(columns, left) for columns, left in zip(self.kept, kept, strict=True)]
+        return replace(
+            self,
+            kept=kept,
+            idf=[idf[part] for idf, part in zip(self.idf, parts, strict=True)],
+            tfidf=tuple(weights[part] for weights, part in zip(self.tfidf, parts, strict=False)),  # there may be none
+            presence=tuple(weights[parts[0]] for weights in self.presence),
         )
 
     def logits(self, rows: Rows) -> FloatArray:

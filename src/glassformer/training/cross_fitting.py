@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from glassformer.counting.fitting import Fold
+from glassformer.counting.folds import Fold
 from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.prediction.model_folder import STATE_FILE

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.counting.fitting import FittedCounting, Fold, fit_counting, folds_of
+from glassformer.counting.fitting import FittedCounting, fit_counting
+from glassformer.counting.folds import Fold, folds_of
 from glassformer.counting.joining import join
 from glassformer.counting.reader import CountingReader
 from glassformer.data.table import Table

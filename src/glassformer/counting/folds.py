@@ -1,0 +1,55 @@
+"""Cut rows into folds: those to learn from, and those that are held out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+
+from glassformer.counting.regression import Labels
+
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+FOLDS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """The numbers of the rows to learn from, and of the rows that are held out."""
+
+    learned: Rows
+    held_out: Rows
+
+    def thinned(self, most: int) -> Fold:
+        """Return a fold of at most so many rows to learn from, spread evenly."""
+        step = -(-len(self.learned) // most)
+        return Fold(learned=self.learned[::step], held_out=self.held_out[::step])
+
+
+def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list[Fold]:
+    """Split rows into folds, fewer than `FOLDS` if there are too few rows or groups.
+
+    Without groups, each class keeps its proportion as far as it has enough rows.
+
+    Args:
+        labels: class numbers (rows,), or ones and zeros (rows, n_classes).
+        groups: (rows,) a number for each group. No group is split, unless it is the only one.
+    """
+    rows = np.arange(len(labels))
+    if groups is not None and (n_groups := len(np.unique(groups))) > 1:
+        cut = GroupKFold(min(FOLDS, n_groups)).split(rows, groups=groups)
+    elif labels.ndim == 1 and np.bincount(labels).max() >= FOLDS:
+        cut = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(rows, labels)
+    else:
+        cut = KFold(min(FOLDS, len(rows)), shuffle=True, random_state=seed).split(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class may have fewer rows than there are folds
+        return [Fold(learned=learned, held_out=held) for learned, held in cut]
+
+
+def folds_within(fold: Fold, labels: Labels, seed: int, groups: Labels | None) -> list[Fold]:
+    """Return folds within the rows that a fold learns from."""
+    inner = folds_of(labels[fold.learned], seed=seed, groups=groups)
+    return [Fold(learned=fold.learned[each.learned], held_out=fold.learned[each.held_out]) for each in inner]
