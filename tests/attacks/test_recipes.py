@@ -41,7 +41,7 @@ NO_SETTINGS = {
     "training.learning_rate=nan": "training.learning_rate = nan",
     "training.clip=nan": "training.clip = nan",
     "training.max_seconds=inf": "training.max_seconds = inf",
-    "training.epochs=0": "training.epochs = 0",
+    "training.epochs=9999999999": "training.epochs = 9999999999",
     "training.epochs=-1": "training.epochs = -1",
     "training.epochs=1.5": "training.epochs = 1.5",
     "training.epochs=[1]": "training.epochs = [1]",

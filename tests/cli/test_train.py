@@ -44,6 +44,16 @@ def test_the_result_names_the_epoch_of_a_transformer_that_answers(reviews: Train
     assert " in epoch 1 of 1, the one with the lowest calibrated loss, trained in " in said.out
 
 
+def test_without_epochs_the_model_counts(reviews: Trained, tmp_path: Path) -> None:
+    flags = ("--set", "validation.min_rows=200", "--epochs", 0)
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", *flags)
+    assert re.fullmatch(r".*m: validation accuracy [\d.]+, trained in .* s\n", said.out)
+    assert "No transformer was trained (--set training.epochs=0)" in said.err
+    assert "epoch 1" not in said.err
+    assert glassformer("predict", tmp_path / "m", "good film").code == 0
+    assert "The model answers by counting alone" in glassformer("evaluate", tmp_path / "m", reviews.table).out
+
+
 def test_json_is_one_document(polarity: Trained) -> None:
     assert polarity.outcome.code == 0
     document = polarity.outcome.document

@@ -91,6 +91,31 @@ def test_a_transformer_that_learned_nothing_is_not_asked(monkeypatch: pytest.Mon
     np.testing.assert_allclose(Predictor(trained).logits(NEW), expected)
 
 
+@pytest.mark.parametrize(("min_rows", "rows"), [(0, 20), (2000, 80)], ids=["validation rows", "cross-fitted"])
+def test_without_epochs_counting_answers_alone(min_rows: int, rows: int, tmp_path: Path) -> None:
+    memory = Memory()
+    settings = chosen(min_rows=min_rows, epochs=0)
+    trained = train_classifier(Sources(train=opinions(80)), settings, out=tmp_path, observer=memory)
+    assert not memory.steps
+    assert not memory.epochs
+    assert "cross-fitting" not in "".join(memory.messages)
+    assert memory.messages[-1].endswith(
+        "No transformer was trained (`training.epochs=0`), so the model answers by counting"
+    )
+    found = trained.metrics["readers"]
+    assert (found["held_out_rows"], found["transformer_accuracy"], found["gain_in_nats"]) == (rows, None, None)
+    beside = train_classifier(Sources(train=opinions(80)), chosen(min_rows=min_rows, learning_rate=1e-30, epochs=1))
+    assert trained.config.readers is not None
+    assert beside.config.readers is not None
+    assert trained.config.readers.counting == beside.config.readers.counting
+    assert trained.config.answers_by_counting
+    kept = load_model(tmp_path, CLASSIFIER)
+    assert np.array_equal(Predictor(kept).logits(NEW), Predictor(beside).logits(NEW))
+    card = model_card(kept)
+    assert "no transformer was trained" in card
+    assert f"accuracy {found['accuracy']:.4f}" in card
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("min_rows", [0, 2000])
 def test_what_only_the_order_of_words_tells_is_learned_beside_a_reader_that_cannot(min_rows: int) -> None:

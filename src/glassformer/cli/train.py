@@ -162,11 +162,11 @@ def _measured(trained: TrainedModel) -> str:
     best, readers = trained.metrics["best"], trained.metrics.get("readers")
     if readers and readers["folds"] > 1:
         return f"cross-validated accuracy {readers['accuracy']:.4f} ({readers['folds']} folds)"
+    if readers and trained.config.answers_by_counting:
+        return f"validation accuracy {readers['accuracy']:.4f}"
     if "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
-    if trained.config.answers_by_counting:
-        return f"validation accuracy {accuracy:.4f}"
     return (
         f"validation accuracy {accuracy:.4f} in epoch {trained.metrics['best_epoch']} of "
         f"{len(trained.metrics['history'])}, the one with the lowest {_judged(best)}"
@@ -192,7 +192,7 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[
     tell(f"  {counted(len(counts), 'label')}: {shown}{more}")
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
         tell(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
-    if prepared.passes > 1:
+    if prepared.passes > 1 and not recipe.training.counting_alone:
         tell(
             f"  few rows: each epoch reads every row {prepared.passes} times, so that it has at least "
             f"{recipe.training.min_steps_per_epoch} steps (training.min_steps_per_epoch)"

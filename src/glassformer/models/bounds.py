@@ -15,7 +15,8 @@ Window = Annotated[int, Field(ge=2, le=2**20)]
 VocabSize = Annotated[int, Field(ge=4, le=2**22)]
 """Number of tokens, up to four times the vocabulary of XLM-V (100 languages). The library that learns the vocabulary
 reserves memory for each token."""
-Count = Annotated[int, Field(ge=1, le=10**9)]
+MOST = 10**9
+Count = Annotated[int, Field(ge=1, le=MOST)]
 """Number of steps, epochs, texts or tokens. A billion of them take years."""
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 """scikit-learn splits the rows and accepts seeds of 32 bits."""

@@ -52,12 +52,12 @@ little. It has not been checked for unfair treatment of anyone.
 
 def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
     expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
+    if readers is not None and rows and config.answers_by_counting:
+        return f"On {counted(rows, 'validation row')}: accuracy {readers['accuracy']:.4f}. {expect}"
     if "validation_accuracy" in best:
         of = counted(rows, "validation row, the one", "validation rows, the ones")
         accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
         loss = best.get("calibrated_loss", best["validation_loss"])
-        if config.answers_by_counting:
-            return f"On {counted(rows, 'validation row')}: accuracy {accuracy:.4f}. {expect}"
         return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
     if readers is not None:
         folds, accuracy = readers["folds"], readers["accuracy"]
@@ -74,10 +74,10 @@ def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:
     assert config.readers is not None
     counting, transformer = config.readers.counting.weight, config.readers.transformer.weight
     if config.answers_by_counting:
-        return (
-            f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): the "
-            "transformer added nothing that the held-out rows show."
-        )
+        why = "the transformer added nothing that the held-out rows show"
+        if readers["transformer_accuracy"] is None:
+            why = "no transformer was trained"
+        return f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."
     return (
         f"Adds up the logits of a counting reader, times {counting:.3f}, and of the transformer, times "
         f"{transformer:.3f}. Held-out accuracy alone: {readers['counting_accuracy']:.4f} and "

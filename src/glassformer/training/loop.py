@@ -136,7 +136,8 @@ class Trainer(Generic[Model]):
             while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
                 self._epoch(stop)
         self._say_if_stopped_early()
-        self.model.load_state_dict(self.best)
+        if self.best:  # without an epoch there is none
+            self.model.load_state_dict(self.best)
         return self.state.history
 
     def _over(self) -> bool:

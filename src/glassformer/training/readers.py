@@ -88,23 +88,27 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
     return LearnedCounting(fitted=fitted, folds=folds, labels=labels[held_out], row_weights=row_weights[held_out])
 
 
-def weigh_readers(counting: LearnedCounting, transformer: FloatArray) -> tuple[Readers, float, dict[str, Any]]:
+def weigh_readers(counting: LearnedCounting, transformer: FloatArray | None) -> tuple[Readers, float, dict[str, Any]]:
     """Find the weights of both readers, and one temperature, by the held-out rows.
 
     The transformer gets the weight 0 unless it explains these rows clearly better together with the counting reader.
 
     Args:
-        transformer: its logits (rows, n_classes) for the held-out rows.
+        transformer: its logits (rows, n_classes) for the held-out rows. None if it was not trained.
 
     Returns:
         The weights, the temperature, and figures for people.
     """
     labels, multilabel = counting.labels, counting.labels.ndim == 2
     alone = join([counting.held_out], labels, multilabel=multilabel, row_weights=counting.row_weights)
-    both = join([counting.held_out, transformer], labels, multilabel=multilabel, row_weights=counting.row_weights)
-    gain = (alone.loss - both.loss) * (labels.shape[1] if multilabel else 1)  # with several labels it is a mean
-    weights = both.weights if gain > _GAIN else (alone.weights[0] or 1.0, 0.0)
-    logits = {"counting": weights[0] * counting.held_out, "transformer": weights[1] * transformer}
+    weights: tuple[float, ...] = (alone.weights[0] or 1.0, 0.0)
+    gain = None
+    if transformer is not None:
+        both = join([counting.held_out, transformer], labels, multilabel=multilabel, row_weights=counting.row_weights)
+        gain = (alone.loss - both.loss) * (labels.shape[1] if multilabel else 1)  # with several labels it is a mean
+        weights = both.weights if gain > _GAIN else weights
+    others = np.zeros_like(counting.held_out) if transformer is None else transformer
+    logits = {"counting": weights[0] * counting.held_out, "transformer": weights[1] * others}
     together = logits["counting"] + logits["transformer"]
     readers = {
         name: ReaderConfig(weight=weight, temperature=fit_temperature(logits[name], labels, multilabel=multilabel))
@@ -115,7 +119,7 @@ def weigh_readers(counting: LearnedCounting, transformer: FloatArray) -> tuple[R
         "folds": len(counting.folds),
         "gain_in_nats": gain,
         "counting_accuracy": _accuracy(counting.held_out, labels),
-        "transformer_accuracy": _accuracy(transformer, labels),
+        "transformer_accuracy": None if transformer is None else _accuracy(transformer, labels),
         "accuracy": _accuracy(together, labels),
         "counting_seconds": round(counting.fitted.seconds, 2),
     }

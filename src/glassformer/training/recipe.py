@@ -15,7 +15,7 @@ from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.bounds import VocabSize
 from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
-from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig, LanguageModelConfig
+from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig, LanguageModelConfig, ModelConfig
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
 from glassformer.training.setting_names import nearest
@@ -67,6 +67,16 @@ class Recipe(AnyRecipe):
     def _can_be_pretrained(self) -> Self:
         if self.pretraining is not None:
             LanguageModelConfig.like(self.model)
+        return self
+
+    @model_validator(mode="after")
+    def _learns(self) -> Self:
+        if self.training.counting_alone and not (isinstance(self.model, ModelConfig) and self.model.counting != "none"):
+            raise ValueError(
+                "training.epochs = 0 trains no transformer, and this model has no counting reader to answer instead"
+            )
+        if self.training.counting_alone and self.pretraining is not None:
+            raise ValueError("training.epochs = 0 trains no transformer, so there is nothing to pre-train")
         return self
 
 

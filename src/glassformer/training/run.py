@@ -78,7 +78,7 @@ def train_classifier(
         prepared, pretraining = pretrain_on_own_texts(prepared, observer)
         trainer = _trainer(prepared, counting, observer)
         crossed = None
-        if counting is not None and prepared.splits.validation is None:
+        if counting is not None and prepared.splits.validation is None and not prepared.recipe.training.counting_alone:
             if not begun:
                 trainer.try_to_save()  # from here on, the run can be resumed
             crossed = cross_fit(prepared, counting.folds, observer)
@@ -169,12 +169,13 @@ def _finished(
     """
     state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
     data, temperature, readers, figures = prepared.data, 1.0, None, {}
+    untrained = recipe.training.counting_alone
     logits = None if crossed is None else crossed[0]
-    if data.validation is not None:
+    if data.validation is not None and not untrained:
         logits = score(
             logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
         )
-    if logits is not None and counting is not None:
+    if counting is not None and (logits is not None or untrained):
         readers, temperature, weighed = weigh_readers(counting, logits)
         trainer.observer.on_message(_in_words(readers, weighed))
         figures = {"readers": weighed}
@@ -211,8 +212,11 @@ def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
     """Say which reader answers, by the held-out rows."""
     alone = (
         f"readers: accuracy on {counted(figures['held_out_rows'], 'held-out row')}: counting alone "
-        f"{figures['counting_accuracy']:.4f}, the transformer alone {figures['transformer_accuracy']:.4f}"
+        f"{figures['counting_accuracy']:.4f}"
     )
+    if figures["transformer_accuracy"] is None:
+        return f"{alone}. No transformer was trained (`training.epochs=0`), so the model answers by counting"
+    alone += f", the transformer alone {figures['transformer_accuracy']:.4f}"
     if readers.counting_alone:
         return f"{alone}. The transformer adds nothing that these rows show, so the model answers by counting"
     lower = figures["gain_in_nats"] / figures["held_out_rows"]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
-from glassformer.models.bounds import Count, LearningRate, Seed
+from glassformer.models.bounds import MOST, Count, LearningRate, Seed
 
 
 class LoopConfig(BaseModel):
@@ -81,9 +81,9 @@ class LoopConfig(BaseModel):
 class TrainingConfig(LoopConfig):
     """How a classifier is trained (recipe section `[training]`)."""
 
-    epochs: Count = 4
+    epochs: Annotated[int, Field(ge=0, le=MOST)] = 4
     """Most epochs to train. The schedule of the learning rate covers them. Raise it if the calibrated loss still falls
-    at the end."""
+    at the end. With 0 no transformer is trained, and the model answers by counting alone."""
     min_steps_per_epoch: Count = 75
     """Fewest steps in an epoch. If the data gives fewer, an epoch reads all data several times, so that small tables
     get enough steps too."""
@@ -112,6 +112,11 @@ class TrainingConfig(LoopConfig):
     token_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the training tokens that are replaced by the unknown token, from 0 (none) to below 1. It reduces
     overfitting, and trains the vector of unknown words."""
+
+    @property
+    def counting_alone(self) -> bool:
+        """Whether no transformer is trained."""
+        return self.epochs == 0 and self.max_steps is None and self.max_seconds is None
 
 
 class PretrainingConfig(LoopConfig):
