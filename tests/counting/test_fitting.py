@@ -1,6 +1,6 @@
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,8 +33,9 @@ def test_every_way_of_counting_learns_the_telling_words(counting: Counting, clas
     assert accuracy(fitted.held_out, labels[200:]) > 0.8
 
 
-def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them() -> None:
+def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text has a word of its own: a reader that has seen it knows its label by heart."""
+    monkeypatch.setattr(fitting, "_FEWEST_TEXTS", 1)
     texts = [f"word{number} is here" for number in range(40)]
     labels = np.random.default_rng(0).permutation(np.arange(40) % 2)
     fitted = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
@@ -51,13 +52,32 @@ def test_the_tfidf_reader_computes_what_scikit_learn_does(monkeypatch: pytest.Mo
     fitted = fit_counting(
         "tfidf", texts, labels, n_classes=3, folds=[Fold(learned=np.arange(50), held_out=np.arange(50, 60))]
     )
-    vectorizer = TfidfVectorizer(analyzer=lambda text: word_ngrams(text).elements(), sublinear_tf=True)
+    fewest = fitted.reader.settings["fewest_texts"]
+    vectorizer = TfidfVectorizer(analyzer=lambda text: word_ngrams(text).elements(), sublinear_tf=True, min_df=fewest)
     model = LogisticRegression(C=4.0, tol=1e-3, max_iter=200).fit(vectorizer.fit_transform(texts), labels)
     weight = fitted.reader.settings["ways"]["tfidf"]["weight"]
     new = ["a clever plot , a dull ending", "loud loud loud", "nothing known"]
     expected = weight * model.decision_function(vectorizer.transform(new))
     centred = fitted.reader.logits(new) - fitted.reader.logits(new).mean(axis=1, keepdims=True)
     np.testing.assert_allclose(centred, expected - expected.mean(axis=1, keepdims=True), atol=0.03)
+
+
+@pytest.mark.parametrize(("rows", "single", "expected"), [(59, 0.5, 1), (59, 2.0, 2), (60, 0.5, 2)])
+def test_in_a_small_table_the_log_loss_decides_about_ngrams_of_a_single_text(
+    monkeypatch: pytest.MonkeyPatch, rows: int, single: float, expected: int
+) -> None:
+    plan = fitting._Problem.plan
+
+    def with_loss(problem: fitting._Problem, ways: Any, fewest: int, folds: Any) -> tuple[float, fitting._Plan]:
+        return (single if fewest == 1 else 1.0), plan(problem, ways, fewest, folds)[1]
+
+    monkeypatch.setattr(fitting._Problem, "plan", with_loss)
+    monkeypatch.setattr(fitting, "_ROWS_TO_LEAVE_OUT_RARE", 60)
+    texts, labels = opinions(rows)
+    texts[7] += " unique"
+    reader = fit_counting("auto", texts, labels, n_classes=2, folds=folds_of(labels, seed=0)).reader
+    assert reader.settings["fewest_texts"] == expected
+    assert ("unique" in {ngram for family in reader.families for ngram in family.ngrams}) == (expected == 1)
 
 
 def test_naive_bayes_alone_counts_no_pieces_of_words() -> None:
@@ -140,7 +160,7 @@ def test_too_many_ngrams_are_pruned_to_the_telling_ones(monkeypatch: pytest.Monk
 
 
 def test_in_a_larger_table_chi_squared_chooses_the_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "_ROWS_TO_CHOOSE_NGRAMS", len(TEXTS))
+    monkeypatch.setattr(fitting, "_ROWS_TO_LEAVE_OUT_RARE", len(TEXTS))
     whole = fit_counting("tfidf", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
     monkeypatch.setattr(fitting, "_BYTES", 600)
     reader = fit_counting("tfidf", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
@@ -164,9 +184,9 @@ def test_of_very_many_rows_some_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     learned: list[int] = []
     fit = fitting._Problem.fit
 
-    def told(problem: fitting._Problem, choices: Sequence[fitting._Choice], rows: np.ndarray) -> fitting._Model:
+    def told(problem: fitting._Problem, plan: fitting._Plan, rows: np.ndarray) -> fitting._Model:
         learned.append(len(rows))
-        return fit(problem, choices, rows)
+        return fit(problem, plan, rows)
 
     monkeypatch.setattr(fitting._Problem, "fit", told)
     monkeypatch.setattr(fitting, "_MOST_ROWS_TO_CHOOSE_BY", 50)

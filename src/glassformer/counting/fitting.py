@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +35,7 @@ STRENGTHS: Mapping[Way, tuple[float, ...]] = {
 }
 """The values of C that cross-validation tries, weakest regularisation last, until the log loss rises."""
 _FEWEST_TEXTS = 2  # that an n-gram occurs in
-_ROWS_TO_CHOOSE_NGRAMS = 1_000  # of a smaller table, all n-grams are fitted
+_ROWS_TO_LEAVE_OUT_RARE = 1_000  # of a smaller table, cross-validation decides about n-grams of a single text
 _LONGEST_FOR_CHARACTERS = 20_000_000  # characters of all texts: beyond, pieces of words take too long for what they add
 _LONGEST_TO_LEARN_NGRAMS = 40_000_000  # characters: of longer tables, some rows name the n-grams, to bound memory
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
@@ -84,24 +85,23 @@ def fit_counting(
     """
     began = time.perf_counter()
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
-    choose_ngrams = len(texts) >= _ROWS_TO_CHOOSE_NGRAMS
-    fewest = _FEWEST_TEXTS if choose_ngrams else 1
+    fewest = (_FEWEST_TEXTS,) if len(texts) >= _ROWS_TO_LEAVE_OUT_RARE else (_FEWEST_TEXTS, 1)
     problem = _Problem(
-        counts=_count(texts, fewest, words_alone=counting == "nb"),
+        counts=_count(texts, min(fewest), words_alone=counting == "nb"),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
         row_weights=weights,
         positive_weights=positive_weights,
-        fewest=fewest,
-        choose_ngrams=choose_ngrams,
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
     trials = folds if many or len(folds) > 1 else folds_within(folds[0], labels, seed, groups)
-    choices = problem.choose(_ways(counting, n_classes), [fold.thinned(_MOST_ROWS_TO_CHOOSE_BY) for fold in trials])
-    held_out = np.concatenate([problem.fit(choices, fold.learned).logits(fold.held_out) for fold in folds])
+    thinned = [fold.thinned(_MOST_ROWS_TO_CHOOSE_BY) for fold in trials]
+    plans = [problem.plan(_ways(counting, n_classes), each, thinned) for each in fewest]
+    plan = min(plans, key=itemgetter(0))[1]
+    held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
     everything = np.arange(len(texts))
-    reader = problem.fit(choices, everything).reader(_settings(counting, choices))
+    reader = problem.fit(plan, everything).reader(_settings(counting, plan))
     return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 
@@ -118,6 +118,18 @@ class _Choice:
     way: Way
     strength: float
     weight: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """What is fitted.
+
+    Attributes:
+        fewest: in how many of the rows that are learned an n-gram must occur.
+    """
+
+    choices: tuple[_Choice, ...]
+    fewest: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,12 +169,7 @@ def _texts_with(counts: sparse.csr_matrix) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Problem:
-    """All counts and labels. Every fit takes some of the rows.
-
-    Attributes:
-        fewest: in how many of these rows an n-gram must occur.
-        choose_ngrams: whether the n-grams are chosen by χ² before a fit. Otherwise, all are fitted, and then pruned.
-    """
+    """All counts and labels. Every fit takes some of the rows."""
 
     counts: list[_Counts]
     labels: Labels
@@ -170,19 +177,21 @@ class _Problem:
     n_classes: int
     row_weights: FloatArray
     positive_weights: FloatArray | None
-    fewest: int
-    choose_ngrams: bool
 
-    def choose(self, ways: Sequence[Way], folds: Sequence[Fold]) -> list[_Choice]:
-        """Choose C for each way of counting, and their weights, by the log loss of the rows that the folds hold out."""
+    def plan(self, ways: Sequence[Way], fewest: int, folds: Sequence[Fold]) -> tuple[float, _Plan]:
+        """Choose C for each way of counting, and their weights, by the log loss of the rows that the folds hold out.
+
+        Returns:
+            This log loss, and what it chose.
+        """
         truth = np.concatenate([self.labels[fold.held_out] for fold in folds])
         weights = np.concatenate([self.row_weights[fold.held_out] for fold in folds])
         multilabel = truth.ndim == 2
         best: dict[Way, tuple[float, float, FloatArray]] = {}
         for way in ways:
             for strength in STRENGTHS[way]:
-                choice = [_Choice(way=way, strength=strength)]
-                logits = np.concatenate([self.fit(choice, fold.learned).logits(fold.held_out) for fold in folds])
+                plan = _Plan(choices=(_Choice(way=way, strength=strength),), fewest=fewest)
+                logits = np.concatenate([self.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
                 loss = join([logits], truth, multilabel=multilabel, row_weights=weights).loss
                 if way in best and loss >= best[way][0]:
                     break
@@ -192,19 +201,23 @@ class _Problem:
             _Choice(way=way, strength=strength, weight=weight)
             for (way, (_, strength, _)), weight in zip(best.items(), joined.weights, strict=True)
         ]
-        return [choice for choice in chosen if choice.weight > 0] or chosen[:1]
+        weighty = tuple(choice for choice in chosen if choice.weight > 0)
+        return joined.loss, _Plan(choices=weighty or tuple(chosen[:1]), fewest=fewest)
 
-    def fit(self, choices: Sequence[_Choice], rows: Rows) -> _Model:
-        """Fit to some rows. The n-grams and their idf are those of these rows alone."""
-        kept = [np.flatnonzero(_texts_with(counts.matrix[rows]) >= self.fewest) for counts in self.counts]
-        if self.choose_ngrams:
+    def fit(self, plan: _Plan, rows: Rows) -> _Model:
+        """Fit to some rows. The n-grams and their idf are those of these rows alone.
+
+        If n-grams of a single text count too, their χ² says nothing. Then all are fitted, and pruned at the end.
+        """
+        kept = [np.flatnonzero(_texts_with(counts.matrix[rows]) >= plan.fewest) for counts in self.counts]
+        if plan.fewest > 1:
             scores = [self._chi_squared(*each, rows) for each in zip(self.counts, kept, strict=True)]
-            kept = self.with_room(kept, scores, len(choices))
+            kept = self.with_room(kept, scores, len(plan.choices))
         idf = [_idf(counts.matrix[rows][:, columns]) for counts, columns in zip(self.counts, kept, strict=True)]
         model = _Model(problem=self, kept=kept, idf=idf, bias=np.zeros(self.outputs, np.float32))
-        for choice in choices:
+        for choice in plan.choices:
             model = model.with_fit(choice, rows)
-        return model if self.choose_ngrams else model.pruned(rows)
+        return model if plan.fewest > 1 else model.pruned(rows)
 
     def with_room(self, kept: Sequence[Rows], scores: Sequence[np.ndarray[Any, Any]], ways: int) -> list[Rows]:
         """Return the n-grams with the highest scores, as many as the file has room for, of those of each family."""
@@ -361,6 +374,6 @@ def _rounded(values: FloatArray) -> FloatArray:
     return values.astype(np.float16).astype(np.float32)
 
 
-def _settings(counting: Counting, choices: Sequence[_Choice]) -> dict[str, Any]:
-    ways = {choice.way: {"C": choice.strength, "weight": round(choice.weight, 4)} for choice in choices}
-    return {"counting": counting, "ways": ways}
+def _settings(counting: Counting, plan: _Plan) -> dict[str, Any]:
+    ways = {choice.way: {"C": choice.strength, "weight": round(choice.weight, 4)} for choice in plan.choices}
+    return {"counting": counting, "ways": ways, "fewest_texts": plan.fewest}
