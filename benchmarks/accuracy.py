@@ -4,6 +4,7 @@ python -m benchmarks.accuracy zhou --seeds 10
 python -m benchmarks.accuracy disaster-tweets --seeds 5
 python -m benchmarks.accuracy disaster-tweets --folds 5
 python -m benchmarks.accuracy imdb
+python -m benchmarks.accuracy imdb --recipe benchmarks/pretrained.toml --unlabelled imdb
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import statistics
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -18,8 +20,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import classifier, read_splits
+from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
+from glassformer.data.unlabelled import read_unlabelled
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.result import Evaluation
 from glassformer.prediction.predictor import Predictor
@@ -32,17 +36,19 @@ def main() -> None:
     """Run the benchmark that the command line asks for."""
     parser = arguments(__doc__)
     parser.add_argument("--recipe", help="a recipe by name or file; the default one if left out")
+    parser.add_argument("--unlabelled", nargs="+", default=[], help="texts to pre-train on too, as in `train`")
     parser.add_argument("--seeds", type=int, default=1, help="runs on the official split, seeds 0, 1, …")
     parser.add_argument("--folds", type=int, help="cross-validation over training and test rows together instead")
     options = parser.parse_args()
     name = f"{options.data}-{options.folds}-fold" if options.folds else options.data
-    name += f"-{options.recipe}" if options.recipe else ""
+    name += f"-{Path(options.recipe).stem}" if options.recipe else ""
     with running(options) as experiment:
         runs = []
         train, test = read_splits(experiment, options.data)
+        unlabelled = [read_unlabelled(source, like=train.text_column) for source in options.unlabelled]
         for number, (learned, held_out, seed) in enumerate(_splits(train, test, options.seeds, options.folds)):
             recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
-            runs.append(_run(experiment, f"{name}-{number}", learned, held_out, recipe))
+            runs.append(_run(experiment, f"{name}-{number}", recipe, learned, held_out, unlabelled))
             print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
         experiment.write(name, _summary(runs, load_recipe(options.recipe)))
 
@@ -55,8 +61,10 @@ def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tu
     return [(replace(train, frame=frame[learned]), replace(train, frame=frame[held]), 0) for learned, held in cut]
 
 
-def _run(experiment: Experiment, name: str, train: Table, test: Table, recipe: Recipe) -> Evaluation:
-    folder = classifier(experiment, name, recipe, train, test)
+def _run(
+    experiment: Experiment, name: str, recipe: Recipe, train: Table, test: Table, unlabelled: list[Documents]
+) -> Evaluation:
+    folder = classifier(experiment, name, recipe, train, test, unlabelled)
     seen = Sources(train=train, test=test).split(recipe.validation, seed=recipe.training.seed)
     return measure_model(Predictor.load(folder), folder, test, seen, split="test")
 

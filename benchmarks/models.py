@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from benchmarks.experiment import Experiment
 from glassformer.cli.live import LiveView
@@ -43,18 +44,31 @@ def apart_from(test: Table, train: Table) -> Table:
     return replace(train, frame=train.frame.filter(~shared))
 
 
-def classifier(experiment: Experiment, name: str, recipe: Recipe, train: Table, test: Table | None = None) -> Path:
-    """Return the folder of a classifier. Training leaves out rows whose text is one of `test`."""
+def classifier(
+    experiment: Experiment,
+    name: str,
+    recipe: Recipe,
+    train: Table,
+    test: Table | None = None,
+    unlabelled: Sequence[Documents] = (),
+) -> Path:
+    """Return the folder of a classifier. Training leaves out rows whose text is one of `test`.
+
+    Args:
+        unlabelled: texts that the classifier is also pre-trained on.
+    """
     recipe = _of_trial(recipe) if experiment.quick else recipe
 
     def make(folder: Path) -> None:
         with LiveView() as view:
             train_classifier(
-                Sources(train=train, test=test), recipe,
+                Sources(train=train, test=test, unlabelled=tuple(unlabelled)), recipe,
                 out=folder, resume=is_unfinished(folder), overwrite=True, observer=view,
             )  # fmt: skip
 
-    rows = {"training": fingerprint(train), "test": None if test is None else fingerprint(test)}
+    rows: dict[str, Any] = {"training": fingerprint(train), "test": None if test is None else fingerprint(test)}
+    if unlabelled:
+        rows["unlabelled"] = [documents.fingerprint for documents in unlabelled]
     return experiment.model(name, {"recipe": recipe.model_dump(mode="json"), **rows}, make)
 
 
@@ -72,4 +86,7 @@ def language_model(experiment: Experiment, name: str, recipe: PretrainingRecipe,
 
 def _of_trial(recipe: AnyRecipe) -> AnyRecipe:
     budget = {"max_steps": QUICK_STEPS, "max_seconds": None}
-    return recipe.model_copy(update={"training": recipe.training.model_copy(update=budget)})
+    sections = {"training": recipe.training, "pretraining": getattr(recipe, "pretraining", None)}
+    return recipe.model_copy(
+        update={name: section.model_copy(update=budget) for name, section in sections.items() if section is not None}
+    )
