@@ -107,6 +107,14 @@ def test_the_library_speaks_of_settings_and_not_of_flags(path: Path) -> None:
             assert not found, f"line {node.lineno}: write {found[0]} as a setting (see cli/flags.py)"
 
 
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_a_message_writes_thousands_with_commas(path: Path) -> None:
+    """But not the value of a setting: the user types it without."""
+    text = path.read_text(encoding="utf-8")
+    bare = re.findall(r"(?<!=)\{(?!human_count|split\})[^{}:\"]*\} (?:rows|texts|tokens|bytes|records)\b", text)
+    assert not bare, f"{path}: write {{number:,}}"
+
+
 @pytest.mark.parametrize("path", [path for path in FILES if path.name != "__main__.py"], ids=name)
 def test_every_file_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))

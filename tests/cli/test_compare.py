@@ -7,7 +7,7 @@ import pytest
 
 from glassformer.evaluation.intervals import mcnemar
 from glassformer.prediction.predictor import Predictor
-from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, write_csv
+from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import QUICK, glassformer, misused
 
 ROWS = [("good film", POSITIVE), ("dull song", NEGATIVE), ("great plot", POSITIVE), ("poor book", NEGATIVE)] * 5
@@ -86,6 +86,32 @@ def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -
     found = glassformer("compare", tags.folder, tmp_path / "copy", tags.table, "--json").document
     assert found["rows"] == 45
     assert found["only_a_right"] == []
+
+
+def test_texts_that_a_model_was_trained_on_are_counted(
+    reviews: Trained, turned_round: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(reviews.table.parent)
+    rows = [*ROWS, *((text, label) for text, label in review_rows(230)[:4])]
+    command = ("compare", reviews.folder, turned_round, write_csv(tmp_path / "test.csv", rows), "--json")
+    found = glassformer(*command).document
+    said = "4 of 24 measured texts were also training or validation texts; all figures are too good"
+    assert found["notes"] == [f"{reviews.folder}: {said}"]
+    monkeypatch.chdir(tmp_path)  # the training table of one model was named by a path relative to its folder
+    (note,) = glassformer(*command).document["notes"]
+    assert note.startswith(f"{reviews.folder}: The training rows cannot be read (")
+    assert note.endswith("), so it is not known whether it saw texts of this table in training")
+
+
+def test_labels_that_differ_by_case_are_joined_on_request(reviews: Trained, tmp_path: Path) -> None:
+    upper = write_csv(tmp_path / "upper.csv", [(text, label.upper()) for text, label in ROWS * 6])
+    assert glassformer("train", upper, "--out", tmp_path / "upper", *QUICK).code == 0
+    command = ("compare", reviews.folder, tmp_path / "upper", write_csv(tmp_path / "test.csv", ROWS))
+    misused(glassformer(*command), "VERY GOOD", "differ only by case or white space; --fold-labels takes them for the")
+    found = glassformer(*command, "--fold-labels", "--json").document
+    assert found["accuracy_a"]["value"] > 0.8
+    assert found["accuracy_b"]["value"] > 0.8
+    assert {flip["answer_b"] for flip in found["only_a_right"]} <= {POSITIVE.upper(), NEGATIVE.upper()}
 
 
 def test_models_of_other_labels_are_refused(reviews: Trained, polarity: Trained, tmp_path: Path) -> None:

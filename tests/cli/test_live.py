@@ -1,12 +1,15 @@
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import patch
 
 import pytest
 
 from glassformer.cli.compare_variants import _LiveRuns
 from glassformer.cli.live import Live, LiveView
 from glassformer.cli.reproduce import LiveTable
+from glassformer.training.loop import StepReport
 from tests.cli.terminal import plain
 
 BRACKETS = "runs/a[b]/[/]/[red]:smile:"
@@ -59,3 +62,17 @@ def test_a_line_of_the_table_is_named_as_it_is(capsys: pytest.CaptureFixture[str
     assert f"{BRACKETS} ━" in said
     assert "literal, seed 4: preparing" in said
     assert "two: 2 runs\n" in said
+
+
+def test_the_training_of_several_is_counted_beside_the_epoch() -> None:
+    view = LiveView()
+    shown: list[str] = []
+    report = StepReport(
+        epoch=1, epochs=4, step_of_epoch=1, steps_per_epoch=2, loss=0.5, accuracy=None, speed=1.0, unit="texts",
+        padding=0.0, seconds=3.0, seconds_left=75.0,
+    )  # fmt: skip
+    with patch("glassformer.cli.live.progressing", shown.append):
+        view.on_step(report)
+        view.on_step(replace(report, training=2, trainings=5))
+    assert shown[0].startswith("epoch 1/4, 50%: loss 0.500  1 min 15 s left")
+    assert shown[1].startswith("training 2/5 epoch 1/4, 50%: loss 0.500")

@@ -96,6 +96,21 @@ def test_a_model_that_answers_by_counting_alone_has_no_unknown_words(reviews: Tr
     assert glassformer("predict", reviews.folder, "good zebra film").err == ""
 
 
+def test_a_model_that_answers_by_counting_alone_says_so_once(
+    reviews: Trained, attending: Trained, tmp_path: Path
+) -> None:
+    said = "note: the model answers by counting alone\n"
+    table = write_csv(tmp_path / "texts.csv", [("good film",), ("bad film",)], ("text",))
+    for given in (["good film", "bad film"], ["--file", table], ["--file", table, "--out", tmp_path / "out.csv"]):
+        assert glassformer("predict", reviews.folder, *given).err.count(said) == 1
+    for answered in (
+        glassformer("predict", attending.folder, "good film"),
+        glassformer("predict", reviews.folder, "good film", "--json"),
+        glassformer("predict", reviews.folder, "good film", "--quiet"),
+    ):
+        assert said not in answered.err
+
+
 def test_texts_longer_than_the_window_are_answered(reviews: Trained) -> None:
     short, long = glassformer("predict", reviews.folder, "good film", "good film " * 2000, "--json").document["answers"]
     assert long["prediction"] == short["prediction"]

@@ -106,6 +106,26 @@ def test_c_is_chosen_by_cross_validation(rows: tuple[list[str], np.ndarray], c: 
     assert chosen_c(texts, both) == (c, "by 5-fold cross-validation")
 
 
+def grouped_rows() -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Each group has a word of its own, and one label. Rows of a group tell each other's labels, and nothing else."""
+    draw, groups = np.random.default_rng(0), np.arange(200) // 5
+    words = [" ".join(f"w{i}" for i in draw.integers(0, 30, 20)) for _ in groups]
+    return [f"{text} author{group}" for text, group in zip(words, groups, strict=True)], groups % 2, groups
+
+
+@pytest.mark.parametrize("most", [baselines.MOST_FOLDED, 0], ids=["folds", "a held-out fifth"])
+def test_rows_of_one_group_are_held_out_together(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "MOST_FOLDED", most)
+    texts, labels, groups = grouped_rows()
+    baseline = TfidfBaseline(2, groups=groups)
+    folds, how = baseline._folds(baseline._fit_features(texts), labels)
+    assert len(folds) == (5 if most else 1)
+    assert all(not set(groups[learned]) & set(groups[held_out]) for learned, held_out in folds)
+    assert baseline.fit(texts, labels).description.endswith(how)
+    alone = TfidfBaseline(2, groups=groups * 0).fit(texts, labels).description
+    assert alone == TfidfBaseline(2).fit(texts, labels).description
+
+
 def test_of_equally_good_values_the_smallest_is_taken() -> None:
     assert chosen_c(["good film", "bad film"] * 10, np.array([1, 0] * 10)) == (1, "by 5-fold cross-validation")
 

@@ -208,7 +208,7 @@ def test_the_parts_of_cross_fitting_start_from_the_same_weights(step: int, tmp_p
     assert resumed.config.readers == whole.config.readers
     assert sum("pre-training" in message for message in memory.messages) == 1
     assert memory.messages.index("stage 2 of 2: training on 60 rows") < memory.messages.index(
-        "cross-fitting: training without part 1 of 4"
+        "cross-fitting: training 1 of 5, without part 1 of 4"
     )
 
 
@@ -231,7 +231,7 @@ def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
 
 def test_a_failure_before_the_first_checkpoint_leaves_nothing(tmp_path: Path) -> None:
     few = with_pretraining().model_copy(update={"model": recipe().model.model_copy(update={"max_seq_len": 4096})})
-    with pytest.raises(UsageError, match=r"tokens do not fill one window of 4096"):
+    with pytest.raises(UsageError, match=r"tokens do not fill one window of 4,096"):
         train_classifier(sources(), few, out=tmp_path / "out")
     assert list((tmp_path / "out").glob("*")) == []
 

@@ -23,7 +23,7 @@ from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, COUNTING_FILES, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.card import model_card
-from glassformer.training.loop import InterruptedTraining
+from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.readers import LearnedCounting, weigh_readers
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
@@ -179,9 +179,16 @@ def test_a_small_table_is_cross_fitted() -> None:
     assert trained.metrics["readers"]["held_out_rows"] == 40
     assert trained.metrics["readers"]["folds"] == 4
     assert [m for m in memory.messages if m.startswith("cross-fitting")] == [
-        f"cross-fitting: training without part {number} of 4" for number in range(1, 5)
+        *(f"cross-fitting: training {number} of 5, without part {number} of 4" for number in range(1, 5)),
+        "cross-fitting: training 5 of 5, on all rows",
     ]
     assert len(memory.epochs) == 1
+    assert [(report.training, report.trainings) for report in memory.steps] == [
+        *((number, 5) for number in range(1, 5) for _ in range(3)),
+        *[(5, 5)] * 4,
+    ]
+    for end in memory.steps[2::3][:4]:
+        assert end.seconds_left == pytest.approx((5 - end.training) * end.seconds)  # as much for each that follows
 
 
 def test_cross_fitting_leaves_the_training_as_it_is() -> None:
@@ -216,13 +223,37 @@ def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, steps: int, finis
     assert len(list((tmp_path / "out" / "checkpoint").glob("fold-*/held-out.safetensors"))) == finished
     with pytest.raises(UsageError, match="unfinished run"):
         load_model(tmp_path / "out", CLASSIFIER)
-    resumed = train_classifier(rows, settings, out=tmp_path / "out", resume=True)
+    memory = Memory()
+    resumed = train_classifier(rows, settings, out=tmp_path / "out", resume=True, observer=memory)
+    if min_rows:
+        before = [f"resumed after {finished} of 5 trainings"] * (finished > 0)
+        within = [f"resumed at step {steps - 15 * finished + 1}"]
+        trainings = [f"training {number} of 5" for number in range(finished + 1, 6)]
+        told = [text for text in memory.messages if "of 5" in text or "resumed" in text]
+        said = [re.sub(r"^cross-fitting: |, .*| \(epoch.*", "", text) for text in told]
+        assert said == [*before, trainings[0], *within, *trainings[1:]]
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
     theirs = whole.model.state_dict()
     assert all(torch.equal(tensor, theirs[name]) for name, tensor in resumed.model.state_dict().items())
     assert resumed.config.readers == whole.config.readers
     assert np.array_equal(Predictor(resumed).logits(NEW), Predictor(whole).logits(NEW))
     assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+def test_divergence_in_cross_fitting_says_what_to_do(tmp_path: Path) -> None:
+    wild = chosen(min_rows=2000, learning_rate=1e3, optimizer="sgd", clip=1e30, warmup=0.0)
+    rows = Sources(train=opinions(60))
+    train_classifier(rows, chosen(min_rows=2000, epochs=1), out=tmp_path)
+    answers = Predictor.load(tmp_path).logits(NEW)
+    words = (
+        r"training 1 of 5: training stopped .*try a smaller one .* Start again with `overwrite=True`: the unfinished"
+    )
+    for resume in (False, True):
+        with pytest.raises(NotANumberError, match=words):
+            train_classifier(rows, wild, out=tmp_path, overwrite=not resume, resume=resume)
+    assert np.array_equal(Predictor.load(tmp_path).logits(NEW), answers)
+    train_classifier(rows, chosen(min_rows=2000, epochs=1), out=tmp_path, overwrite=True)
+    assert not (tmp_path / "checkpoint").exists()
 
 
 @pytest.mark.parametrize("part", ["counting", "fold-1"])
@@ -255,6 +286,13 @@ def test_a_card_gives_the_accuracy_of_the_answers() -> None:
     trained.metrics["best"]["validation_accuracy"] = 0.123
     assert f"accuracy {trained.metrics['readers']['accuracy']:.4f}" in model_card(trained)
     assert "0.123" not in model_card(trained)
+
+
+def test_a_card_begins_with_what_answers() -> None:
+    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1))
+    facts = model_card(trained).partition("- ")[2]
+    order = ["Answers by counting n-grams alone", "accuracy", "Its transformer, which is not asked, has", "parameters"]
+    assert [facts.index(words) for words in order] == sorted(facts.index(words) for words in order)
 
 
 def test_a_reader_that_is_not_asked_has_a_plain_zero() -> None:

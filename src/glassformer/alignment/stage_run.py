@@ -133,7 +133,7 @@ class Run:
         """
         if not records.train:
             raise UsageError(
-                f"{records.source}: no record fits into the model's window of {self.start.shape.max_seq_len} tokens; "
+                f"{records.source}: no record fits into the model's window of {self.start.shape.max_seq_len:,} tokens; "
                 "shorten them, or pretrain a model with a larger one (`model.max_seq_len=`)"
             )
         keep_large_buffers()

@@ -335,7 +335,7 @@ def check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int
     for prompt, ids in zip(prompts, tokenizer.encode(prompts), strict=True):
         if 1 + len(ids) + max_tokens > max_seq_len:
             raise UsageError(
-                f"the prompt {prompt[:40]!r} has {len(ids)} tokens and leaves no room for max_tokens = {max_tokens} in "
-                f"the window of {max_seq_len}; shorten the prompt, lower training.max_tokens, or name other prompts "
-                "with `prompts=`"
+                f"the prompt {prompt[:40]!r} has {len(ids):,} tokens and leaves no room for max_tokens = {max_tokens} "
+                f"in the window of {max_seq_len:,}; shorten the prompt, lower training.max_tokens, or name other "
+                "prompts with `prompts=`"
             )

@@ -35,7 +35,7 @@ from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
-    from glassformer.evaluation.result import Evaluation
+    from glassformer.evaluation.result import Calibration, Evaluation
 
 
 def evaluate(
@@ -187,15 +187,18 @@ def _show(evaluation: Evaluation) -> None:
             )
         )
     print_table(lines)
-    before, after = evaluation.calibration.before.ece, evaluation.calibration.after.ece
     auc = "" if metrics.roc_auc is None else f"ROC-AUC {metrics.roc_auc:.4f}, "
-    temperature = evaluation.calibration.temperature
-    fitted = (
-        "no temperature was fitted" if temperature == 1 else f"{before:.4f} before the temperature of {temperature:.2f}"
-    )
-    show(f"\n{auc}calibration error {after:.4f} ({fitted})")
+    show(f"\n{auc}calibration error {evaluation.calibration.after.ece:.4f}{_temperature(evaluation.calibration)}")
     show(duel.verdict)
     if duel.reader_verdict:
         show(duel.reader_verdict)
     if missed := rarely_found(metrics):
         show(missed)
+
+
+def _temperature(calibration: Calibration) -> str:
+    """Say what the temperature changed. A temperature of 1.00 changed nothing."""
+    if calibration.temperature == 1:
+        return " (no temperature was fitted)"
+    shown = f"{calibration.temperature:.2f}"
+    return "" if shown == "1.00" else f" ({calibration.before.ece:.4f} before the temperature of {shown})"

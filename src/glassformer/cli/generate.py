@@ -85,7 +85,7 @@ def generate(
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
     if json or len(texts) > 1:
-        doing(f"writing {len(texts)} texts")
+        doing(f"writing {len(texts):,} texts")
         written = writer.complete(texts, sampling)
         if json:
             records = [_record(prompt, text) for prompt, text in zip(texts, written, strict=True)]
@@ -96,8 +96,8 @@ def generate(
         written = _print_live(writer, texts[0], sampling)
     if any(text.slid for text in written):
         say(
-            f"note: the text is longer than the window of {writer.max_seq_len} tokens; the model wrote its end without "
-            "seeing its beginning"
+            f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "
+            "without seeing its beginning"
         )
 
 

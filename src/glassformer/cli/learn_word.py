@@ -71,14 +71,14 @@ def learn_word(
     doing(f"reading {model}")
     trained = load_learner(model)
     check_new(target)
+    if _answers_by_counting(trained):
+        say("warning: the model answers by counting alone, so a new word changes none of its answers")
     look_up = None if dictionary is None else open_dictionary(dictionary, dictionary_dir)
     entries = _entries(word, definition, file, defined=look_up is None)
     doing("learning")
     lesson = learn_words(trained, entries, look_up, depth=depth)
     save_lesson(lesson, target, card=read_card(model))
     _say_how(lesson, look_up)
-    if _answers_by_counting(trained):
-        say("warning: the model answers by counting alone, so the new words change none of its answers")
     if json:
         words = [
             learned.new.model_dump()

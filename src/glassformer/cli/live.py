@@ -94,7 +94,7 @@ class LiveView(Live):
         from rich.table import Column
 
         super().__init__(
-            words("epoch {task.fields[epoch]}"),
+            words("{task.fields[epoch]}"),
             BarColumn(bar_width=bar_width()),
             TaskProgressColumn(),
             words("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
@@ -109,9 +109,11 @@ class LiveView(Live):
         figures = f"loss {report.loss:.3f}{accuracy}  {duration(report.seconds_left)} left"
         if is_wide():
             figures += f"  {self._speed}  padding {report.padding:.0%}"
-        epoch = f"{report.epoch}/{report.epochs}"
+        epoch = f"epoch {report.epoch}/{report.epochs}"
+        if report.trainings > 1:
+            epoch = f"training {report.training}/{report.trainings} {epoch}"
         self.move(report.step_of_epoch, report.steps_per_epoch, epoch=epoch, figures=figures)
-        progressing(f"epoch {epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
+        progressing(f"{epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
 
     def on_epoch(self, row: dict[str, float]) -> None:
         """Show the epoch's figures as a line that stays."""

@@ -6,10 +6,6 @@ import io
 import os
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -35,7 +31,7 @@ from glassformer.cli.hints import add_hint
 from glassformer.cli.output import insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.training.stopping import STOP_SIGNALS
+from glassformer.training.stopping import watched_signals
 
 _CTRL_C = 130  # the exit code of typer and of shells
 _READER_GONE = 141  # the exit code of any program in a pipe whose reader is gone
@@ -85,7 +81,13 @@ def main() -> None:
     # Waiting threads that spin slow down every other program on the machine, above all a second run.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     open_streams()
-    with _remembered_signals() as stopped_by:
+    stopped_by: list[int] = []  # a signal during an import may be turned into any other error
+
+    def remember(number: int) -> bool:
+        stopped_by.append(number)
+        return True
+
+    with watched_signals(remember):
         try:
             try:
                 _check_arguments()
@@ -130,32 +132,6 @@ def _command() -> NoReturn:
         describe(said)
         insist(said.getvalue().rstrip("\n"))
         sys.exit(getattr(error, "exit_code", 2))
-
-
-@contextmanager
-def _remembered_signals() -> Iterator[list[int]]:
-    """Yield a list that fills with the signals that asked to stop.
-
-    A signal during an import may be turned into any other error. The list then tells that it was a signal.
-    """
-    numbers: list[int] = []
-    before: dict[int, Callable[[int, FrameType | None], object]] = {}
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        numbers.append(number)
-        before[number](number, frame)
-
-    if threading.current_thread() is threading.main_thread():
-        for number in STOP_SIGNALS:
-            handler = signal.getsignal(number)
-            if callable(handler):
-                before[number] = handler
-                signal.signal(number, remember)
-    try:
-        yield numbers
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _stop(numbers: list[int]) -> NoReturn:

@@ -75,6 +75,8 @@ def predict(
         _answer_texts(predictor, texts, top_k, style)
     else:
         _answer_file(predictor, file, out, text, style, safe_csv=safe_csv)
+    if style == "plain" and predictor.trained.config.answers_by_counting:
+        say("note: the model answers by counting alone")
 
 
 def _check(

@@ -140,7 +140,7 @@ def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str, 
     if held_out is not None:
         tell(f"  held out: {human_count(len(held_out.texts))} texts")
     elif recipe.validation.fraction:
-        tell(f"  nothing is held out: fewer than {recipe.validation.min_rows} texts")
+        tell(f"  nothing is held out: fewer than {recipe.validation.min_rows:,} texts")
     else:
         tell("  nothing is held out, as the recipe says")
     tell(
@@ -150,6 +150,6 @@ def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str, 
     )
     tell(
         f"model: {human_count(prepared.parameters)} parameters ({recipe.model.in_words()}, window "
-        f"{recipe.model.max_seq_len} tokens), on {device}"
+        f"{recipe.model.max_seq_len:,} tokens), on {device}"
     )
     doing("starting to train")

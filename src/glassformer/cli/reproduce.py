@@ -131,7 +131,7 @@ class LiveTable(Live):
         self._done += 1
         self.move(self._done, doing="")
         self.line(
-            f"  {self._doing}: accuracy {run.accuracy.value:.4f} on {run.test_rows} test rows, "
+            f"  {self._doing}: accuracy {run.accuracy.value:.4f} on {run.test_rows:,} test rows, "
             f"trained in {duration(run.training_seconds)}"
         )
 

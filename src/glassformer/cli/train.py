@@ -195,11 +195,11 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[
     if prepared.passes > 1 and not recipe.training.counting_alone:
         tell(
             f"  few rows: each epoch reads every row {prepared.passes} times, so that it has at least "
-            f"{recipe.training.min_steps_per_epoch} steps (training.min_steps_per_epoch)"
+            f"{recipe.training.min_steps_per_epoch:,} steps (training.min_steps_per_epoch)"
         )
     model = recipe.model
     tell(
-        f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window {model.max_seq_len} tokens)"
-        f", on {device}"
+        f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "
+        f"{model.max_seq_len:,} tokens), on {device}"
     )
     doing("preparing the first step")

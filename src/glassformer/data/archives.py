@@ -51,7 +51,7 @@ def fetch(url: str, target: Path, progress: Progress) -> None:
                 done += len(chunk)
                 progress(done, total)
         if total is not None and done != total:
-            raise OSError(f"the connection ended after {done} of {total} bytes")
+            raise OSError(f"the connection ended after {done:,} of {total:,} bytes")
     except (OSError, http.client.HTTPException) as error:
         target.unlink(missing_ok=True)
         raise GlassformerError(

@@ -77,7 +77,7 @@ def read_documents(
         )
     else:
         table = read_table(Path(source), text=text or _column(Path(source), like), labelled=False)
-    left_out = tuple(f"left out: {len(dropped.rows)} × {dropped.reason}" for dropped in table.dropped)
+    left_out = tuple(f"left out: {len(dropped.rows):,} × {dropped.reason}" for dropped in table.dropped)
     return Documents(texts=table.frame["text"], source=source, notes=(*table.notes, *left_out))
 
 

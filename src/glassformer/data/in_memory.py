@@ -86,7 +86,7 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
     except (TypeError, ValueError) as error:
         raise InputError("sample_weight holds something that is not a number") from error
     if array.shape != (count,):
-        raise InputError(f"sample_weight has the shape {array.shape}; give a number for each of the {count} texts")
+        raise InputError(f"sample_weight has the shape {array.shape}; give a number for each of the {count:,} texts")
     if not (np.isfinite(array) & (array >= 0)).all():
         first = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
         raise InputError(f"sample_weight[{first}] is {array[first]}; weights must be finite and not negative")
@@ -202,7 +202,7 @@ def _check_classes(labels: pl.Series, *, multilabel: bool) -> None:
     if len(counts) == 1 and not multilabel:
         raise InputError(f"every text has the label {counts[0, 0]!r}; a classifier needs at least two classes")
     if single := sorted(counts.filter(pl.col("count") == 1)[:, 0].to_list()):
-        classes = "1 class has" if len(single) == 1 else f"{len(single)} classes have"
+        classes = "1 class has" if len(single) == 1 else f"{len(single):,} classes have"
         raise InputError(
             f"{classes} a single row: {_shown(single)[1:-1]}; add texts of it, join it with another, or leave it out"
         )

@@ -46,17 +46,17 @@ class LabelSet:
             )
         if single := counts.filter(pl.col("len") == 1).rows(named=True):
             shown = ", ".join(f"{quoted(label['label'])} (row {label['row']})" for label in single[:5])
-            more = f" and {len(single) - 5} more" if len(single) > 5 else ""
+            more = f" and {len(single) - 5:,} more" if len(single) > 5 else ""
             distinct = len(set(map(label_key, names)))
             spellings = (
-                f"Without case and white space there are {distinct} classes: `fold_labels=True` joins them."
+                f"Without case and white space there are {distinct:,} classes: `fold_labels=True` joins them."
                 if distinct < len(names)
                 else _is_it_the_column(table)
             )
             raise UsageError(
-                f"{place}: {len(single)} of {len(names)} classes {'has' if len(single) == 1 else 'have'} a single row: "
-                f"{shown}{more}. A class needs "
-                f"at least two rows; add some, merge the class with another, or remove the row. {spellings}"
+                f"{place}: {len(single):,} of {len(names):,} classes {'has' if len(single) == 1 else 'have'} a single "
+                f"row: {shown}{more}. A class needs at least two rows; "
+                f"add some, merge the class with another, or remove the row. {spellings}"
             )
         return cls(names=names, multilabel=table.multilabel)
 

@@ -89,7 +89,7 @@ def make_splits(
         train = replace(train, frame=train.frame.filter(~held_out))
         train = _without(train, validation, "duplicate of a validation text")
         whole = f", whole groups of {config.group!r}" if config.group is not None else ""
-        notes.append(f"validation: {validation.frame.height} of {table.frame.height} rows held out{whole}")
+        notes.append(f"validation: {validation.frame.height:,} of {table.frame.height:,} rows held out{whole}")
     for kept in (train, validation):
         if kept is not None and kept.frame.is_empty():
             raise UsageError(

@@ -78,7 +78,7 @@ def read_table(
         _refuse_lists(frame, f"{source}, column {columns.label!r}")
     frame, dropped = _drop_unusable(frame, labelled=labelled)
     if frame.is_empty():
-        reasons = ", ".join(f"{len(drop.rows)} × {drop.reason}" for drop in dropped)
+        reasons = ", ".join(f"{len(drop.rows):,} × {drop.reason}" for drop in dropped)
         raise UsageError(
             f"{source} has no usable row ({reasons}). Check the columns `text={columns.text!r}` and `label=`."
         )
@@ -110,7 +110,7 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
     if len(rows) == 1:
         return f"row {rows[0]}"
     shown = [str(row) for row in (rows if len(rows) <= most else rows[:most])]
-    last = shown.pop() if len(rows) <= most else f"{len(rows) - most} more"
+    last = shown.pop() if len(rows) <= most else f"{len(rows) - most:,} more"
     return f"rows {', '.join(shown)} and {last}"
 
 

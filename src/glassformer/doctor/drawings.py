@@ -71,7 +71,7 @@ def length_chart(lengths: Histogram, window: int) -> str:
     mark = upright_mark(window, f"window {window}", x) if window <= x.high else ""
     spoken = (
         f"Histogram of text lengths up to {lengths.edges[-1]:.0f} tokens, longer texts in the last bar; the window is "
-        f"{window} tokens."
+        f"{window:,} tokens."
     )
     return svg("Length of texts", spoken, [frame(x, y), *bars, mark])
 

@@ -38,7 +38,7 @@ def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[f
             break
     reached = min(best)
     found = (
-        f"on {len(batch.rows)} texts alone, without dropout, the loss went from {best[0]:.3f} to {reached:.4f} in "
+        f"on {len(batch.rows):,} texts alone, without dropout, the loss went from {best[0]:.3f} to {reached:.4f} in "
         f"{counted(len(best), 'step')} {_how(bench.config, best_rate)}"
     )
     if reached < _BY_HEART * reference:

@@ -35,7 +35,7 @@ def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) 
     largest, smallest = int(counts.argmax()), int(counts.argmin())
     majority = counts[largest] / counts.sum()
     found = (
-        f"{len(labels.names)} labels; always answering {labels.names[largest]!r} is right for {percent(majority)} of "
+        f"{len(labels.names):,} labels; always answering {labels.names[largest]!r} is right for {percent(majority)} of "
         f"the training rows; the rarest label is {labels.names[smallest]!r} ({counted(int(counts[smallest]), 'row')})"
     )
     uneven = majority > _LARGE_MAJORITY or counts[largest] > _UNEVEN * counts[smallest]
@@ -87,7 +87,7 @@ def _rare_labels(labels: LabelSet, counts: np.ndarray) -> list[Finding]:
     return [Finding(
         check="rare labels",
         level="worth knowing",
-        found=f"labels with fewer than {_FEW_ROWS} training rows: {len(rare)} ({shown})",
+        found=f"labels with fewer than {_FEW_ROWS} training rows: {len(rare):,} ({shown})",
         advice="so few rows are not enough to learn or measure a label; collect more, or merge it with another label",
     )]  # fmt: skip
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold
 
 from glassformer.evaluation.metrics import correct_rows
 
@@ -110,14 +110,21 @@ class TfidfBaseline:
     good ones. With several labels, an answer is right if all labels of the text are. Large tables choose C on a single
     held-out fifth; very large ones train on a part of the other rows for this choice. The words and their idf come from
     all training rows.
+
+    Args:
+        groups: a group for each training row, such as its author. The choice of C splits no group, unless it is the
+            only one.
     """
 
     name = "TF-IDF + logistic regression"
     description = "words and word pairs, sublinear TF-IDF, L2 logistic regression"
 
-    def __init__(self, n_classes: int, *, multilabel: bool = False) -> None:
+    def __init__(
+        self, n_classes: int, *, multilabel: bool = False, groups: Shaped[np.ndarray, " n"] | None = None
+    ) -> None:
         self.n_classes = n_classes
         self.multilabel = multilabel
+        self.groups = groups if groups is not None and len(np.unique(groups)) > 1 else None
         self.notes: tuple[str, ...] = ()
 
     def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> "TfidfBaseline":
@@ -163,16 +170,22 @@ class TfidfBaseline:
         rows = features.shape[0]
         work = max(1, features.nnz * (self.n_classes if self.multilabel or self.n_classes > 2 else 1))
         if work > MOST_FOLDED:
-            ((learned, held_out),) = ShuffleSplit(1, test_size=1 / FOLDS, random_state=FOLDS_SEED).split(features)
+            splitter = ShuffleSplit if self.groups is None else GroupShuffleSplit
+            cut = splitter(1, test_size=1 / FOLDS, random_state=FOLDS_SEED).split(features, groups=self.groups)
+            ((learned, held_out),) = cut
             return [(learned[: rows * MOST_LEARNED // work], held_out)], "by the accuracy on a held-out fifth"
+        if self.groups is not None:
+            n_folds = min(FOLDS, len(np.unique(self.groups)))
+            whole = list(GroupKFold(n_folds).split(features, groups=self.groups))
+            return whole, f"by {n_folds}-fold cross-validation of whole groups"
         stratified = not self.multilabel
         n_folds = min(FOLDS, int(np.unique(labels, return_counts=True)[1].max()) if stratified else rows)
         if n_folds < 2:
             return [], "as there are too few rows to choose it"
-        splitter = (StratifiedKFold if stratified else KFold)(n_folds, shuffle=True, random_state=FOLDS_SEED)
+        cross = (StratifiedKFold if stratified else KFold)(n_folds, shuffle=True, random_state=FOLDS_SEED)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The least populated class")  # such a class is missing in some folds
-            return list(splitter.split(features, labels)), f"by {n_folds}-fold cross-validation"
+            return list(cross.split(features, labels)), f"by {n_folds}-fold cross-validation"
 
     def _choose(self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."], folds: Folds) -> float:
         """Return the C with the most right answers on held-out rows, the smallest of equally good ones."""

@@ -267,9 +267,11 @@ def _check(
         sizes["labels"] = labels.shape
     for what, size in sizes.items():
         if size != expected:
-            raise GlassformerError(f"{what}: expected {expected[0]} rows × {expected[1]} classes, got {size}.")
+            raise GlassformerError(f"{what}: expected {expected[0]:,} rows × {expected[1]:,} classes, got {size}.")
     if not len(texts) == len(rows) == len(labels):
-        raise GlassformerError(f"{len(labels)} labels, {len(texts)} texts and {len(rows)} row numbers do not match.")
+        raise GlassformerError(
+            f"{len(labels):,} labels, {len(texts):,} texts and {len(rows):,} row numbers do not match."
+        )
     if not np.isfinite(logits).all():
         bad = int((~np.isfinite(logits).all(axis=1)).sum())
-        raise GlassformerError(f"The model gave NaN or infinite logits for {bad} of {len(labels)} rows.")
+        raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {len(labels):,} rows.")

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.sources import SourceConfig, read_like_training, read_sources
+from glassformer.data.sources import SourceConfig, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, counted, text_keys
@@ -24,14 +24,13 @@ from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, 
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.readers import reader_outcomes
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
-from glassformer.evaluation.verdict import share
+from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig, Readers
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
 
 Say = Callable[[str], None]
-_MANY = 0.05  # share of the measured texts that were in training
 
 
 def evaluate_model(
@@ -78,7 +77,9 @@ def evaluate_model(
         fold=fold_labels or remembered.fold_labels,
     )
     if train is None:
-        seen: Splits | str = _remembered_rows(trained, read_as, data_dir)
+        seen = remembered_rows(trained.config.remembered, trained.config.label_set, data_dir)
+        if isinstance(seen, str):
+            seen = f"{seen}, so no baseline could be trained; name a table of the training rows with `train=`."
     else:
         source = read_as or SourceConfig(
             train=train, text=text, label=label, multilabel=multilabel, fold_labels=remembered.fold_labels
@@ -180,51 +181,19 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     if longer:
         notes.append(
             f"{longer:,} of {len(store):,} texts {'is' if longer == 1 else 'are'} longer than the window of "
-            f"{config.model.max_seq_len} tokens; they were read in overlapping windows, and the logits averaged"
+            f"{config.model.max_seq_len:,} tokens; they were read in overlapping windows, and the logits averaged"
         )
     return notes
 
 
 def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Splits:
     """Read the rows that the model saw from the table that the user gives."""
-    seen = _split_again(trained, source, data_dir)
+    seen = split_again(trained.config.remembered, trained.config.label_set, source, data_dir)
     if seen is None:
         raise UsageError(
             f"`train={source.train!r}`: this table does not hold the rows that the model was trained on; "
             "leave out `train=` to measure without a baseline"
         )
-    return seen
-
-
-def _remembered_rows(trained: TrainedModel, source: SourceConfig | None, data_dir: Path | None) -> Splits | str:
-    """Read the rows that the model saw from the table that the model folder names, or say why this is impossible."""
-    without = "so no baseline could be trained"
-    if source is None:
-        return f"The model was trained from Python on rows in memory, {without}; name a table of them with `train=`."
-    try:
-        seen = _split_again(trained, source, data_dir)
-    except UsageError as error:
-        return f"The training rows cannot be read ({str(error).rstrip('.')}), {without}; name them with `train=`."
-    if seen is None:
-        return (
-            f"{source.train} has changed since the model was trained on it, {without}; name the old one with `train=`."
-        )
-    return seen
-
-
-def _split_again(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Splits | None:
-    """Return the rows that the model was trained and validated on, or None if the table holds other rows now.
-
-    Raises:
-        UsageError: a table cannot be read, or a table of validation rows has a new label by now.
-    """
-    remembered = trained.config.remembered
-    validation, seed = remembered.recipe.validation, remembered.recipe.training.seed
-    seen = read_sources(source, validation, data_dir).split(validation, seed=seed)
-    if fingerprint(seen.train) != remembered.data.fingerprint:
-        return None
-    if seen.validation is not None:
-        trained.config.label_set.encode(seen.validation)
     return seen
 
 
@@ -239,38 +208,29 @@ def _learnable(seen: Splits, measured: Table, *, refitted: bool) -> tuple[Table,
     if refitted and validation is not None:
         train, validation = _joined(train, validation.frame), None
     notes = []
-    if both := _shared(measured, train):
-        part = both / measured.frame.height
-        effect = f"this raises the accuracy by at most {share(part)}" if part < _MANY else "all figures are too good"
-        notes.append(f"{_counted_of(both, measured)} also in training; {effect}")
+    if both := shared(measured, train):
+        notes.append(f"{counted_of(both, measured)} also in training; {effect_of(both, measured)}")
     if validation is None:
         return train, notes
-    if both := _shared(measured, validation):
-        notes.append(f"{_counted_of(both, measured)} validation rows; the baselines were trained without them")
+    if both := shared(measured, validation):
+        notes.append(f"{counted_of(both, measured)} validation rows; the baselines were trained without them")
     unmeasured = ~text_keys(validation.frame["text"]).is_in(text_keys(measured.frame["text"]).unique().implode())
     return _joined(train, validation.frame.filter(unmeasured)), notes
 
 
 def _joined(table: Table, more: pl.DataFrame) -> Table:
-    columns = ["row", "text", "label"]
+    columns = [name for name in ("row", "text", "label", "group") if name in table.frame.columns]
     return replace(table, frame=pl.concat([table.frame.select(columns), more.select(columns)]))
-
-
-def _shared(measured: Table, seen: Table) -> int:
-    return int(text_keys(measured.frame["text"]).is_in(text_keys(seen.frame["text"]).unique().implode()).sum())
-
-
-def _counted_of(both: int, measured: Table) -> str:
-    return f"{both:,} of {counted(measured.frame.height, 'measured text')} {'was' if both == 1 else 'were'}"
 
 
 def _run_baselines(rows: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:
     multilabel, n_classes = trained.config.multilabel, trained.config.n_classes
     train_texts, train_labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
+    groups = rows.frame["group"].to_numpy() if "group" in rows.frame.columns else None
     say(f"training the baselines on all {len(train_texts):,} rows that the model saw")
     return [
         run_baseline(baseline, train_texts=train_texts, train_labels=train_labels, texts=texts)
-        for baseline in (MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel))
+        for baseline in (MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel, groups=groups))
     ]
 
 

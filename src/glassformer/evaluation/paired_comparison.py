@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,14 +10,16 @@ import numpy as np
 import polars as pl
 from jaxtyping import Bool
 
-from glassformer.data.labels import label_name
+from glassformer.data.labels import LabelSet, label_name
 from glassformer.data.sources import read_like_training
+from glassformer.data.spellings import fold_labels, label_key
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.metrics import correct_rows, measure
 from glassformer.evaluation.result import Estimate, Record
+from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared
 from glassformer.evaluation.verdict import macro_f1_against, p_value, same_rows_right, share, signed
 from glassformer.prediction.predictor import Predictor
 
@@ -81,12 +84,12 @@ def compare_models(
         raise UsageError(f"{folder_a} and {folder_b} are the same model; name two")
     predictors = [Predictor.load(folder, device=device) for folder in (folder_a, folder_b)]
     label_set, other = (predictor.trained.config.label_set for predictor in predictors)
-    if (set(label_set.names), label_set.multilabel) != (set(other.names), other.multilabel):
-        raise UsageError(
-            f"{folder_a} answers with {_some(label_set.names)}; {folder_b} answers with {_some(other.names)}; "
-            "only models of the same labels can be compared"
-        )
     remembered = predictors[0].trained.config.remembered
+    fold = fold_labels or remembered.fold_labels
+    if differ := _how_labels_differ(label_set, other, fold=fold):
+        raise UsageError(
+            f"{folder_a} answers with {_some(label_set.names)}; {folder_b} answers with {_some(other.names)}; {differ}"
+        )
     table = read_like_training(
         data,
         remembered.read_as,
@@ -95,10 +98,11 @@ def compare_models(
         label=label,
         multilabel=multilabel,
         labels=label_set.names,
-        fold=fold_labels or remembered.fold_labels,
+        fold=fold,
     )
     texts = table.frame["text"].to_list()
-    (right, answers, macro_f1) = zip(*(_answered(predictor, table, seed) for predictor in predictors), strict=True)
+    both = zip((folder_a, folder_b), predictors, strict=True)
+    (right, answers, macro_f1) = zip(*(_answered(each, table, seed, fold=fold) for each in predictors), strict=True)
     accuracy_a, accuracy_b = (share_right(right_rows, seed=seed) for right_rows in right)
     difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
     p = mcnemar(right[0], right[1])[2]
@@ -130,15 +134,40 @@ def compare_models(
         only_b_right=flips(right[1] & ~right[0]),
         mcnemar_p=p,
         verdict=_verdict((str(folder_a), str(folder_b)), accuracy_a, macro_f1, difference, p, len(texts)),
-        notes=table.notes,
+        notes=(*table.notes, *itertools.chain(*(_seen(each, predictor, table, data_dir) for each, predictor in both))),
         seed=seed,
     )
 
 
-def _answered(predictor: Predictor, table: Table, seed: int) -> tuple[Bool[np.ndarray, " n"], list[str], Estimate]:
+def _how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
+    """Return why models with these labels cannot be compared, or nothing if they can."""
+    if (set(ours.names), ours.multilabel) == (set(theirs.names), theirs.multilabel):
+        return ""
+    keys = [sorted(map(label_key, labels.names)) for labels in (ours, theirs)]
+    if keys[0] != keys[1] or ours.multilabel != theirs.multilabel:
+        return "only models of the same labels can be compared"
+    return "" if fold else "the labels differ only by case or white space; `fold_labels=True` takes them for the same"
+
+
+def _seen(folder: Path, predictor: Predictor, table: Table, data_dir: Path | None) -> list[str]:
+    """Return a note if texts of the table were among those that a model was trained or validated on."""
+    config = predictor.trained.config
+    seen = remembered_rows(config.remembered, config.label_set, data_dir)
+    if isinstance(seen, str):
+        return [f"{folder}: {seen}, so it is not known whether it saw texts of this table in training"]
+    number = shared(table, seen.train, *([] if seen.validation is None else [seen.validation]))
+    if not number:
+        return []
+    return [f"{folder}: {counted_of(number, table)} also training or validation texts; {effect_of(number, table)}"]
+
+
+def _answered(
+    predictor: Predictor, table: Table, seed: int, *, fold: bool
+) -> tuple[Bool[np.ndarray, " n"], list[str], Estimate]:
     """Return which rows a model answers rightly, its answers, and its macro F1."""
     labels = predictor.trained.config.label_set
-    answered, truth = predictor.answer(table.frame["text"].to_list()), labels.encode(table)
+    truth = labels.encode(fold_labels(table, labels.names) if fold else table)
+    answered = predictor.answer(table.frame["text"].to_list())
     right = correct_rows(answered.probs, truth, multilabel=labels.multilabel)
     metrics = measure(answered.probs, truth, labels.names, multilabel=labels.multilabel, seed=seed)
     return right, [_shown(answer) for answer in answered.predictions()], metrics.macro_f1

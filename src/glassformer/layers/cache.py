@@ -31,7 +31,7 @@ class KeyValueCache:
             ValueError: a row would be longer than `max_seq_len`.
         """
         if (longest := int(self.lengths.max()) + seq) > self.max_seq_len:
-            raise ValueError(f"the cache has room for {self.max_seq_len} tokens, got a row of {longest}")
+            raise ValueError(f"the cache has room for {self.max_seq_len:,} tokens, got a row of {longest}")
         return self.lengths[:, None] + torch.arange(seq, device=self.lengths.device)
 
     def extend(

@@ -161,7 +161,7 @@ def read_checkpoint_weights(
         if module == "embedding":
             if len(joined) <= max(tokens):
                 raise GlassformerError(
-                    f"{where}: {sources[module][0]} has {len(joined)} rows, and the tokenizer numbers its tokens up "
+                    f"{where}: {sources[module][0]} has {len(joined):,} rows, and the tokenizer numbers its tokens up "
                     f"to {max(tokens)}; the files come from different models"
                 )
             joined = joined[torch.tensor(tokens)]

@@ -181,7 +181,7 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     _read_metrics(place / "metrics.json", kind)
     _read_counting(place, config)
     if TextTokenizer.load(place / "tokenizer.json").vocab_size != config.vocab_size:
-        raise GlassformerError(f"config.json says {config.vocab_size} tokens, but the tokenizer has another number")
+        raise GlassformerError(f"config.json says {config.vocab_size:,} tokens, but the tokenizer has another number")
 
 
 def _written(place: Path) -> list[str]:
@@ -260,8 +260,8 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
     tokenizer = TextTokenizer.load(folder / "tokenizer.json")
     if tokenizer.vocab_size != config.vocab_size:
         raise GlassformerError(
-            f"{folder}: tokenizer.json has {tokenizer.vocab_size} tokens where config.json says {config.vocab_size}; "
-            "the files come from different models"
+            f"{folder}: tokenizer.json has {tokenizer.vocab_size:,} tokens where config.json says "
+            f"{config.vocab_size:,}; the files come from different models"
         )
     model = read_weights(folder / "model.safetensors", _described(kind, config))
     metrics = _read_metrics(folder / "metrics.json", kind) if (folder / "metrics.json").exists() else {}

@@ -19,20 +19,27 @@ def model_card(trained: TrainedModel) -> str:
     parameters = parameter_count(config.model, config.vocab_size, len(config.labels))
     from_others = None if "pretraining" in data else config.init
     origin = "Trained from scratch" if from_others is None else f"Fine-tuned from `{from_others['from']}`"
+    shape = (
+        f"{parameters:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
+        f"{config.vocab_size:,}."
+    )
+    window = (
+        f"Reads {config.model.max_seq_len:,} tokens at once, longer texts in overlapping windows."
+        if config.tokenizer.max_tokens is None
+        else f"Reads the first {config.tokenizer.max_tokens:,} tokens of a text."
+    )
+    pretraining = _pretraining(data.get("pretraining"))
+    silent = config.answers_by_counting
     facts = [
         f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
         f"(text: `{data['text_column']}`, label: `{data['label_column']}`).",
-        *_pretraining(data.get("pretraining")),
-        f"{parameters:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
-        f"{config.vocab_size:,}.",
-        f"Reads {config.model.max_seq_len} tokens at once, longer texts in overlapping windows."
-        if config.tokenizer.max_tokens is None
-        else f"Reads the first {config.tokenizer.max_tokens} tokens of a text.",
-        _validation(config, best, readers, data["validation_rows"]),
         *([] if readers is None else [_readers(trained, readers)]),
+        *([] if silent else [*pretraining, shape, window]),
+        _validation(config, best, readers, data["validation_rows"]),
         "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
         if config.temperature == 1
         else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
+        *([f"Its transformer, which is not asked, has {shape} {window}", *pretraining] if silent else []),
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
         f"on {config.created}.",
         f"Fingerprint of the training rows: `{data['fingerprint']}`.",
@@ -98,7 +105,7 @@ def _pretraining(record: dict[str, Any] | None) -> list[str]:
         else ""
     )
     return [
-        f"Pre-trained before that, without labels, for {record['seconds'] / 60:.1f} minutes on "
+        f"The transformer was pre-trained, without labels, for {record['seconds'] / 60:.1f} minutes on "
         f"{counted(record['texts'], 'text')}{without}: {record['tokens']:,} tokens, read {record['passes']:g} times."
         f"{kept_out}"
     ]

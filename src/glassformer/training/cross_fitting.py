@@ -19,7 +19,7 @@ from glassformer.prediction.model_folder import STATE_FILE
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.held_out import keep_held_out, kept_held_out
-from glassformer.training.loop import Observer, Silent, StepReport, Trainer
+from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.preparation import Prepared
 
 
@@ -35,23 +35,29 @@ def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> 
     Raises:
         InterruptedTraining, NotANumberError: see `Trainer.run`.
     """
-    parts, seconds = [], 0.0
+    trainings = len(folds) + 1
+    works = [None if prepared.work is None else prepared.work / f"fold-{number}" for number in range(1, trainings)]
+    parts = [kept_held_out(work) for work in works]
+    if finished := sum(part is not None for part in parts):
+        observer.on_message(f"resumed after {finished} of {trainings} trainings")
     with torch.random.fork_rng(devices=[] if prepared.device == "cpu" else None):
-        for number, fold in enumerate(folds, 1):
-            work = None if prepared.work is None else prepared.work / f"fold-{number}"
-            found = kept_held_out(work)
-            if found is None:
-                observer.on_message(f"cross-fitting: training without part {number} of {len(folds)}")
-                found = _fit(prepared, fold, work, observer)
-                if work is not None:
-                    keep_held_out(work, *found)
-                    (work / STATE_FILE).unlink(missing_ok=True)
-            parts.append(found[0])
-            seconds += found[1]
-    return np.concatenate(parts), seconds
+        for number, (fold, work) in enumerate(zip(folds, works, strict=True), 1):
+            if parts[number - 1] is not None:
+                continue
+            observer.on_message(
+                f"cross-fitting: training {number} of {trainings}, without part {number} of {len(folds)}"
+            )
+            found = _fit(prepared, fold, work, OneOfSeveral(observer, number, trainings))
+            if work is not None:
+                keep_held_out(work, *found)
+                (work / STATE_FILE).unlink(missing_ok=True)
+            parts[number - 1] = found
+    observer.on_message(f"cross-fitting: training {trainings} of {trainings}, on all rows")
+    done = [part for part in parts if part is not None]
+    return np.concatenate([logits for logits, _ in done]), sum(seconds for _, seconds in done)
 
 
-def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: Observer) -> tuple[FloatArray, float]:
+def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSeveral) -> tuple[FloatArray, float]:
     table = prepared.splits.train
     learned = replace(table, frame=table.frame[fold.learned])
     if work is not None:
@@ -64,24 +70,40 @@ def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: Observer) 
         Classification(part.data, part.recipe.training, max_seq_len=window),
         part.recipe.training,
         checkpoint=None if work is None else work / STATE_FILE,
-        observer=_Steps(observer),
+        observer=observer,
     )
     if trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
-    trainer.run()
+    try:
+        trainer.run()
+    except NotANumberError as error:
+        again = "" if work is None else " Start again with `overwrite=True`: the unfinished run cannot be resumed."
+        raise NotANumberError(f"{observer}: {error}{again}") from error
     held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
     logits = score(logits_of(model), held_out, max_seq_len=window, n_classes=len(part.labels.names))
     return logits, trainer.state.seconds
 
 
-class _Steps(Silent):
-    """Passes on the steps and messages, but not the epochs: they are not those of the model that is kept."""
+class OneOfSeveral:
+    """Passes on the progress of a training, and the time that it and the trainings after it take.
 
-    def __init__(self, observer: Observer) -> None:
-        self.observer = observer
+    All trainings have the same budget. Epochs are passed on from the last one alone, whose model is kept.
+    """
+
+    def __init__(self, observer: Observer, number: int, trainings: int) -> None:
+        self._observer, self._number, self._trainings = observer, number, trainings
+
+    def __str__(self) -> str:
+        return f"training {self._number} of {self._trainings}"
 
     def on_step(self, report: StepReport) -> None:
-        self.observer.on_step(report)
+        later = (self._trainings - self._number) * (report.seconds + report.seconds_left)
+        left = report.seconds_left + later
+        self._observer.on_step(replace(report, training=self._number, trainings=self._trainings, seconds_left=left))
+
+    def on_epoch(self, row: dict[str, float]) -> None:
+        if self._number == self._trainings:
+            self._observer.on_epoch(row)
 
     def on_message(self, text: str) -> None:
-        self.observer.on_message(text)
+        self._observer.on_message(text)

@@ -66,14 +66,14 @@ class LanguageModelling:
         tokens = int(train.lengths.sum()) + len(train)
         if not len(self._stream(0)):
             raise UsageError(
-                f"{tokens} tokens do not fill one window of {window}; choose a smaller one "
+                f"{tokens:,} tokens do not fill one window of {window:,}; choose a smaller one "
                 f"(`model.max_seq_len={max(2, tokens // 4)}`), or more text"
             )
         for store in (train, validation):
             if not (causal or store is None or (store.tokens > START_ID).any()):
                 texts = "training" if store is train else "held-out"
                 raise UsageError(
-                    f"all words of the {texts} texts are unknown, so none can be hidden; choose a vocabulary that "
+                    f"all words of the {texts:,} texts are unknown, so none can be hidden; choose a vocabulary that "
                     "spells any text (`tokenizer.kind='bpe'`), or more text"
                 )
 

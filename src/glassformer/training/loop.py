@@ -53,6 +53,9 @@ class StepReport:
         accuracy: the share of right answers in the epoch so far, if the task counts them.
         speed: texts or tokens (whichever the task counts) per second.
         padding: the share of positions of the step that are padding.
+        seconds: the time that this training has taken.
+        seconds_left: the time that this training still takes, and the trainings of the run after it.
+        training, trainings: which training of the run this is, and how many there are (see `cross_fitting.py`).
     """
 
     epoch: int
@@ -64,7 +67,10 @@ class StepReport:
     speed: float
     unit: str
     padding: float
+    seconds: float
     seconds_left: float
+    training: int = 1
+    trainings: int = 1
 
 
 class Observer(Protocol):
@@ -119,10 +125,12 @@ class Trainer(Generic[Model]):
         self.saved_step: int | None = None
 
     def resume(self) -> None:
-        """Continue from the checkpoint."""
+        """Continue from the checkpoint, and say where."""
         assert self.checkpoint is not None
         self.state, self.best = load_checkpoint(self.checkpoint, RunState, self.model, self.optimizers)
         self.saved_step = self.state.step
+        if self.state.step:
+            self.observer.on_message(f"resumed at step {self.state.step + 1:,} (epoch {self.state.epoch + 1})")
 
     def run(self) -> list[dict[str, float]]:
         """Train to the end, leave the best weights in the model, and return one row of figures per epoch.
@@ -218,7 +226,7 @@ class Trainer(Generic[Model]):
                     raise
                 if self.state.micro_batches >= max(len(batch.labels) for batch in batches):
                     raise GlassformerError(
-                        f"out of memory, even for a single text of {batches[0].inputs.token_ids.shape[-1]} tokens; "
+                        f"out of memory, even for a single text of {batches[0].inputs.token_ids.shape[-1]:,} tokens; "
                         "choose a smaller model (`preset='tiny'`) or window (`model.max_seq_len=128`)"
                     ) from error
             self.state.micro_batches *= 2
@@ -304,7 +312,7 @@ class Trainer(Generic[Model]):
             self.save()
         except CheckpointError as error:
             if not self._warned:
-                saved = "nothing" if self.saved_step is None else f"the run up to step {self.saved_step}"
+                saved = "nothing" if self.saved_step is None else f"the run up to step {self.saved_step:,}"
                 self.observer.on_message(f"warning: {error}. Training continues; {saved} is saved")
             self._warned, self._last_saved = True, time.perf_counter()
 
@@ -322,12 +330,13 @@ class Trainer(Generic[Model]):
             speed=speed,
             unit=self.task.unit,
             padding=1 - read,
+            seconds=self.state.seconds,
             seconds_left=max(0.0, self.state.seconds * (1 / done - 1)),
         )
 
     def _not_a_number(self, what: str, run: Callable[[], Any]) -> str:
         return (
-            f"training stopped after step {self.state.step}: {what} became NaN or infinite. "
+            f"training stopped after step {self.state.step:,}: {what} became NaN or infinite. "
             f"{explain_not_a_number(self.model, run)} The learning rate "
             f"was {self.state.learning_rate:.2g}; try a smaller one "
             f"(`training.learning_rate={self.config.learning_rate / 10:.1g}`)."

@@ -223,7 +223,7 @@ def _card(trained: TrainedLanguageModel) -> str:
     facts = [
         f"Trained from scratch on {data['texts']:,} texts of `{data['source']}` ({data['bytes']:,} bytes).",
         f"{data['parameters']:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
-        f"{config.vocab_size:,}; window of {config.model.max_seq_len} tokens.",
+        f"{config.vocab_size:,}; window of {config.model.max_seq_len:,} tokens.",
         f"On {data['validation_texts']:,} held-out texts: {figures_in_words(best)}."
         if "validation_loss" in best
         else "No texts were held out, so nothing is known about new ones.",

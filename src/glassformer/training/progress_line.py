@@ -26,7 +26,9 @@ class ProgressLine:
         done = report.step_of_epoch / report.steps_per_epoch
         bar = ("█" * round(done * _WIDTH)).ljust(_WIDTH, "░")
         minutes, seconds = divmod(round(report.seconds_left), 60)
-        line = f"epoch {report.epoch}/{report.epochs} {bar} loss {report.loss:.3f}, {minutes}:{seconds:02d} left"
+        which = f"training {report.training}/{report.trainings} " if report.trainings > 1 else ""
+        epoch = f"{which}epoch {report.epoch}/{report.epochs}"
+        line = f"{epoch} {bar} loss {report.loss:.3f}, {minutes}:{seconds:02d} left"
         self._write("\r" + line.ljust(self._length))
         self._length = len(line)
 

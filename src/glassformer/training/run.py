@@ -22,7 +22,7 @@ from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, T
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification
-from glassformer.training.cross_fitting import cross_fit
+from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.own_text import pretrain_on_own_texts
@@ -82,6 +82,7 @@ def train_classifier(
             if not begun:
                 trainer.try_to_save()  # from here on, the run can be resumed
             crossed = cross_fit(prepared, counting.folds, observer)
+            trainer.observer = OneOfSeveral(observer, len(counting.folds) + 1, len(counting.folds) + 1)
 
         def save() -> TrainedModel:
             trained = _finished(trainer, prepared, source, counting, crossed, pretraining)

@@ -26,12 +26,28 @@ def stop_requests() -> Iterator[StopRequest]:
     The same holds for other signals that ask to stop, if the program handles them with its own function.
     """
     asked = StopRequest()
+
+    def record(number: int) -> bool:
+        again = asked.number is not None
+        asked.number = number
+        return again
+
+    with watched_signals(record):
+        yield asked
+
+
+@contextmanager
+def watched_signals(record: Callable[[int], bool]) -> Iterator[None]:
+    """Call `record` with each signal that asks to stop. If it returns True, the earlier handler is called, too.
+
+    Signals that the program does not handle with its own function stay as they are. So do all signals outside the main
+    thread.
+    """
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if asked.number is not None:
+        if record(number):
             before[number](number, frame)
-        asked.number = number
 
     if threading.current_thread() is threading.main_thread():
         for number in STOP_SIGNALS:
@@ -40,7 +56,7 @@ def stop_requests() -> Iterator[StopRequest]:
                 before[number] = handler
                 signal.signal(number, handle)
     try:
-        yield asked
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

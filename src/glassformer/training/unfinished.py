@@ -208,8 +208,6 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
     """
     if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
-        state = trainer.state
-        trainer.observer.on_message(f"resumed at step {state.step + 1} (epoch {state.epoch + 1})")
     try:
         trainer.run()
     except NotANumberError as error:
@@ -240,7 +238,7 @@ def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None) -> Ma
     except GlassformerError as error:
         way_out = "start again"
         if saved_step is not None:
-            way_out = f"continue with `resume=True`: the run is saved up to step {saved_step}"
+            way_out = f"continue with `resume=True`: the run is saved up to step {saved_step:,}"
         raise GlassformerError(f"training is over, but {error}. Then {way_out}") from error
     shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
     return made

@@ -183,6 +183,14 @@ def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
     assert any(note.startswith(few) for note in found.notes)
 
 
+def test_runs_that_train_several_times_are_said(tmp_path: Path) -> None:
+    settings = {key: value for key, value in SMALL.items() if key != "validation.min_rows"}
+    variants = plan_variants(["counting=tfidf,none"], overrides=settings, seeds=2, steps=2)
+    found = compare_variants(variants, Sources(train=opinions(60)), tmp_path)
+    assert [run.steps for run in found.runs] == [10, 2] * 2
+    assert any(note.startswith("In 2 of 4 runs, both readers were cross-fitted: ") for note in found.notes)
+
+
 @pytest.mark.parametrize("test", [None, opinions(26, source="test.csv")])
 def test_rows_that_a_run_did_not_learn_from_are_said(test: Table | None, tmp_path: Path) -> None:
     rows = opinions(60).frame

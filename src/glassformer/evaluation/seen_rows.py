@@ -1,0 +1,61 @@
+"""The rows that a model was trained and validated on, and how many of the measured texts are among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from glassformer.data.labels import LabelSet
+from glassformer.data.sources import SourceConfig, read_sources
+from glassformer.data.splits import Splits, fingerprint
+from glassformer.data.table import Table, counted, text_keys
+from glassformer.errors import UsageError
+from glassformer.evaluation.verdict import share
+from glassformer.prediction.folder_config import Remembered
+
+_MANY = 0.05  # share of the measured texts that were in training
+
+
+def remembered_rows(remembered: Remembered, labels: LabelSet, data_dir: Path | None) -> Splits | str:
+    """Read the rows that the model saw from the table that the model folder names, or say why this is impossible."""
+    source = remembered.read_as
+    if source is None:
+        return "The model was trained from Python on rows in memory"
+    try:
+        seen = split_again(remembered, labels, source, data_dir)
+    except UsageError as error:
+        return f"The training rows cannot be read ({str(error).rstrip('.')})"
+    return f"{source.train} has changed since the model was trained on it" if seen is None else seen
+
+
+def split_again(remembered: Remembered, labels: LabelSet, source: SourceConfig, data_dir: Path | None) -> Splits | None:
+    """Return the rows that the model was trained and validated on, or None if the table holds other rows now.
+
+    Raises:
+        UsageError: a table cannot be read, or a table of validation rows has a new label by now.
+    """
+    validation, seed = remembered.recipe.validation, remembered.recipe.training.seed
+    seen = read_sources(source, validation, data_dir).split(validation, seed=seed)
+    if fingerprint(seen.train) != remembered.data.fingerprint:
+        return None
+    if seen.validation is not None:
+        labels.encode(seen.validation)
+    return seen
+
+
+def shared(measured: Table, *seen: Table) -> int:
+    """Return how many of the measured texts are among the texts that were seen (equal by `text_keys`)."""
+    known = pl.concat([text_keys(table.frame["text"]) for table in seen]).unique()
+    return int(text_keys(measured.frame["text"]).is_in(known.implode()).sum())
+
+
+def counted_of(both: int, measured: Table) -> str:
+    """Write "3 of 40 measured texts were"."""
+    return f"{both:,} of {counted(measured.frame.height, 'measured text')} {'was' if both == 1 else 'were'}"
+
+
+def effect_of(both: int, measured: Table) -> str:
+    """Say what it means for the figures that so many of the measured texts were trained on."""
+    part = both / measured.frame.height
+    return f"this raises the accuracy by at most {share(part)}" if part < _MANY else "all figures are too good"
