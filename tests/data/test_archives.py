@@ -153,7 +153,7 @@ def test_fetching_reports_progress_and_failures(tmp_path: Path) -> None:
         assert target.stat().st_size == 600_000
         assert seen[-1] == (600_000, 600_000)
         assert len(seen) > 1
-        for path, message in {"missing": "404", "short": "after 7 of 600000 bytes"}.items():
+        for path, message in {"missing": "404", "short": "after 7 of 600,000 bytes"}.items():
             with pytest.raises(GlassformerError, match=f"{path} could not be downloaded: .*{message}.*`from_file=`"):
                 archives.fetch(f"{root}/{path}", target, silent)
             assert not target.exists()
