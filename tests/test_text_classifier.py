@@ -503,6 +503,14 @@ def test_pretraining_on_own_and_unlabelled_texts() -> None:
     assert record["seconds"] >= 0.5
 
 
+def test_minutes_decide_what_is_done() -> None:
+    trained = clone(small(minutes=0.0001)).fit(TEXTS, BINARY).predictor_.trained
+    assert trained.metrics["time_plan"]["settings"] == {"training.epochs": 0}
+    assert trained.config.answers_by_counting
+    with pytest.raises(UsageError, match=r"`minutes='10'`: give a number of minutes"):
+        small(minutes="10").fit(TEXTS, BINARY)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -58,6 +58,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     Args:
         preset: size of the model, `tiny`, `small` or `base`. None means the recipe's preset, or `small` without one.
         recipe: the name or the file of a recipe. None means the default recipe.
+        minutes: the time for `fit`. It decides what is done: counting alone, fewer steps, the recipe, or pre-training
+            on the texts too (see docs/minutes.md). None means the recipe.
         init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`). The size of the model is
             then that of the weights.
         pretrain: how long to pre-train on the texts, without their labels, before they are trained on with labels:
@@ -86,6 +88,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         preset: str | None = None,
         *,
         recipe: str | None = None,
+        minutes: float | None = None,
         init: str | None = None,
         pretrain: str | None = None,
         unlabelled: Sequence[str] | None = None,
@@ -101,6 +104,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     ) -> None:
         self.preset = preset
         self.recipe = recipe
+        self.minutes = minutes
         self.init = init
         self.pretrain = pretrain
         self.unlabelled = unlabelled
@@ -143,6 +147,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             device=choose_device(self.device),
             observer=self._observer(),
             init=start,
+            minutes=self.minutes,
         )
         for dropped in table.dropped:
             warn_caller(

@@ -100,6 +100,24 @@ def test_no_time(duration: str, reviews: Trained, tmp_path: Path) -> None:
         answered(glassformer("train", reviews.table, "--out", tmp_path / "m", f"--pretrain={duration}"), "--pretrain")
 
 
+@pytest.mark.parametrize("minutes", ["0", "-1", "-0.0", "nan", "inf", "1e300", "abc", "", "10m", "3\x1b[31mm"])
+def test_no_minutes(minutes: str, reviews: Trained, tmp_path: Path) -> None:
+    with nothing_lost(tmp_path):
+        answered(glassformer("train", reviews.table, "--out", tmp_path / "m", f"--minutes={minutes}"), "--minutes")
+
+
+def test_what_does_not_go_with_minutes(reviews: Trained, tmp_path: Path) -> None:
+    out = ("train", reviews.table, "--out", tmp_path / "m", "--minutes", 2)
+    answered(glassformer(*out, "--pretrain", "1s"), "--minutes 2", "--pretrain")
+    answered(glassformer(*out, "--set", "pretraining.epochs=1"), "--minutes 2", "[pretraining]")
+    answered(glassformer(*out, "--set", "training.max_steps=9"), "--minutes 2", "--set training.max_steps=9")
+    answered(glassformer(*out, "--set", "training.max_seconds=9"), "--minutes 2", "--set training.max_seconds=9")
+    answered(glassformer(*out, "--epochs", 0), "--minutes 2", "--set training.epochs=0")
+    (tmp_path / "u.txt").write_text(TEXT)
+    answered(glassformer(*out, "--init", reviews.folder, "--unlabelled", tmp_path / "u.txt"), "--unlabelled")
+    assert not (tmp_path / "m").exists()
+
+
 def test_what_does_not_go_together(reviews: Trained, tmp_path: Path) -> None:
     (tmp_path / "u.txt").write_text(TEXT)
     out = ("train", reviews.table, "--out", tmp_path / "m")

@@ -129,3 +129,19 @@ def test_the_unlabelled_texts_of_a_known_data_set(table: Path, tmp_path: Path) -
 def test_the_time_is_said_once(table: Path, tmp_path: Path) -> None:
     said = train(table, tmp_path / "m", "--pretrain", "1m", "--set", "pretraining.max_seconds=3")
     misused(said, "--pretrain and --set pretraining.max_seconds", "leave one out")
+
+
+def test_minutes_are_spent_and_said(table: Path, tmp_path: Path) -> None:
+    said = train(table, tmp_path / "m", "--minutes", "0.0001", "--json")
+    assert said.code == 0, said.err
+    (line,) = [line for line in said.err.splitlines() if line.startswith("time: ")]
+    assert line.startswith("time: 0.0001 minutes. Counting took ")
+    assert "the model will answer by counting alone. With " in line
+    assert said.document["time_plan"]["settings"] == {"training.epochs": 0}
+    assert config_of(tmp_path / "m")["recipe"]["training"]["epochs"] == 0
+    said = train(table, tmp_path / "n", "--minutes", "100", "--epochs", "1", "--json")
+    assert said.document["time_plan"]["settings"] == {}
+    assert "1 epoch of the transformer takes about " in said.err
+    started = train(table, tmp_path / "o", "--minutes", "100", "--init", tmp_path / "n", "--epochs", "1")
+    assert started.code == 0, started.err
+    assert "more time would change nothing" in started.err

@@ -293,8 +293,8 @@ def test_a_recipe_that_cannot_be_pretrained(settings: dict[str, Any], words: str
 
 def test_causal_attention_is_pretrained_causally() -> None:
     chosen = with_pretraining().model_copy(update={"model": recipe().model.model_copy(update={"attention": "causal"})})
-    assert own_text._recipe_of_first_stage(chosen).model.causal
-    assert not own_text._recipe_of_first_stage(with_pretraining()).model.causal
+    assert own_text.recipe_of_first_stage(chosen).model.causal
+    assert not own_text.recipe_of_first_stage(with_pretraining()).model.causal
 
 
 def test_several_labels_and_a_cut_text() -> None:

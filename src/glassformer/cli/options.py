@@ -43,6 +43,14 @@ Preset = Annotated[str | None, typer.Option(help="Model size: tiny, small or bas
 Init = Annotated[
     str | None, typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint.")
 ]
+Minutes = Annotated[
+    float | None,
+    typer.Option(
+        metavar="<number>",
+        help="Time for the whole run, which then chooses what to do: counting alone, fewer steps, the recipe, or "
+        "pre-training too.",
+    ),
+]
 Pretrain = Annotated[
     str | None,
     typer.Option(

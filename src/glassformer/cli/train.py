@@ -21,6 +21,7 @@ from glassformer.cli.options import (
     Json,
     LabelColumn,
     LearningRate,
+    Minutes,
     Multilabel,
     Preset,
     Pretrain,
@@ -59,6 +60,7 @@ def train(
     test: Test = None,
     validation: Validation = None,
     group: Group = None,
+    minutes: Minutes = None,
     init: Init = None,
     pretrain: Pretrain = None,
     unlabelled: Unlabelled = None,
@@ -87,6 +89,7 @@ def train(
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.run import train_classifier
+    from glassformer.training.time_plan import check_minutes
     from glassformer.training.unfinished import prepare_out
 
     overrides = given_settings(
@@ -100,6 +103,8 @@ def train(
     )
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
+    if minutes is not None:
+        check_minutes(minutes, chosen)  # before the tables are read
     target = choose_device(device)
     prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
@@ -117,6 +122,7 @@ def train(
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             init=start,
+            minutes=minutes,
         )
     _show_result(trained, out, json=json)
 
@@ -148,6 +154,7 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
                 "training_seconds": trained.config.training_seconds,
                 "data": trained.config.data,
                 "readers": trained.metrics.get("readers"),
+                "time_plan": trained.metrics.get("time_plan"),
                 "best": trained.metrics["best"],
                 "history": trained.metrics["history"],
             }

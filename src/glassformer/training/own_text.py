@@ -75,13 +75,25 @@ class OwnTexts:
         return pl.concat([self.training, self.unlabelled.texts])
 
 
-def own_texts(sources: Sources, splits: Splits, recipe: Recipe) -> OwnTexts | None:
+def can_pretrain(recipe: Recipe, init: InitialWeights | None) -> bool:
+    """Whether a model of this recipe can be pre-trained: it has no weights yet, and a language model has its shape."""
+    try:
+        LanguageModelConfig.like(recipe.model)
+    except ValueError:
+        return False
+    return init is None
+
+
+def own_texts(sources: Sources, splits: Splits, recipe: Recipe, *, perhaps: bool = False) -> OwnTexts | None:
     """Return the texts that a run with this recipe may pre-train on. None if it does not pre-train.
+
+    Args:
+        perhaps: whether the run may pre-train although the recipe does not say so.
 
     Raises:
         UsageError: there are unlabelled texts, but no pre-training; or all of a source are left out.
     """
-    if recipe.pretraining is None:
+    if recipe.pretraining is None and not perhaps:
         if sources.unlabelled:
             raise UsageError(
                 "`unlabelled=`: only pre-training reads these texts; add `pretrain='30m'`, or leave them out"
@@ -106,7 +118,7 @@ def pretrain_on_own_texts(prepared: Prepared, observer: Observer) -> tuple[Prepa
         InterruptedTraining: on Ctrl-C; the run can be resumed.
         NotANumberError: the first stage diverged before its first epoch was over.
     """
-    if prepared.own_texts is None:
+    if prepared.own_texts is None or prepared.recipe.pretraining is None:
         return prepared, {}
     language_model = _first_stage(prepared, prepared.own_texts, observer)
     rows = counted(prepared.splits.train.frame.height, "row")
@@ -125,7 +137,7 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
     try:
         return pretrain(
             Documents(texts=own.texts, source=" and ".join([prepared.splits.train.source, *own.unlabelled.sources])),
-            _recipe_of_first_stage(prepared.recipe),
+            recipe_of_first_stage(prepared.recipe),
             out=folder,
             resume=folder is not None and is_unfinished(folder),
             device=prepared.device,
@@ -158,7 +170,8 @@ def _in_words(seconds: float) -> str:
     return f"{seconds:g} {'second' if seconds == 1 else 'seconds'}"
 
 
-def _recipe_of_first_stage(recipe: Recipe) -> PretrainingRecipe:
+def recipe_of_first_stage(recipe: Recipe) -> PretrainingRecipe:
+    """Return the recipe of the language model, from that of a classifier with pre-training."""
     assert recipe.pretraining is not None
     tokenizer = recipe.tokenizer.model_dump(exclude={"max_tokens"})
     return PretrainingRecipe(

@@ -26,8 +26,9 @@ from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.order import passes_per_epoch
-from glassformer.training.own_text import OwnTexts, own_texts
+from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
 from glassformer.training.recipe import Recipe
+from glassformer.training.time_plan import check_minutes
 from glassformer.training.unfinished import encode, learn_tokenizer
 
 
@@ -38,6 +39,7 @@ def prepare(
     init: InitialWeights | None = None,
     device: str = "cpu",
     work: Path | None = None,
+    minutes: float | None = None,
 ) -> Prepared:
     """Split the rows. Everything else is made when it is first used.
 
@@ -45,15 +47,28 @@ def prepare(
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
         device: a torch device.
         work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts. None: memory does.
+        minutes: the time that the run may take, if it decides itself what to do with it (see `time_plan.py`).
 
     Raises:
-        UsageError: the rows cannot be learned from, or all texts of an unlabelled source are left out.
+        UsageError: the rows cannot be learned from, all texts of an unlabelled source are left out, or the minutes are
+            no time or contradict the recipe.
     """
+    if minutes is not None:
+        check_minutes(minutes, recipe)
     keep_large_buffers()
     labels = LabelSet.from_table(sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
-    own = own_texts(sources, splits, recipe)
-    return Prepared(recipe=recipe, labels=labels, splits=splits, own_texts=own, init=init, device=device, work=work)
+    own = own_texts(sources, splits, recipe, perhaps=minutes is not None and can_pretrain(recipe, init))
+    return Prepared(
+        recipe=recipe,
+        labels=labels,
+        splits=splits,
+        own_texts=own,
+        init=init,
+        device=device,
+        work=work,
+        minutes=minutes,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,7 +76,7 @@ class Prepared:
     """A run before its first step: the arguments of `prepare`, and everything that is derived from them.
 
     Attributes:
-        own_texts: the texts to pre-train on. None without pre-training.
+        own_texts: the texts to pre-train on. None without pre-training. With `minutes`, they may stay unread.
     """
 
     recipe: Recipe
@@ -71,6 +86,7 @@ class Prepared:
     init: InitialWeights | None
     device: str
     work: Path | None
+    minutes: float | None = None
 
     @cached_property
     def tokenizer(self) -> TextTokenizer:

@@ -141,6 +141,23 @@ def load_recipe(
     return _checked(Recipe, raw, source)
 
 
+def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
+    """Return the recipe with other settings by dotted name, as if they had been given with it.
+
+    Raises:
+        UsageError: a setting does not go with the recipe.
+    """
+    raw = recipe.model_dump()
+    if raw["pretraining"] is None:
+        del raw["pretraining"]
+        raw["training"] = recipe.training.model_dump(exclude_unset=True)  # the others may depend on pre-training
+    for dotted, value in settings.items():
+        _override(Recipe, raw, dotted, value)
+    if recipe.pretraining is None and "pretraining" in raw:
+        raw = _for_pretraining(raw, None, "the settings")
+    return _checked(Recipe, raw, "the settings")
+
+
 def load_pretraining_recipe(
     name_or_path: str | None = None, *, preset: str | None = None, overrides: Mapping[str, Any] | None = None
 ) -> PretrainingRecipe:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +30,7 @@ from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.readers import LearnedCounting, learn_counting, weigh_readers
 from glassformer.training.recipe import Recipe
+from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import run_to_end, versions, work_in
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
@@ -46,6 +48,7 @@ def train_classifier(
     observer: Observer | None = None,
     on_prepared: Callable[[Prepared], None] | None = None,
     init: InitialWeights | None = None,
+    minutes: float | None = None,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
@@ -57,15 +60,16 @@ def train_classifier(
         device: a torch device.
         on_prepared: receives the prepared run before its first step.
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
+        minutes: the time for the whole run. It decides what is done (see `time_plan.py`); `recipe` is then the most.
 
     Raises:
         UsageError: the data cannot be learned from, or `out` is in use already.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
-    observer = observer or Silent()
+    observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
-    prepared = prepare(sources, recipe, init=init, device=device, work=work)
+    prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes)
     with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite):
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
         begun = resume and work is not None and (work / STATE_FILE).is_file()
@@ -75,17 +79,14 @@ def train_classifier(
             observer.on_message(origin)
         _warn_of_unknown(prepared.data.train, observer, learned=init is None)
         counting = learn_counting(prepared, observer)
+        prepared, planned = plan_time(prepared, counting, clock, observer)
         prepared, pretraining = pretrain_on_own_texts(prepared, observer)
         trainer = _trainer(prepared, counting, observer)
-        crossed = None
-        if counting is not None and prepared.splits.validation is None and not prepared.recipe.training.counting_alone:
-            if not begun:
-                trainer.try_to_save()  # from here on, the run can be resumed
-            crossed = cross_fit(prepared, counting.folds, observer)
-            trainer.observer = OneOfSeveral(observer, len(counting.folds) + 1, len(counting.folds) + 1)
+        crossed = _crossed(prepared, counting, trainer, begun=begun)
 
         def save() -> TrainedModel:
             trained = _finished(trainer, prepared, source, counting, crossed, pretraining)
+            trained.metrics.update({"time_plan": planned} if planned else {})
             if out is not None:
                 save_model(out, trained, card=model_card(trained))
             return trained
@@ -141,6 +142,20 @@ def _trainer(prepared: Prepared, counting: LearnedCounting | None, observer: Obs
     )
 
 
+def _crossed(
+    prepared: Prepared, counting: LearnedCounting | None, trainer: Trainer[nn.Module], *, begun: bool
+) -> tuple[FloatArray, float] | None:
+    """Cross-fit if no rows are held out for the weights of both readers: see `cross_fit`."""
+    if counting is None or prepared.splits.validation is not None or prepared.recipe.training.counting_alone:
+        return None
+    if not begun:
+        trainer.try_to_save()  # from here on, the run can be resumed
+    observer, trainings = trainer.observer, len(counting.folds) + 1
+    crossed = cross_fit(prepared, counting.folds, observer)
+    trainer.observer = OneOfSeveral(observer, trainings, trainings)
+    return crossed
+
+
 def _identity(prepared: Prepared) -> dict[str, Any]:
     """Return the values that must not change between a run and its continuation."""
     train, validation = prepared.splits.train, prepared.splits.validation
@@ -151,6 +166,7 @@ def _identity(prepared: Prepared) -> dict[str, Any]:
         "recipe": prepared.recipe.model_dump(mode="json"),
         "init": None if prepared.init is None else prepared.init.record,
         "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
+        "minutes": prepared.minutes,
     }
 
 

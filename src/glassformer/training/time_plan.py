@@ -1,0 +1,244 @@
+"""Decide what a run does with the minutes that the user gives: counting alone, fewer steps, the recipe, pre-training.
+
+The decision is made once, from what was measured on this machine. It consists of plain settings of the recipe, so the
+run can be repeated without it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from glassformer.counting.folds import Fold
+from glassformer.data.files import write_aside
+from glassformer.data.table import counted
+from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.training.loop import Observer
+from glassformer.training.recipe import Recipe, with_settings
+
+if TYPE_CHECKING:
+    from glassformer.training.pace import Pace, PretrainingPace
+    from glassformer.training.preparation import Prepared
+    from glassformer.training.readers import LearnedCounting
+
+FEWEST_STEPS = 75
+"""Of each training of the transformer: an epoch of a small table. Fewer were never measured."""
+FEWEST_TOKENS = 100_000
+"""Of all texts together, for pre-training. The smallest table on which it was tried has about as many."""
+FEWEST_PASSES, MOST_PASSES = 1.0, 25.0
+"""How often pre-training reads its texts. Between them lie the runs that docs/log.md describes."""
+_PROBE = 0.01, 2.0, 10.0
+"""The share of the time that is spent on measuring, and its bounds in seconds."""
+_MOST_MINUTES = 1e6  # two years
+_FILE = "time-plan.json"
+
+
+class TimePlan(BaseModel):
+    """What a run does with its time.
+
+    Attributes:
+        settings: the settings that replace those of the recipe, by dotted name. Empty: the recipe as it is.
+        seconds: the expected seconds of the whole run.
+        said: what it does and what more time would buy, in words.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    settings: dict[str, Any]
+    seconds: float
+    said: str
+
+
+def check_minutes(minutes: Any, recipe: Recipe) -> None:
+    """Raise `UsageError` if this is not a time, or if the recipe says itself how long to train."""
+    number = isinstance(minutes, Real) and not isinstance(minutes, bool)
+    if not (number and 0 < minutes <= _MOST_MINUTES):
+        raise UsageError(f"`minutes={brief_value(minutes)}`: give a number of minutes above 0, such as 10")
+    training = recipe.training
+    for name, value in (("max_steps", training.max_steps), ("max_seconds", training.max_seconds)):
+        if value is not None:
+            raise UsageError(
+                f"`minutes={minutes:g}` and `training.{name}={value:g}` both say how long to train; leave one out"
+            )
+    if training.counting_alone:
+        raise UsageError(
+            f"`minutes={minutes:g}` decides how long a transformer is trained, and `training.epochs=0` trains none; "
+            "leave one out"
+        )
+    if recipe.pretraining is not None:
+        raise UsageError(
+            f"`minutes={minutes:g}` decides how long to pre-train; leave it out, or leave out `pretrain=` and "
+            "[pretraining]"
+        )
+
+
+def plan_time(
+    prepared: Prepared, counting: LearnedCounting | None, began: float, observer: Observer
+) -> tuple[Prepared, dict[str, Any]]:
+    """Decide what the run does in its minutes. Without such a limit, do nothing.
+
+    A resumed run keeps the plan that it began with.
+
+    Args:
+        counting: the counting reader, which is fitted already.
+        began: when the run began, by `time.perf_counter`.
+
+    Returns:
+        The same run with the settings of the plan, and what the model folder records of the plan.
+    """
+    if prepared.minutes is None:
+        return prepared, {}
+    file = None if prepared.work is None else prepared.work / _FILE
+    plan = None if file is None else _kept(file)
+    if plan is None:
+        folds = counting.folds if counting is not None and prepared.splits.validation is None else ()
+        plan = _made(prepared, None if counting is None else counting.fitted.seconds, folds, began)
+        own = prepared.own_texts
+        if own is not None and len(own.unlabelled.texts) and "pretraining.max_steps" not in plan.settings:
+            unread = f". Of the {counted(len(own.unlabelled.texts), 'unlabelled text')}, only the words are used"
+            plan = plan.model_copy(update={"said": plan.said + unread})
+        if file is not None:
+            write_aside(file, plan.model_dump_json())
+    observer.on_message(plan.said)
+    record = {"minutes": prepared.minutes, "expected_minutes": round(plan.seconds / 60, 2), "settings": plan.settings}
+    return replace(prepared, recipe=with_settings(prepared.recipe, plan.settings)), record
+
+
+def _kept(file: Path) -> TimePlan | None:
+    """Return the plan that this run began with, or None if it has none yet."""
+    try:
+        return TimePlan.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise GlassformerError(f"{file} is damaged; start the run again with `overwrite=True`") from error
+
+
+def _made(prepared: Prepared, counting: float | None, folds: Sequence[Fold], began: float) -> TimePlan:
+    """Measure, and decide."""
+    from glassformer.training.pace import measure_pace, measure_pretraining, own_tokens  # they need a `Prepared`
+
+    assert prepared.minutes is not None
+    share, least, most = _PROBE
+    probe = min(most, max(least, share * 60 * prepared.minutes))
+    pace = measure_pace(prepared, folds, probe)
+    pretraining = None
+    if 60 * prepared.minutes - (time.perf_counter() - began) > pace.seconds() and own_tokens(prepared) >= FEWEST_TOKENS:
+        pretraining = measure_pretraining(prepared, probe)
+    return decide(
+        Situation(
+            minutes=prepared.minutes,
+            spent=time.perf_counter() - began,
+            counting=counting,
+            epochs=prepared.recipe.training.epochs,
+            pace=pace,
+            pretraining=pretraining,
+        )
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What the decision depends on.
+
+    Attributes:
+        spent: the seconds that have passed.
+        counting: the seconds of fitting the counting reader. None if there is none.
+        pretraining: None if the model cannot be pre-trained, or not in the time that is left.
+    """
+
+    minutes: float
+    spent: float
+    counting: float | None
+    epochs: int
+    pace: Pace
+    pretraining: PretrainingPace | None
+
+    @property
+    def left(self) -> float:
+        return 60 * self.minutes - self.spent
+
+    @property
+    def whole(self) -> float:
+        """The seconds from the beginning of the run to its end with the recipe as it is."""
+        return self.spent + self.pace.seconds()
+
+    def with_passes(self, passes: float) -> float:
+        """The same with passes of pre-training."""
+        assert self.pretraining is not None
+        return self.whole + self.pretraining.start + passes * self.pretraining.steps_per_pass * self.pretraining.step
+
+
+def decide(now: Situation) -> TimePlan:
+    """Choose the most that fits into the time: see the table of docs/minutes.md."""
+    begins = f"time: {counted_minutes(now.minutes)}. "
+    if now.counting is not None:
+        begins += f"Counting took {about(now.counting)}. "
+    if now.pace.seconds() > now.left:
+        return _less(now, begins)
+    takes = "takes" if now.epochs == 1 else "take"
+    epochs = f"{counted(now.epochs, 'epoch')} of the transformer {takes} about {about(now.pace.seconds())}"
+    if len(now.pace.steps) > 1:
+        epochs += f" ({len(now.pace.steps)} trainings: the table is cross-fitted)"
+    if now.pretraining is None:
+        said = f"{epochs}. The run takes about {about(now.whole)}, and more time would change nothing"
+        return TimePlan(settings={}, seconds=now.whole, said=begins + said)
+    texts, per_pass = counted(now.pretraining.texts, "text"), now.pretraining.steps_per_pass
+    room = 60 * now.minutes - now.with_passes(0)
+    passes = min(MOST_PASSES, room / (per_pass * now.pretraining.step))
+    if passes < FEWEST_PASSES:
+        first = about(now.with_passes(FEWEST_PASSES))
+        said = f"{epochs}. With {first}, the model would first be pre-trained on its {texts}"
+        return TimePlan(settings={}, seconds=now.whole, said=begins + said)
+    steps = max(1, math.floor(passes * per_pass))
+    seconds = now.with_passes(steps / per_pass)
+    first = (
+        f"About {about(seconds - now.whole)} go to pre-training on {texts}, which are read {passes:.1f} times; then "
+        f"{epochs}. "
+    )
+    if passes < MOST_PASSES:
+        first += f"With {about(now.with_passes(MOST_PASSES))}, the texts would be read {MOST_PASSES:g} times"
+    else:
+        first += f"The run takes about {about(seconds)}, and more time would change nothing"
+    return TimePlan(settings={"pretraining.max_steps": steps}, seconds=seconds, said=begins + first)
+
+
+def _less(now: Situation, begins: str) -> TimePlan:
+    """Choose what to do if there is too little time for the recipe."""
+    pace, longest = now.pace, max(now.pace.steps)
+    steps = math.floor((now.left - pace.answering) / (pace.step * len(pace.steps)))
+    whole = f"With {about(now.whole)}, it would get {longest:,} steps, {counted(now.epochs, 'epoch')}"
+    fewest = min(FEWEST_STEPS, longest)
+    if steps < fewest and now.counting is not None:
+        said = (
+            "No time is left to train a transformer, so the model will answer by counting alone. With "
+            f"{about(now.spent + pace.seconds(fewest))}, a transformer would be trained too"
+        )
+        return TimePlan(settings={"training.epochs": 0}, seconds=now.spent, said=begins + said)
+    chosen = max(steps, fewest)
+    seconds = now.spent + pace.seconds(chosen)
+    what = f"The transformer gets {chosen:,} steps, about {about(pace.seconds(chosen))}"
+    if len(pace.steps) > 1:
+        what += f" ({len(pace.steps)} trainings: the table is cross-fitted)"
+    if steps < fewest:
+        what += f": the least, so the run takes about {about(seconds)}"
+    return TimePlan(settings={"training.max_steps": chosen}, seconds=seconds, said=f"{begins}{what}. {whole}")
+
+
+def counted_minutes(minutes: float) -> str:
+    return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
+
+
+def about(seconds: float) -> str:
+    """Return a duration for people: "20 seconds", "3.5 minutes", "12 minutes", "2.5 hours"."""
+    if seconds < 90:
+        return counted(max(1, round(seconds)), "second")
+    value, unit = (seconds / 60, "minutes") if seconds < 5400 else (seconds / 3600, "hours")
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}".replace(".0 ", " ")
