@@ -136,6 +136,24 @@ def test_the_loss_is_that_of_each_document_read_alone(positions: str) -> None:
             torch.testing.assert_close(gradient, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("asked", [1, 9])
+def test_logits_come_in_few_numbers(monkeypatch: pytest.MonkeyPatch, asked: int) -> None:
+    """A new number of masked tokens in each step would fill the memory with gaps."""
+    model = model_of(attention="full")
+    token_ids = torch.tensor([[START_ID, 5, 6, 4, 9], [7, 8, START_ID, 9, 4]])
+    labels = torch.where(torch.arange(10).view(2, 5) < asked, token_ids, IGNORED)
+    sizes: list[int] = []
+    logits = model.logits
+
+    def told(hidden: Tensor) -> Tensor:
+        sizes.append(len(hidden))
+        return logits(hidden)
+
+    monkeypatch.setattr(model, "logits", told)
+    token_cost(model, Examples(ModelInputs(token_ids, right_padded([5, 5])), labels))
+    assert sizes == [64]
+
+
 @pytest.mark.parametrize("attention", ["causal", "full"])
 def test_padding_is_not_read(attention: str) -> None:
     model = model_of(attention=attention, positions="learned")

@@ -30,6 +30,7 @@ BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 IGNORED = -100
 """The label of a position that does not count in the loss."""
 _VALIDATION_TOKENS = 8192  # in a batch
+_LABELS_AT_ONCE = 64
 _LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # too small to change any sum, but 0 can be divided by it
 
 
@@ -71,9 +72,9 @@ class LanguageModelling:
             )
         for store in (train, validation):
             if not (causal or store is None or (store.tokens > START_ID).any()):
-                texts = "training" if store is train else "held-out"
+                which = "training texts" if store is train else "held-out texts"
                 raise UsageError(
-                    f"all words of the {texts:,} texts are unknown, so none can be hidden; choose a vocabulary that "
+                    f"all words of the {which} are unknown, so none can be hidden; choose a vocabulary that "
                     "spells any text (`tokenizer.kind='bpe'`), or more text"
                 )
 
@@ -200,8 +201,13 @@ def token_cost(model: nn.Module, examples: Examples) -> Tensor:
     documents = documents.masked_fill(~attention_mask, -1)  # padding attends to padding, as it must attend to something
     predicts = cast(TokenPredictor, model)
     hidden = predicts.read(token_ids, documents_to_mask(documents), positions=places)
-    counts = examples.labels != IGNORED
-    return F.cross_entropy(predicts.logits(hidden[counts]).float(), examples.labels[counts], reduction="sum")
+    labels = examples.labels.flatten()
+    chosen = (labels != IGNORED).nonzero().squeeze(1)
+    # A multiple of the same number each time: buffers of a new size in each step would fill the memory with gaps.
+    spare = chosen.new_zeros(-len(chosen) % _LABELS_AT_ONCE)
+    asked = torch.cat([labels[chosen], torch.full_like(spare, IGNORED)])
+    logits = predicts.logits(hidden.flatten(0, 1)[torch.cat([chosen, spare])])
+    return F.cross_entropy(logits.float(), asked, ignore_index=IGNORED, reduction="sum")
 
 
 def count_tokens(examples: Examples) -> float:
