@@ -43,7 +43,7 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "bom-alone": ("t.csv", b"\xef\xbb\xbf", ("is empty",)),
     "header-alone": ("t.csv", b"text,label\n", ("no rows",)),
     "header-and-blank-rows": ("t.csv", b"text,label\n" + b"\n" * 5_000, ("no rows",)),
-    "separators-alone": ("t.csv", b"text,label\n" + b",\n" * 5_000, ("no usable row", "5000 × empty text")),
+    "separators-alone": ("t.csv", b"text,label\n" + b",\n" * 5_000, ("no usable row", "5,000 × empty text")),
     "nul-byte": ("t.csv", GOOD + b"a\0b,1\n", ("line 42", "NUL")),
     "nul-bytes-alone": ("t.csv", b"\0" * 5_000, ("t.csv",)),
     "ragged-short": ("t.csv", GOOD + b"alone\n", ("row 41 (line 42)", "1 field where the header has 2")),

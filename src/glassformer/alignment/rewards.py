@@ -106,7 +106,7 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
         found = torch.tensor([_number(value, text, name) for value, text in zip(values, texts, strict=False)])
         if len(values) != len(texts):
             count = f"{len(values):,}" if len(values) < len(texts) else f"more than {len(texts):,}"
-            raise RewardError(f"the reward {name} gave {count:,} numbers for {len(texts):,} texts")
+            raise RewardError(f"the reward {name} gave {count} numbers for {len(texts):,} texts")
         return found
 
     return reward
