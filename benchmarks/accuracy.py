@@ -44,7 +44,7 @@ def main() -> None:
     name += f"-{Path(options.recipe).stem}" if options.recipe else ""
     with running(options) as experiment:
         runs = []
-        train, test = read_splits(experiment, options.data)
+        train, test = read_splits(experiment, options.data, group=load_recipe(options.recipe).validation.group)
         unlabelled = [read_unlabelled(source, like=train.text_column) for source in options.unlabelled]
         for number, (learned, held_out, seed) in enumerate(_splits(train, test, options.seeds, options.folds)):
             recipe = load_recipe(options.recipe, overrides={"training.seed": seed})

@@ -23,12 +23,18 @@ AnyRecipe = TypeVar("AnyRecipe", Recipe, PretrainingRecipe)
 QUICK_ROWS, QUICK_STEPS = 300, 10
 
 
-def read_splits(experiment: Experiment, data: str, *, most: int | None = None, seed: int = 0) -> tuple[Table, Table]:
-    """Return the training and the test rows of a known data set: `most` of each, drawn by the seed, or all of them."""
+def read_splits(
+    experiment: Experiment, data: str, *, most: int | None = None, seed: int = 0, group: str | None = None
+) -> tuple[Table, Table]:
+    """Return the training and the test rows of a known data set: `most` of each, drawn by the seed, or all of them.
+
+    Args:
+        group: the column with the groups of the training rows.
+    """
     most = QUICK_ROWS if experiment.quick else most
 
     def read(split: Split) -> Table:
-        table = resolve(data, split)
+        table = resolve(data, split, group=group if split == "train" else None)
         count = min(most or 0, table.frame.height)
         return replace(table, frame=table.frame.sample(count, seed=seed, shuffle=True)) if count else table
 
