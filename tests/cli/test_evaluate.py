@@ -105,7 +105,7 @@ def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table:
 
 
 @pytest.mark.parametrize(("weights", "said"), [
-    ((1.0, 0.0), "The model answers by counting alone: the transformer added nothing"),
+    ((1.0, 0.0), "The model answers by counting alone: no held-out training rows"),
     ((0.5, 1.0), "here: "),
 ])  # fmt: skip
 def test_each_reader_is_measured_alone(

@@ -80,10 +80,10 @@ def test_the_sentence_says_which_reader_decides(
 
 
 @pytest.mark.parametrize(("counting", "transformer", "said"), [
-    (rows(0, 160), None, "The model answers by counting alone: the transformer added nothing that held-out training "
-        "rows could show."),
-    (None, rows(0, 160), "The model answers by the transformer alone: counting added nothing that held-out training "
-        "rows could show."),
+    (rows(0, 160), None, "The model answers by counting alone: no held-out training rows showed that the transformer "
+        "adds anything."),
+    (None, rows(0, 160), "The model answers by the transformer alone: no held-out training rows showed that counting "
+        "adds anything."),
 ])  # fmt: skip
 def test_a_reader_that_is_not_asked(counting: slice | None, transformer: slice | None, said: str) -> None:
     found = duel(rows(0, 160), counting, transformer)

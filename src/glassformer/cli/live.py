@@ -123,7 +123,7 @@ class LiveView(Live):
             shown = " ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in figures.items())
             parts += [said + shown] if shown else []
         self.line(f"epoch {row['epoch']:.0f}: {'  '.join(parts)}  {self._speed}  {duration(row['seconds'])}")
-        doing("saving")  # until the next step
+        doing("finishing the epoch")  # until the next step
 
 
 def bar_width() -> int:

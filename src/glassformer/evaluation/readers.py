@@ -74,7 +74,7 @@ def which_reader_decides(
     asked = [NAMES[each.reader] for each in readers if each.probs is not None]
     if len(asked) == 1:
         (silent,) = (NAMES[each.reader] for each in readers if each.probs is None)
-        return f"The model answers by {asked[0]} alone: {silent} added nothing that held-out training rows could show."
+        return f"The model answers by {asked[0]} alone: no held-out training rows showed that {silent} adds anything."
     accuracies = [share(each.metrics.accuracy.value) for each in alone]
     numbers = [numbers_of(each.difference, each.mcnemar_p) for each in comparisons]
     both = share(model.metrics.accuracy.value)
