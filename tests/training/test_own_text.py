@@ -251,7 +251,7 @@ def test_time_that_was_spent_counts_after_a_resume(tmp_path: Path, monkeypatch: 
     with pytest.raises(InterruptedTraining):
         train_classifier(sources(), timed, out=out, observer=stopped)
     trained = train_classifier(sources(), timed, out=out, resume=True, observer=resumed)
-    assert resumed.messages[0] == "stage 1 of 2: pre-training on 88 texts (40 without labels) for 1 minute"
+    assert resumed.messages[0] == "stage 1 of 2: pre-training on 88 texts (40 without labels) for 60 seconds"
     assert resumed.messages[1].startswith("resumed at step 9")
     assert 60 <= trained.config.data["pretraining"]["seconds"] < 75
 

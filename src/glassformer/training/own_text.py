@@ -32,6 +32,7 @@ from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import NotANumberError, Observer
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig, Recipe
+from glassformer.training.time_plan import about
 from glassformer.training.unfinished import PRETRAINED_FOLDER
 
 if TYPE_CHECKING:
@@ -159,15 +160,7 @@ def _announced(own: OwnTexts, recipe: Recipe) -> str:
     said = f"stage 1 of 2: pre-training on {counted(len(own.texts), 'text')}{unlabelled}"
     assert recipe.pretraining is not None
     seconds = recipe.pretraining.max_seconds
-    return said if seconds is None else f"{said} for {_in_words(seconds)}"
-
-
-def _in_words(seconds: float) -> str:
-    """Return a duration in its largest unit that needs no decimals: "30 minutes"."""
-    for unit, length in (("hour", 3600), ("minute", 60)):
-        if seconds % length == 0:
-            return counted(int(seconds // length), unit)
-    return f"{seconds:g} {'second' if seconds == 1 else 'seconds'}"
+    return said if seconds is None else f"{said} for {about(seconds)}"
 
 
 def recipe_of_first_stage(recipe: Recipe) -> PretrainingRecipe:
