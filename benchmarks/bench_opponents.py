@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -105,6 +108,24 @@ class NaiveBayesRegression:
         return np.concatenate([1 - probs, probs], axis=1) if self.n_classes == 2 else probs
 
 
+def _train_fasttext(file: Path, model: Path, seed: int, settings: dict[str, Any]) -> str | None:
+    """Train in a process of its own, and write the model. Returns what went wrong, if anything did.
+
+    In a process that had trained for long, fastText met NaN at every learning rate, with rows that it learns from
+    without trouble in a new one. With one thread, the same seed gives the same model.
+    """
+    code = (
+        "import fasttext, json, sys\n"
+        "file, model, settings = sys.argv[1:]\n"
+        "fasttext.train_supervised(file, **json.loads(settings)).save_model(model)\n"
+    )
+    asked = json.dumps(settings | {"seed": seed, "thread": 1, "verbose": 0})
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file), str(model), asked], capture_output=True, text=True, check=False
+    )
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+
+
 class FastText:
     """fastText (Joulin et al., EACL 2017), lower-cased words and punctuation marks, with the settings of its tutorial.
 
@@ -135,16 +156,13 @@ class FastText:
             rows = np.random.default_rng(self.seed).permutation(len(texts)).tolist()  # fastText keeps the file's order
             lines = (f"__label__{labels[row]} {_tokens(texts[row])}\n" for row in rows)
             file.write_text("".join(lines), encoding="utf-8")
-            settings = dict(self.SETTINGS)
-            while True:
-                try:  # with one thread, the same seed gives the same model
-                    self.model = fasttext.train_supervised(str(file), seed=self.seed, thread=1, verbose=0, **settings)
-                    break
-                except RuntimeError as error:
-                    if "NaN" not in str(error) or settings["lr"] < self.LOWEST_RATE:
-                        raise
-                    settings["lr"] /= 2
-                    self.notes = (f"learning rate {settings['lr']:g}",)
+            settings, model = dict(self.SETTINGS), Path(folder) / "model.bin"
+            while (problem := _train_fasttext(file, model, self.seed, settings)) is not None:
+                if "NaN" not in problem or settings["lr"] < self.LOWEST_RATE:
+                    raise RuntimeError(f"fastText: {problem}")
+                settings["lr"] /= 2
+                self.notes = (f"learning rate {settings['lr']:g}",)
+            self.model = fasttext.load_model(str(model))
         return self
 
     @property

@@ -1,4 +1,5 @@
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,13 +72,12 @@ def test_fasttext_halves_the_learning_rate_when_it_diverges(
 ) -> None:
     rates: list[float] = []
 
-    def train(_: str, *, lr: float, **__: object) -> str:
-        rates.append(lr)
-        if lr > too_high:
-            raise RuntimeError("Encountered NaN.")
-        return "trained"
+    def train(_file: Path, _model: Path, _seed: int, settings: dict[str, Any]) -> str | None:
+        rates.append(settings["lr"])
+        return "RuntimeError: Encountered NaN." if settings["lr"] > too_high else None
 
-    monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(train_supervised=train))
+    monkeypatch.setattr("benchmarks.bench_opponents._train_fasttext", train)
+    monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(load_model=str))
     fasttext = FastText(2, seed=0)
     if too_high:
         assert fasttext.fit(*rows(FRUIT, TOOLS)).notes == ("learning rate 0.125",)
