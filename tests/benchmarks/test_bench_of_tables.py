@@ -144,9 +144,9 @@ def test_an_entry_is_compared_over_its_seeds() -> None:
 def test_the_page_shows_every_result_and_what_has_none(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "bench-of-tables.md").read_text(encoding="utf-8")
     shown = re.findall(r"<!-- bench-of-tables: (\S+) -->", page)
-    assert shown == ["development", "test"]
+    assert shown == ["test"]
     assert {file.stem for file in (RESULTS / "bench-of-tables").glob("*.json")} <= set(shown)
-    assert fill(page, kinds(tmp_path)).count("-->\nNot measured yet.\n<!-- end -->") == 2
+    assert fill(page, kinds(tmp_path)).count("-->\nNot measured yet.\n<!-- end -->") == 1
 
 
 def test_a_result_as_it_is_shown(tmp_path: Path) -> None:
