@@ -48,14 +48,14 @@ def test_the_model_is_measured_beside_each_reader() -> None:
 @pytest.mark.parametrize(("both", "counting", "transformer", "said"), [
     (rows(0, 160), rows(0, 156), rows(0, 100), [
         "Counting decides here: it gives .780 alone, and with the transformer .800 (difference +.020, 95% interval +.0",
-        ", p = .125); the transformer adds nothing that these rows can show.",
+        ", p = .125); these rows do not show that the transformer helps.",
     ]),
     (rows(0, 160), rows(0, 160), rows(0, 100), [
-        "Counting decides here: it gives .800 alone, and with the transformer .800 (right on the same rows); the ",
+        "Counting decides here: it gives .800 alone, and with the transformer .800 (right on the same rows); these ",
     ]),
     (rows(0, 160), rows(0, 100), rows(0, 158), [
         "The transformer decides here: it gives .790 alone, and with counting .800 (difference +.010, ",
-        "; counting adds nothing that these rows can show. Both together give .800, against .500 for counting alone (",
+        "; these rows do not show that counting helps. Both together give .800, against .500 for counting alone (",
         "difference +.300, 95% interval ", ", p < .001).",
     ]),
     (rows(0, 160), rows(0, 120), rows(20, 140), [
@@ -64,7 +64,7 @@ def test_the_model_is_measured_beside_each_reader() -> None:
     ]),
     (rows(0, 160), rows(0, 158), rows(2, 160), [
         "Either reader would do here: both together give .800, against .790 for counting alone (difference +.010, ",
-        " and .790 for the transformer alone", "; neither adds anything to the other that these rows can show.",
+        " and .790 for the transformer alone", "; these rows do not show that both together are more accurate.",
     ]),
     (rows(0, 140), rows(0, 160), rows(0, 100), [
         "Counting is more accurate alone here: it gives .800 alone, and with the transformer .700 (difference −.100, ",

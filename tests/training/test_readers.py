@@ -85,7 +85,7 @@ def test_a_transformer_that_learned_nothing_is_not_asked(monkeypatch: pytest.Mon
     trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1), observer=memory)
     assert trained.config.readers is not None
     assert trained.config.readers.transformer.weight == 0
-    assert "adds nothing that these rows show" in memory.messages[-1]
+    assert "do not show that the transformer helps" in memory.messages[-1]
     monkeypatch.setattr(prediction, "score", None)
     assert trained.counting is not None
     expected = trained.config.readers.counting.weight * trained.counting.logits(NEW)

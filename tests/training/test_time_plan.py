@@ -69,9 +69,9 @@ def test_the_most_that_fits(minutes: float, changes: dict[str, Any], settings: d
         (1, {}, "time: 1 minute. Counting took 30 seconds. No time is left to train a transformer, so the model will "
          "answer by counting alone. With 88 seconds, a transformer would be trained too"),
         (2, {}, "time: 2 minutes. Counting took 30 seconds. The transformer gets 140 steps, about 80 seconds. With 4.2 "
-         "minutes, it would get 400 steps, 4 epochs"),
-        (1, {"counting": None}, "time: 1 minute. The transformer gets 75 steps, about 48 seconds: the least, "
-         "so the run takes about 88 seconds. With 4.2 minutes, it would get 400 steps, 4 epochs"),
+         "minutes, it would get 400 steps (4 epochs)"),
+        (1, {"counting": None}, "time: 1 minute. The transformer gets 75 steps, about 48 seconds. It never "
+         "gets fewer, so the run takes about 88 seconds. With 4.2 minutes, it would get 400 steps (4 epochs)"),
         (60, {"pace": CROSSED}, "time: 60 minutes. Counting took 30 seconds. 4 epochs of the transformer take about "
          "1.7 minutes (3 trainings: the table is cross-fitted). The run takes about 2.3 minutes, and more time would "
          "change nothing"),
@@ -85,7 +85,7 @@ def test_the_most_that_fits(minutes: float, changes: dict[str, Any], settings: d
          "takes about 17 minutes, and more time would change nothing"),
     ],
 )  # fmt: skip
-def test_it_says_what_it_chose_and_what_more_time_would_buy(minutes: float, changes: dict[str, Any], said: str) -> None:
+def test_it_says_what_it_chose_and_what_more_time_would_do(minutes: float, changes: dict[str, Any], said: str) -> None:
     assert decide(situation(minutes, **changes)).said == said
 
 
@@ -213,7 +213,7 @@ def test_unlabelled_texts_without_time_for_them_are_no_mistake(monkeypatch: pyte
     planned(monkeypatch, SLOW)
     memory = Memory()
     assert "pretraining" not in train_classifier(given, chosen(), minutes=100, observer=memory).config.data
-    assert "Of the 40 unlabelled texts, only the words are used" in "".join(memory.messages)
+    assert "Of the 40 unlabelled texts, only the words are used, for the vocabulary" in "".join(memory.messages)
 
 
 def test_a_resumed_run_keeps_its_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

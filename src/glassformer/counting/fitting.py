@@ -37,7 +37,7 @@ STRENGTHS: Mapping[Way, tuple[float, ...]] = {
 _FEWEST_TEXTS = 2  # that an n-gram occurs in
 _ROWS_TO_LEAVE_OUT_RARE = 1_000  # of a smaller table, cross-validation decides about n-grams of a single text
 _LONGEST_FOR_CHARACTERS = 20_000_000  # characters of all texts: beyond, pieces of words take too long for what they add
-_LONGEST_TO_LEARN_NGRAMS = 40_000_000  # characters: of longer tables, some rows name the n-grams, to bound memory
+_LONGEST_TO_LEARN_NGRAMS = 40_000_000  # characters: of longer tables, only n-grams of some rows are used
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
 _MOST_ROWS_TO_CHOOSE_BY = 50_000  # C and the weights do not change much with more
 _MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
@@ -125,7 +125,7 @@ class _Plan:
     """What is fitted.
 
     Attributes:
-        fewest: in how many of the rows that are learned an n-gram must occur.
+        fewest: the fewest learned rows in which an n-gram must occur.
     """
 
     choices: tuple[_Choice, ...]
@@ -220,7 +220,7 @@ class _Problem:
         return model if plan.fewest > 1 else model.pruned(rows)
 
     def with_room(self, kept: Sequence[Rows], scores: Sequence[np.ndarray[Any, Any]], ways: int) -> list[Rows]:
-        """Return the n-grams with the highest scores, as many as the file has room for, of those of each family."""
+        """Return the n-grams of each family that the file has room for, by the scores of all families."""
         sizes = [
             np.array([len(ngram.encode()) + 3 for ngram in counts.ngrams[columns]], np.int64)
             for counts, columns in zip(self.counts, kept, strict=True)
@@ -299,10 +299,10 @@ class _Model:
         )
 
     def pruned(self, rows: Rows) -> _Model:
-        """Return a model of as many n-grams as the file has room for: those that move the logits of the rows most.
+        """Return a model of as many n-grams as the file has room for: those that change the logits of the rows most.
 
-        An n-gram moves the logits of a row by weight · value. Its score is the root of the sum of the squares over all
-        rows, for the output where it is largest.
+        An n-gram changes the logits of a row by weight · value. Its score is the root of the sum of the squares over
+        all rows, for the output where it is largest.
         """
         moves = [np.zeros(len(columns)) for columns in self.kept]
         if self.tfidf:

@@ -31,8 +31,8 @@ class NgramWeights:
     """The n-grams of one family and their weights.
 
     An n-gram that occurs c times in a text has the value (1 + ln c) · idf, divided by the length of the vector of all
-    these values (sublinear TF-IDF: Manning et al. 2008, §6.4.1). It adds value · `tfidf` to the logits, and besides
-    `presence`, however often it occurs.
+    these values (sublinear TF-IDF: Manning et al. 2008, §6.4.1). It adds value · `tfidf` to the logits. It
+    also adds `presence`, however often it occurs.
 
     Attributes:
         ngrams: the n-grams, in the order of the rows below.

@@ -201,8 +201,8 @@ def _learnable(seen: Splits, measured: Table, *, refitted: bool) -> tuple[Table,
     """Return the rows that the baselines learn from, training and validation, and notes on measured texts among them.
 
     Args:
-        refitted: the model learned from the validation rows too. Otherwise those that are measured are left out:
-            training did not fit them, so the baselines must not either.
+        refitted: the model learned from the validation rows too. Otherwise validation rows that are measured now are
+            left out: the model did not learn from them, so the baselines must not either.
     """
     train, validation = seen.train, seen.validation
     if refitted and validation is not None:

@@ -85,14 +85,14 @@ def which_reader_decides(
     gains = [_gain(each) for each in comparisons]
     if gains[0] == gains[1] != -1:
         first = "Both readers are needed" if gains[0] else "Either reader would do"
-        last = "" if gains[0] else "; neither adds anything to the other that these rows can show"
+        last = "" if gains[0] else "; these rows do not show that both together are more accurate"
         return f"{first} here: both together give {both}, against {against[0]} and {against[1]}{last}."
     decides = min((0, 1), key=lambda i: (gains[i], comparisons[i].difference.value))
     name, other = asked[decides], asked[1 - decides]
     together = f"it gives {accuracies[decides]} alone, and with {other} {both} ({numbers[decides]})"
     if gains[decides] < 0:
         return f"{_capital(name)} is more accurate alone here: {together}."
-    sentence = f"{_capital(name)} decides here: {together}; {other} adds nothing that these rows can show."
+    sentence = f"{_capital(name)} decides here: {together}; these rows do not show that {other} helps."
     return sentence if name == "counting" else f"{sentence} Both together give {both}, against {against[0]}."
 
 

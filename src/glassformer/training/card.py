@@ -81,7 +81,7 @@ def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:
     assert config.readers is not None
     counting, transformer = config.readers.counting.weight, config.readers.transformer.weight
     if config.answers_by_counting:
-        why = "the transformer added nothing that the held-out rows show"
+        why = "the held-out rows do not show that the transformer helps"
         if readers["transformer_accuracy"] is None:
             why = "no transformer was trained"
         return f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."

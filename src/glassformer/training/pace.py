@@ -78,7 +78,7 @@ class _Clock(Silent):
 
 
 def measure_pace(prepared: Prepared, folds: Sequence[Fold], seconds: float) -> Pace:
-    """Take steps of training for these seconds, and answer some rows. Ends with another model than it began with.
+    """Take steps of training for these seconds, and answer some rows. The steps change the weights of `prepared.model`.
 
     Args:
         folds: the folds of cross-fitting. Empty without it.

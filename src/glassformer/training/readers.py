@@ -49,7 +49,7 @@ class LearnedCounting:
 
 
 def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | None:
-    """Fit the counting reader that the recipe names to all rows, or read the one that this run has fitted before."""
+    """Fit the recipe's counting reader to all rows, or read it if this run has fitted it before."""
     model = prepared.recipe.model
     if not isinstance(model, ModelConfig) or model.counting == "none":
         return None
@@ -69,8 +69,8 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
     work = None if prepared.work is None else prepared.work / _FOLDER
     fitted = _kept(work, len(names.names), multilabel=names.multilabel)
     if fitted is None:
-        weighed = "" if splits.validation is None else f" (to {splits.train.frame.height:,} of them to weigh it)"
-        observer.on_message(f"fitting the counting reader to {len(labels):,} rows{weighed}")
+        some = "" if splits.validation is None else f", and to {splits.train.frame.height:,} of them to find its weight"
+        observer.on_message(f"fitting the counting reader to all {len(labels):,} rows{some}")
         fitted = fit_counting(
             model.counting,
             [text for table in tables for text in table.frame["text"].to_list()],

@@ -60,7 +60,8 @@ def train_classifier(
         device: a torch device.
         on_prepared: receives the prepared run before its first step.
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
-        minutes: the time for the whole run. It decides what is done (see `time_plan.py`); `recipe` is then the most.
+        minutes: the time for the whole run. The run then decides what it does: at most pre-training and the whole
+            `recipe` (see `time_plan.py`).
 
     Raises:
         UsageError: the data cannot be learned from, or `out` is in use already.
@@ -235,7 +236,7 @@ def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
         return f"{alone}. No transformer was trained (`training.epochs=0`), so the model answers by counting"
     alone += f", the transformer alone {figures['transformer_accuracy']:.4f}"
     if readers.counting_alone:
-        return f"{alone}. The transformer adds nothing that these rows show, so the model answers by counting"
+        return f"{alone}. These rows do not show that the transformer helps, so the model answers by counting alone"
     lower = figures["gain_in_nats"] / figures["held_out_rows"]
     return f"{alone}, both together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of counting"
 

@@ -1,7 +1,7 @@
 """Decide what a run does with the minutes that the user gives: counting alone, fewer steps, the recipe, pre-training.
 
 The decision is made once, from what was measured on this machine. It consists of plain settings of the recipe, so the
-run can be repeated without it.
+run can be repeated without measuring.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from glassformer.training.readers import LearnedCounting
 
 FEWEST_STEPS = 75
-"""Of each training of the transformer: an epoch of a small table. Fewer were never measured."""
+"""The fewest steps of a training of the transformer: an epoch of a small table. Fewer were never measured."""
 FEWEST_TOKENS = 100_000
-"""Of all texts together, for pre-training. The smallest table on which it was tried has about as many."""
+"""The fewest tokens of all texts to pre-train on. The smallest table on which it was tried has about as many."""
 FEWEST_PASSES, MOST_PASSES = 1.0, 25.0
-"""How often pre-training reads its texts. Between them lie the runs that docs/log.md describes."""
+"""How often pre-training reads its texts. The runs that docs/log.md describes lie between these bounds."""
 _PROBE = 0.01, 2.0, 10.0
 """The share of the time that is spent on measuring, and its bounds in seconds."""
 _MOST_MINUTES = 1e6  # two years
@@ -46,7 +46,7 @@ class TimePlan(BaseModel):
     Attributes:
         settings: the settings that replace those of the recipe, by dotted name. Empty: the recipe as it is.
         seconds: the expected seconds of the whole run.
-        said: what it does and what more time would buy, in words.
+        said: what the run does, and what it would do with more time, in words.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -102,7 +102,8 @@ def plan_time(
         plan = _made(prepared, None if counting is None else counting.fitted.seconds, folds, began)
         own = prepared.own_texts
         if own is not None and len(own.unlabelled.texts) and "pretraining.max_steps" not in plan.settings:
-            unread = f". Of the {counted(len(own.unlabelled.texts), 'unlabelled text')}, only the words are used"
+            texts = counted(len(own.unlabelled.texts), "unlabelled text")
+            unread = f". Of the {texts}, only the words are used, for the vocabulary"
             plan = plan.model_copy(update={"said": plan.said + unread})
         if file is not None:
             write_aside(file, plan.model_dump_json())
@@ -171,7 +172,7 @@ class Situation:
         return self.spent + self.pace.seconds()
 
     def with_passes(self, passes: float) -> float:
-        """The same with passes of pre-training."""
+        """The same, with so many passes of pre-training before it."""
         assert self.pretraining is not None
         return self.whole + self.pretraining.start + passes * self.pretraining.steps_per_pass * self.pretraining.step
 
@@ -214,7 +215,7 @@ def _less(now: Situation, begins: str) -> TimePlan:
     """Choose what to do if there is too little time for the recipe."""
     pace, longest = now.pace, max(now.pace.steps)
     steps = math.floor((now.left - pace.answering) / (pace.step * len(pace.steps)))
-    whole = f"With {about(now.whole)}, it would get {longest:,} steps, {counted(now.epochs, 'epoch')}"
+    whole = f"With {about(now.whole)}, it would get {longest:,} steps ({counted(now.epochs, 'epoch')})"
     fewest = min(FEWEST_STEPS, longest)
     if steps < fewest and now.counting is not None:
         said = (
@@ -228,7 +229,7 @@ def _less(now: Situation, begins: str) -> TimePlan:
     if len(pace.steps) > 1:
         what += f" ({len(pace.steps)} trainings: the table is cross-fitted)"
     if steps < fewest:
-        what += f": the least, so the run takes about {about(seconds)}"
+        what += f". It never gets fewer, so the run takes about {about(seconds)}"
     return TimePlan(settings={"training.max_steps": chosen}, seconds=seconds, said=f"{begins}{what}. {whole}")
 
 
