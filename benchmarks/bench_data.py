@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -78,6 +79,14 @@ ENTRIES = (
 OF_TRIAL = ("zhou", "trec-noise", "customer-reviews-typos")
 
 
+def entries_named(names: Sequence[str] | None) -> list[Entry]:
+    """Return the entries of these names, by default all. Raises `UsageError` if there is no such entry."""
+    by_name = {entry.name: entry for entry in ENTRIES}
+    if unknown := [name for name in names or () if name not in by_name]:
+        raise UsageError(f"{unknown[0]!r} is no entry of the bench. Choose from {', '.join(by_name)}")
+    return [by_name[name] for name in (by_name if names is None else names)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cut:
     """The rows that all contestants train on, and the rows that they answer."""
@@ -106,12 +115,13 @@ def cut_rows(entry: Entry, seed: int, *, test: bool, quick: bool = False) -> Cut
     held_out = some_rows(held_out, most, seed)
     if entry.noise:
         train = with_wrong_labels(train, entry.noise, seed)
+    train = apart_from(held_out, train)  # before the typos: they would hide that two texts are the same
     if entry.typos:
         train, held_out = (
             with_typos(table, entry.typos, np.random.default_rng([seed, number]))
             for number, table in enumerate((train, held_out))
         )
-    return Cut(train=apart_from(held_out, train), held_out=held_out)
+    return Cut(train=train, held_out=held_out)
 
 
 def read_rows(data: str, split: Split) -> Table:

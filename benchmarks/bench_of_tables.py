@@ -19,14 +19,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.bench_contestants import answers
-from benchmarks.bench_data import ENTRIES, MOST_HELD_OUT, OF_TRIAL, Entry, cut_rows
+from benchmarks.bench_data import MOST_HELD_OUT, OF_TRIAL, Entry, cut_rows, entries_named
 from benchmarks.bench_opponents import FastText
 from benchmarks.bench_result import EntryRun, entry_result, summary
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.tables_bench import bench_tables
 from glassformer.cli.output import duration
 from glassformer.data.table import counted
-from glassformer.errors import UsageError
 from glassformer.training.recipe import load_recipe
 
 FOLDER = "bench-of-tables"
@@ -44,25 +43,12 @@ def main() -> None:
     if options.seeds < 1:
         parser.error("--seeds needs at least 1")
     with running(options) as experiment:
-        entries = chosen(options.only, quick=options.quick)
+        entries = entries_named(options.only or (OF_TRIAL if options.quick else None))
         seeds = range(1 if options.quick else options.seeds)
         found = document(run_entries(experiment, entries, seeds, test=options.test), test=options.test)
         print("\n\n".join(bench_tables(found)))
         if options.only is None:
             experiment.write(f"{FOLDER}/{'test' if options.test else 'development'}", found)
-
-
-def chosen(names: Sequence[str] | None, *, quick: bool) -> list[Entry]:
-    """Return the named entries; by default all, or with `quick` a few.
-
-    Raises:
-        UsageError: no entry has such a name.
-    """
-    by_name = {entry.name: entry for entry in ENTRIES}
-    for name in names or ():
-        if name not in by_name:
-            raise UsageError(f"{name!r} is no entry of the bench. Choose from {', '.join(by_name)}")
-    return [by_name[name] for name in names or (OF_TRIAL if quick else by_name)]
 
 
 def run_entries(

@@ -21,14 +21,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_contestants import readers_alone
-from benchmarks.bench_data import ENTRIES, Cut, Entry, cut_rows
+from benchmarks.bench_data import Cut, Entry, cut_rows, entries_named
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.tables_minutes import minutes_tables
 from glassformer.cli.live import LiveView
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
-from glassformer.errors import UsageError
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.prediction.model_folder import is_unfinished
 from glassformer.prediction.predictor import Predictor
@@ -54,19 +53,11 @@ def main() -> None:
         parser.error("--seeds needs at least 1")
     names, minutes = OF_TRIAL if options.quick else (TABLES, MINUTES)
     with running(options) as experiment:
-        entries = chosen(options.only or names)
+        entries = entries_named(options.only or names)
         seeds = range(1 if options.quick else options.seeds)
         found = document(experiment, entries, options.minutes or minutes, seeds)
         print("\n\n".join(minutes_tables(found)))
         experiment.write("minutes/minutes", found)
-
-
-def chosen(names: Sequence[str]) -> list[Entry]:
-    """Return these entries of the bench of tables. Raises `UsageError` if there is no such entry."""
-    by_name = {entry.name: entry for entry in ENTRIES}
-    if unknown := [name for name in names if name not in by_name]:
-        raise UsageError(f"{unknown[0]!r} is no entry of the bench. Choose from {', '.join(by_name)}")
-    return [by_name[name] for name in names]
 
 
 def document(

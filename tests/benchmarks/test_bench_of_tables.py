@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import bench_contestants, bench_of_tables
+from benchmarks import bench_contestants, bench_data, bench_of_tables
 from benchmarks.bench_contestants import NB_LR, OURS, TFIDF, Answered, readers_alone
-from benchmarks.bench_data import ENTRIES, Entry
-from benchmarks.bench_of_tables import chosen
+from benchmarks.bench_data import Entry, entries_named
 from benchmarks.bench_opponents import FastText
 from benchmarks.bench_result import EntryRun, entry_result, summary
 from benchmarks.experiment import RESULTS, ROOT
@@ -38,7 +37,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A bench of two small tables and a tiny model. Return the folder of its work."""
     write_rows(tmp_path / "trec" / "train.parquet", 300)
     monkeypatch.setenv("GLASSFORMER_DATA", str(tmp_path))
-    monkeypatch.setattr(bench_of_tables, "ENTRIES", SMALL)
+    monkeypatch.setattr(bench_data, "ENTRIES", SMALL)
     monkeypatch.setattr(bench_of_tables, "load_recipe", tiny)
     monkeypatch.setattr(bench_contestants, "load_recipe", tiny)
     monkeypatch.setattr("benchmarks.experiment.RESULTS", tmp_path / "results")
@@ -101,11 +100,9 @@ def test_each_reader_answers_alone_whatever_its_weight(bench: Path, monkeypatch:
 
 
 def test_entries_are_chosen_by_name() -> None:
-    assert chosen(None, quick=False) == list(ENTRIES)
-    assert [entry.name for entry in chosen(["zhou", "trec"], quick=True)] == ["zhou", "trec"]
-    assert len(chosen(None, quick=True)) < 5
+    assert [entry.name for entry in entries_named(["zhou", "trec"])] == ["zhou", "trec"]
     with pytest.raises(UsageError, match=r"'treck' is no entry of the bench. Choose from zhou, trec, "):
-        chosen(["treck"], quick=False)
+        entries_named(["treck"])
 
 
 def a_run(seed: int, ours: list[int], theirs: list[int]) -> EntryRun:

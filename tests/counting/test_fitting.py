@@ -10,12 +10,14 @@ from sklearn.linear_model import LogisticRegression
 from glassformer.counting import fitting
 from glassformer.counting.fitting import Counting, fit_counting
 from glassformer.counting.folds import Fold, folds_of
+from glassformer.counting.joining import join
 from glassformer.counting.ngrams import word_ngrams
 from glassformer.counting.reader import CountingReader
 from tests.counting.samples import ADJECTIVES, NOUNS, opinions
 
 TEXTS, LABELS = opinions(240)
-FOLD = Fold(learned=np.arange(200), held_out=np.arange(200, 240))
+ROWS = np.arange(240)
+FOLD = Fold(learned=ROWS[:200], held_out=ROWS[200:])
 
 
 def accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -127,8 +129,10 @@ def test_weights_of_rows_and_classes_move_the_answers() -> None:
 def test_a_class_that_a_fold_lacks_is_no_error() -> None:
     texts, labels = opinions(42, classes=2)
     labels = labels.copy()
-    labels[:2] = 2  # two rows of a third class, fewer than folds
-    fitted = fit_counting("auto", texts, labels, n_classes=3, folds=folds_of(labels, seed=0))
+    labels[:2] = 2  # both rows of a third class are held out by the first fold
+    rows = np.arange(42)
+    folds = [Fold(learned=rows[~part], held_out=rows[part]) for part in (rows < 14, rows // 14 == 1, rows >= 28)]
+    fitted = fit_counting("auto", texts, labels, n_classes=3, folds=folds)
     assert np.isfinite(fitted.held_out).all()
     assert np.isfinite(fitted.reader.logits(texts)).all()
 
@@ -136,9 +140,11 @@ def test_a_class_that_a_fold_lacks_is_no_error() -> None:
 @pytest.mark.parametrize("texts", [["…"] * 30, [""] * 30, ["\u200b"] * 30])
 def test_texts_that_tell_nothing_give_the_frequencies(texts: list[str]) -> None:
     labels = np.array([0] * 20 + [1] * 10)
-    fitted = fit_counting("auto", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
-    logits = fitted.reader.logits(["anything", texts[0]])
-    assert (logits.argmax(axis=1) == 0).all()
+    folds = folds_of(labels, seed=0)
+    fitted = fit_counting("auto", texts, labels, n_classes=2, folds=folds)
+    (weight,) = join([fitted.held_out], labels[np.concatenate([f.held_out for f in folds])], multilabel=False).weights
+    for logits in fitted.reader.logits(["anything", texts[0]]):
+        assert 1 / (1 + np.exp(weight * (logits[1] - logits[0]))) == pytest.approx(2 / 3, abs=0.05)
 
 
 def test_too_many_ngrams_are_pruned_to_the_telling_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -195,6 +201,22 @@ def test_of_very_many_rows_some_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(learned[:-2]) == {50}
     assert learned[-2:] == [200, 240]  # the held-out rows are answered, and the reader is fitted, from all rows
     assert fitted.held_out.shape == (40, 2)
+
+
+def test_a_fold_is_thinned_on_both_sides_by_chance() -> None:
+    """Rows whose labels alternate keep both labels."""
+    fold = Fold(learned=np.arange(0, 1000), held_out=np.arange(1000, 1200)).thinned(250, 0)
+    assert (len(set(fold.learned)), len(set(fold.held_out))) == (250, 200)
+    assert 100 < (fold.learned % 2).sum() < 150
+    assert fold.learned.max() < 1000 <= fold.held_out.min()
+    assert len(Fold(learned=fold.learned, held_out=np.arange(600)).thinned(250, 0).held_out) == 250
+
+
+def test_a_single_row_to_learn_from_is_no_error() -> None:
+    fitted = fit_counting(
+        "auto", TEXTS[:4], LABELS[:4], n_classes=2, folds=[Fold(learned=ROWS[:1], held_out=ROWS[1:4])]
+    )
+    assert fitted.held_out.shape == (3, 2)
 
 
 def test_folds_keep_groups_together_and_classes_in_proportion() -> None:

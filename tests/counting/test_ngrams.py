@@ -1,6 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from glassformer.counting.ngrams import character_ngrams, word_ngrams, words_of
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 
 
 @pytest.mark.parametrize(
@@ -12,12 +15,20 @@ from glassformer.counting.ngrams import character_ngrams, word_ngrams, words_of
         ("不好看", ["不", "好", "看"]),
         ("không tệ", ["không", "tệ"]),
         ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("𝐆𝐎𝐎𝐃 5㎒ ™", ["good", "5mhz", "tm"]),
         ("  \n ", []),
         ("x" * 300, ["x" * 100]),
     ],
 )
 def test_words_of_any_script(text: str, words: list[str]) -> None:
     assert words_of(text) == words
+
+
+@given(st.text(max_size=20))
+def test_words_are_those_of_the_tokenizer(text: str) -> None:
+    tokenizer = TextTokenizer.train([text], TokenizerConfig(min_frequency=1))
+    spelled = {number: word for word, number in tokenizer.vocabulary().items()}
+    assert [spelled[number] for number in tokenizer.encode([text])[0].tolist()] == words_of(text)
 
 
 def test_runs_of_one_to_three_words_are_counted() -> None:

@@ -14,7 +14,8 @@ from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.training import own_text
-from glassformer.training.loop import InterruptedTraining, NotANumberError
+from glassformer.training.language_modelling import LanguageModelling
+from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.own_text import own_texts, seconds_of
 from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe, load_recipe
@@ -240,6 +241,28 @@ def test_divergence_of_the_first_stage_names_its_settings(tmp_path: Path) -> Non
     wild = with_pretraining(learning_rate=1e3, optimizer="sgd", clip=1e30, warmup=0.0)
     with pytest.raises(NotANumberError, match=r"stage 1 of 2, pre-training: .*`pretraining\.learning_rate=1e\+02`"):
         train_classifier(sources(), wild, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_divergence_after_an_epoch_of_the_first_stage_is_survived(
+    in_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second stage starts from the best weights, whether there is a folder or not."""
+    run = Trainer.run
+
+    def diverges(trainer: Trainer[Any]) -> Any:
+        found = run(trainer)
+        if isinstance(trainer.task, LanguageModelling):
+            raise NotANumberError("The loss is NaN.")
+        return found
+
+    monkeypatch.setattr(Trainer, "run", diverges)
+    memory = Memory()
+    trained = train_classifier(
+        sources(), with_pretraining(), out=None if in_memory else tmp_path / "out", observer=memory
+    )
+    assert "warning: pre-training diverged: The loss is NaN. The best weights so far are used" in memory.messages
+    assert trained.config.data["pretraining"]["texts"] == 88
 
 
 def test_time_that_was_spent_counts_after_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

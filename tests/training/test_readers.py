@@ -1,5 +1,6 @@
 """Both readers of a run: fitted, weighed by held-out rows, cross-fitted on small tables, resumed."""
 
+import dataclasses
 import itertools
 import re
 import signal
@@ -7,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
 from glassformer.counting import fitting
 from glassformer.counting.fitting import FittedCounting, fit_counting
 from glassformer.counting.folds import Fold
-from glassformer.counting.joining import join
+from glassformer.counting.joining import Joined, join
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
@@ -22,6 +24,7 @@ from glassformer.prediction import predictor as prediction
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, COUNTING_FILES, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.training import readers as readers_module
 from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.readers import LearnedCounting, weigh_readers
@@ -168,6 +171,56 @@ def test_weights_are_those_of_stacking_if_the_transformer_is_worth_it() -> None:
     assert found["gain_in_nats"] < 3.32
 
 
+@pytest.mark.parametrize(("rate", "weights", "trusted"), [
+    (3.2, 1.0, False), (3.5, 1.0, True),
+    (14.0, 5.0, False), (14.8, 5.0, True),  # of weights 1 and 5 the sum of squares is 13/3 of the sum
+])  # fmt: skip
+def test_the_gain_must_be_beyond_chance(
+    rate: float, weights: float, trusted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The weighted log likelihood of rows with unequal weights varies more."""
+    losses = iter([100.0, 100.0 - rate])
+    monkeypatch.setattr(
+        readers_module, "join", lambda logits, *_, **__: Joined(weights=(0.5,) * len(logits), loss=next(losses))
+    )
+    reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
+    held_out = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    counting = LearnedCounting(
+        fitted=FittedCounting(reader=reader, held_out=held_out, seconds=1.0),
+        folds=[_fold()],
+        labels=np.arange(60) % 2,
+        row_weights=np.where(np.arange(60) % 2, weights, 1.0).astype(np.float32),
+    )
+    readers, _, _ = weigh_readers(counting, held_out)
+    assert (readers.transformer.weight > 0) is trusted
+
+
+def test_counting_that_is_worse_than_chance_says_almost_nothing() -> None:
+    reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
+    labels = np.arange(40) % 2
+    wrong = (3.0 * np.eye(2)[1 - labels]).astype(np.float32)
+    fitted = FittedCounting(reader=reader, held_out=wrong, seconds=1.0)
+    counting = LearnedCounting(fitted=fitted, folds=[_fold()], labels=labels, row_weights=np.ones(40, np.float32))
+    readers, _, _ = weigh_readers(counting, None)
+    assert 0 < readers.counting.weight <= 0.001
+
+
+def test_the_groups_of_the_rows_reach_the_counting_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def fit(*arguments: Any, groups: Any, **settings: Any) -> FittedCounting:
+        given.append(groups)
+        return fit_counting(*arguments, groups=groups, **settings)
+
+    monkeypatch.setattr(readers_module, "fit_counting", fit)
+    rows = opinions(80)
+    groups = [f"author {number // 4}" for number in range(80)]
+    grouped = dataclasses.replace(rows, frame=rows.frame.with_columns(group=pl.Series(groups)))
+    trained = train_classifier(Sources(train=grouped), chosen(epochs=1))
+    assert len(given[0]) == trained.config.data["rows"]
+    assert len(set(given[0].tolist())) == 20
+
+
 def _fold() -> Fold:
     return Fold(learned=np.arange(16), held_out=np.arange(16, 20))
 
@@ -238,6 +291,22 @@ def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, steps: int, finis
     assert resumed.config.readers == whole.config.readers
     assert np.array_equal(Predictor(resumed).logits(NEW), Predictor(whole).logits(NEW))
     assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+def test_other_groups_or_weights_cannot_resume(tmp_path: Path) -> None:
+    rows = opinions(60)
+
+    def given(column: str, shift: int) -> Sources:
+        values = pl.Series([float((number + shift) // 6 + 1) for number in range(60)])
+        return Sources(train=dataclasses.replace(rows, frame=rows.frame.with_columns(values.alias(column))))
+
+    for column, words in (("group", "the groups of the training rows changed"), ("weight", "the weights of the")):
+        out = tmp_path / column
+        with pytest.raises(InterruptedTraining):
+            train_classifier(given(column, 0), chosen(min_rows=2000), out=out, observer=interrupt_after(3))
+        with pytest.raises(UsageError, match=words):
+            train_classifier(given(column, 3), chosen(min_rows=2000), out=out, resume=True)
+        train_classifier(given(column, 0), chosen(min_rows=2000), out=out, resume=True)
 
 
 def test_divergence_in_cross_fitting_says_what_to_do(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import torch
 
 from benchmarks.experiment import ROOT
 from glassformer.data.sources import Sources
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training import pace as measuring
@@ -145,6 +146,10 @@ def planned(monkeypatch: pytest.MonkeyPatch, pace: Pace, pretraining: Pretrainin
     monkeypatch.setattr(time_plan, "FEWEST_STEPS", 3)
 
 
+def with_words(min_rows: int, tokenizer: TokenizerConfig) -> Recipe:
+    return chosen(min_rows=min_rows).model_copy(update={"tokenizer": tokenizer})
+
+
 def assert_same(one: TrainedModel, other: TrainedModel) -> None:
     theirs = other.model.state_dict()
     assert all(torch.equal(tensor, theirs[name]) for name, tensor in one.model.state_dict().items())
@@ -171,11 +176,12 @@ def test_the_plan_is_plain_settings(
 ) -> None:  # fmt: skip
     planned(monkeypatch, pace, pretraining)
     rows, memory = Sources(train=opinions(60)), Memory()
-    trained = train_classifier(rows, chosen(min_rows=min_rows), minutes=100, observer=memory)
+    own_words = TokenizerConfig(min_frequency=1)  # each text has a word of its own, which a fold does not learn
+    trained = train_classifier(rows, with_words(min_rows, own_words), minutes=100, observer=memory)
     assert trained.metrics["time_plan"]["settings"] == settings
     assert trained.metrics["time_plan"]["minutes"] == 100
     assert len([message for message in memory.messages if message.startswith("time: 100 minutes. Counting")]) == 1
-    assert_same(trained, train_classifier(rows, with_settings(chosen(min_rows=min_rows), settings)))
+    assert_same(trained, train_classifier(rows, with_settings(with_words(min_rows, own_words), settings)))
 
 
 def test_what_is_measured_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,6 +237,36 @@ def test_a_resumed_run_keeps_its_plan(monkeypatch: pytest.MonkeyPatch, tmp_path:
     memory = Memory()
     assert_same(train_classifier(rows, settings, minutes=100, out=tmp_path, resume=True, observer=memory), whole)
     assert "The transformer gets 8 steps" in "".join(memory.messages)
+
+
+def test_interrupted_while_it_measures_it_keeps_the_counting_reader(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object) -> Pace:
+        raise InterruptedTraining
+
+    rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000)
+    monkeypatch.setattr(measuring, "measure_pace", interrupted)
+    with pytest.raises(InterruptedTraining):
+        train_classifier(rows, settings, minutes=100, out=tmp_path)
+    planned(monkeypatch, FAST)
+    memory = Memory()
+    train_classifier(rows, settings, minutes=100, out=tmp_path, resume=True, observer=memory)
+    assert not any("fitting the counting reader" in message for message in memory.messages)
+
+
+def test_the_rows_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned(monkeypatch, FAST)
+    seen: list[int] = []
+    encode = TextTokenizer.encode
+
+    def told(tokenizer: TextTokenizer, texts: list[str]) -> Any:
+        seen.append(len(texts))
+        return encode(tokenizer, texts)
+
+    monkeypatch.setattr(TextTokenizer, "encode", told)
+    train_classifier(Sources(train=opinions(60)), chosen(), minutes=100)
+    assert sorted(seen) == [15, 45]
 
 
 def test_a_damaged_plan_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

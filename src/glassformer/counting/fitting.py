@@ -95,8 +95,9 @@ def fit_counting(
         positive_weights=positive_weights,
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
-    trials = folds if many or len(folds) > 1 else folds_within(folds[0], labels, seed, groups)
-    thinned = [fold.thinned(_MOST_ROWS_TO_CHOOSE_BY) for fold in trials]
+    given = many or len(folds) > 1 or len(folds[0].learned) < 2
+    trials = folds if given else folds_within(folds[0], labels, seed, groups)
+    thinned = [fold.thinned(_MOST_ROWS_TO_CHOOSE_BY, seed) for fold in trials]
     plans = [problem.plan(_ways(counting, n_classes), each, thinned) for each in fewest]
     plan = min(plans, key=itemgetter(0))[1]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])

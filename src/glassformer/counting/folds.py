@@ -22,10 +22,14 @@ class Fold:
     learned: Rows
     held_out: Rows
 
-    def thinned(self, most: int) -> Fold:
-        """Return a fold of at most so many rows to learn from, spread evenly."""
-        step = -(-len(self.learned) // most)
-        return Fold(learned=self.learned[::step], held_out=self.held_out[::step])
+    def thinned(self, most: int, seed: int) -> Fold:
+        """Return a fold with at most so many rows on each side, drawn by the seed."""
+        draw = np.random.default_rng(seed)
+        learned, held_out = (
+            rows if len(rows) <= most else np.sort(draw.choice(rows, most, replace=False))
+            for rows in (self.learned, self.held_out)
+        )
+        return Fold(learned=learned, held_out=held_out)
 
 
 def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list[Fold]:

@@ -27,7 +27,7 @@ def words_of(text: str) -> list[str]:
 
     Each punctuation mark is a word, and so is each character of a script without spaces between words.
     """
-    return [word[:_LONGEST_WORD] for word, _ in _CUT.pre_tokenize_str(unicodedata.normalize("NFKC", text.lower()))]
+    return [word[:_LONGEST_WORD] for word, _ in _CUT.pre_tokenize_str(unicodedata.normalize("NFKC", text).lower())]
 
 
 def word_ngrams(text: str) -> Counter[str]:

@@ -1,6 +1,7 @@
-"""Cross-fitting: of a small table, every row is answered by a transformer that has not seen it.
+"""Cross-fitting: of a small table, every row is answered by a transformer that has not seen its label.
 
-Holding out a tenth of a small table would leave too few rows to learn from, and too few to judge by.
+Holding out a tenth of a small table would leave too few rows to learn from, and too few to judge by. Without
+pre-training, the transformer has not seen the text of the row either; pre-training reads the texts of all rows once.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSever
     learned = replace(table, frame=table.frame[fold.learned])
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
-    part = replace(prepared, splits=Splits(train=learned, validation=None, notes=()), work=work)
+    own = None if prepared.own_texts is None else replace(prepared.own_texts, training=learned.frame["text"])
+    part = replace(prepared, splits=Splits(train=learned, validation=None, notes=()), own_texts=own, work=work)
     window = part.recipe.model.max_seq_len
     model = part.model
     trainer = Trainer(

@@ -42,7 +42,15 @@ class InterruptedTraining(GlassformerError):  # noqa: N818 (an event, not a mist
 
 
 class NotANumberError(GlassformerError):
-    """The loss or a gradient became NaN or infinite. `Trainer.best` holds the best weights so far, if any."""
+    """The loss or a gradient became NaN or infinite. `Trainer.best` holds the best weights so far, if any.
+
+    Args:
+        best: the model with these weights, once the caller of the trainer has made it.
+    """
+
+    def __init__(self, message: str, *, best: Any = None) -> None:
+        super().__init__(message)
+        self.best = best
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,14 +2,14 @@
 
 A run has two stages. First a language model with the shape of the classifier learns to fill in masked tokens, on the
 training texts and on texts without labels. Then the classifier starts from its weights. Both stages have the same
-vocabulary. Validation and test texts are read in neither.
+vocabulary. Validation and test texts are read in neither. The texts that cross-fitting holds out are training texts.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -125,7 +125,7 @@ def pretrain_on_own_texts(prepared: Prepared, observer: Observer) -> tuple[Prepa
     rows = counted(prepared.splits.train.frame.height, "row")
     observer.on_message(f"stage 2 of 2: training on {rows}")
     init = InitialWeights.of(language_model, "pre-training")
-    return replace(prepared, init=init), _record(language_model, prepared.own_texts)
+    return prepared.going_on(init=init), _record(language_model, prepared.own_texts)
 
 
 def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> TrainedLanguageModel:
@@ -146,11 +146,12 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
             tokenizer=prepared.tokenizer,
         )
     except NotANumberError as error:
-        if folder is not None and is_model_folder(folder):
+        if error.best is not None:
             observer.on_message(
                 f"warning: pre-training diverged: {error.__cause__ or error} The best weights so far are used"
             )
-            return load_model(folder, LANGUAGE_MODEL)
+            found: TrainedLanguageModel = error.best
+            return found
         message = error.message.replace("`training.", "`pretraining.")
         raise NotANumberError(f"stage 1 of 2, pre-training: {message}") from error
 

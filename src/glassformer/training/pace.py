@@ -24,7 +24,7 @@ from glassformer.training.recipe import with_settings
 
 _STILL = 1e-12  # a learning rate that cannot diverge
 _ROWS_TO_ANSWER = 200
-_CHARACTERS_TO_READ = 500_000
+_BYTES_TO_READ = 500_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ def measure_pretraining(prepared: Prepared, seconds: float) -> PretrainingPace |
     assert prepared.own_texts is not None
     texts = prepared.own_texts.texts
     n_bytes = int(texts.str.len_bytes().sum())
-    some = texts.gather_every(-(-n_bytes // _CHARACTERS_TO_READ))
+    some = texts.gather_every(-(-n_bytes // _BYTES_TO_READ))
     still: dict[str, Any] = {"max_seconds": seconds, "learning_rate": _STILL}
     settings = {f"pretraining.{name}": value for name, value in still.items()}
     recipe = recipe_of_first_stage(with_settings(prepared.recipe, settings))

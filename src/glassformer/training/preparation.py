@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,12 @@ class Prepared:
     device: str
     work: Path | None
     minutes: float | None = None
+
+    def going_on(self, **changes: Any) -> Prepared:
+        """Return this run with other steps or initial weights. The vocabulary and the encoded rows stay the same."""
+        other = replace(self, **changes)
+        other.__dict__.update({name: self.__dict__[name] for name in ("tokenizer", "data") if name in self.__dict__})
+        return other
 
     @cached_property
     def tokenizer(self) -> TextTokenizer:

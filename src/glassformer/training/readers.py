@@ -28,7 +28,9 @@ from glassformer.training.preparation import Prepared
 _FOLDER = "counting"
 _GAIN = 3.32
 """The nats by which the transformer must raise the log likelihood of the held-out rows: 99% of χ² with one degree of
-freedom, halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs."""
+freedom, halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With
+several labels per text, the labels count as independent."""
+_LEAST_WEIGHT = 0.001  # of a counting reader that is worse than chance: the probabilities are then almost equal
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,11 +103,12 @@ def weigh_readers(counting: LearnedCounting, transformer: FloatArray | None) -> 
     """
     labels, multilabel = counting.labels, counting.labels.ndim == 2
     alone = join([counting.held_out], labels, multilabel=multilabel, row_weights=counting.row_weights)
-    weights: tuple[float, ...] = (alone.weights[0] or 1.0, 0.0)
+    weights: tuple[float, ...] = (max(alone.weights[0], _LEAST_WEIGHT), 0.0)
     gain = None
     if transformer is not None:
         both = join([counting.held_out, transformer], labels, multilabel=multilabel, row_weights=counting.row_weights)
         gain = (alone.loss - both.loss) * (labels.shape[1] if multilabel else 1)  # with several labels it is a mean
+        gain /= float(np.square(counting.row_weights).sum() / counting.row_weights.sum())  # heavy rows vary more
         weights = both.weights if gain > _GAIN else weights
     others = np.zeros_like(counting.held_out) if transformer is None else transformer
     logits = {"counting": weights[0] * counting.held_out, "transformer": weights[1] * others}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,7 +16,7 @@ from torch import nn
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Dropped, counted
+from glassformer.data.table import Dropped, Table, counted
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
@@ -163,12 +165,21 @@ def _identity(prepared: Prepared) -> dict[str, Any]:
     return {
         "train": fingerprint(train),
         "validation": None if validation is None else fingerprint(validation),
+        "groups": _digest(train, "group"),
+        "weights": _digest(train, "weight"),
         "labels": list(prepared.labels.names),
         "recipe": prepared.recipe.model_dump(mode="json"),
         "init": None if prepared.init is None else prepared.init.record,
         "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
         "minutes": prepared.minutes,
     }
+
+
+def _digest(table: Table, column: str) -> str | None:
+    """Return the SHA-256 (hex) of a column, or None if the table does not have it."""
+    if column not in table.frame.columns:
+        return None
+    return hashlib.sha256(json.dumps(table.frame[column].to_list()).encode()).hexdigest()
 
 
 def _finished(
@@ -193,7 +204,7 @@ def _finished(
         logits = score(
             logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
         )
-    if counting is not None and (logits is not None or untrained):
+    if counting is not None:
         readers, temperature, weighed = weigh_readers(counting, logits)
         trainer.observer.on_message(_in_words(readers, weighed))
         figures = {"readers": weighed}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,7 @@ def plan_time(
             write_aside(file, plan.model_dump_json())
     observer.on_message(plan.said)
     record = {"minutes": prepared.minutes, "expected_minutes": round(plan.seconds / 60, 2), "settings": plan.settings}
-    return replace(prepared, recipe=with_settings(prepared.recipe, plan.settings)), record
+    return prepared.going_on(recipe=with_settings(prepared.recipe, plan.settings)), record
 
 
 def _kept(file: Path) -> TimePlan | None:

@@ -22,7 +22,7 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE, is_model_folder, is_unfinished
 from glassformer.training.checkpoint import CheckpointError
-from glassformer.training.loop import NotANumberError, Trainer
+from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 
 Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
@@ -31,6 +31,8 @@ _CHANGES_SHOWN = 5
 _FINGERPRINTS = {
     "train": "the training rows",
     "validation": "the validation rows",
+    "groups": "the groups of the training rows",
+    "weights": "the weights of the training rows",
     "texts": "the training texts",
     "unlabelled": "the unlabelled texts",
     "records": "the records",
@@ -75,7 +77,8 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
 def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwrite: bool) -> Iterator[None]:
     """Begin or continue an unfinished run in `out`. No other process may write there meanwhile.
 
-    A run that fails before there is anything to resume leaves no files. Without `out`, nothing is done.
+    A run that fails before there is anything to resume leaves no files; one that is interrupted keeps all. Without
+    `out`, nothing is done.
 
     Args:
         identity: the values that must not change between a run and its continuation.
@@ -94,7 +97,7 @@ def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwri
             _open(work, identity, resume=resume)
             yield
         except Exception as error:
-            if not resume and not _can_be_resumed(work):
+            if not (resume or isinstance(error, InterruptedTraining) or _can_be_resumed(work)):
                 shutil.rmtree(work, ignore_errors=True)
             if isinstance(error, GlassformerError) or not is_no_room(error):
                 raise
@@ -203,7 +206,7 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
 
     Raises:
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
-        NotANumberError: training diverged; the best weights so far, if any, were saved.
+        NotANumberError: training diverged. It holds what `save` made of the best weights so far, if there are any.
         GlassformerError: the model could not be written. If training has ended, resume `out` to write it.
     """
     if resume and trainer.checkpoint is not None and trainer.checkpoint.is_file():
@@ -211,12 +214,14 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
     try:
         trainer.run()
     except NotANumberError as error:
-        if out is None or not trainer.best or not all(weights.isfinite().all() for weights in trainer.best.values()):
+        if not trainer.best or not all(weights.isfinite().all() for weights in trainer.best.values()):
             raise  # there is no model to keep
         trainer.model.load_state_dict(trainer.best)
-        finish(out, save, saved_step=trainer.saved_step)
+        if out is None:
+            raise NotANumberError(error.message, best=save()) from error
+        best = finish(out, save, saved_step=trainer.saved_step)
         kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
-        raise NotANumberError(f"{error} {kept}") from error
+        raise NotANumberError(f"{error} {kept}", best=best) from error
     if out is None:
         return save()
     with suppress(CheckpointError):  # without the checkpoint, there is more room for the model
