@@ -25,6 +25,7 @@ _LONGEST_WORD = 100  # characters of a word that are read
 def words_of(text: str) -> list[str]:
     """Return the words in lower case, in Unicode's form NFKC. They are those of the tokenizer of kind `word`.
 
+    (Except for a capital sigma at the end of a word, and for letters that one of both libraries does not know yet.)
     Each punctuation mark is a word, and so is each character of a script without spaces between words.
     """
     return [word[:_LONGEST_WORD] for word, _ in _CUT.pre_tokenize_str(unicodedata.normalize("NFKC", text).lower())]
