@@ -130,8 +130,8 @@ def run_phases(path: str) -> list[dict[str, Any]]:
 def run_command(table: Path, out: Path) -> dict[str, Any]:
     """Run `glassformer train`, stop it by Ctrl-C after its first checkpoint, and resume it to its end."""
     command = ["train", str(table), "--out", str(out), *TRAINING]
-    stopped, _ = _watched(command, stop_when=out / "checkpoint" / "state.safetensors")
-    resumed, messages = _watched([*command, "--resume"])
+    stopped, _ = watched(command, stop_when=out / "checkpoint" / "state.safetensors")
+    resumed, messages = watched([*command, "--resume"])
     step = re.search(r"resumed at step (\d+)", messages)
     if step is None or (stopped["exit_status"], resumed["exit_status"]) != (STOPPED, 0):
         raise SystemExit(f"the command did not stop and resume: {stopped}, {resumed}")
@@ -142,7 +142,7 @@ def run_command(table: Path, out: Path) -> dict[str, Any]:
     }
 
 
-def _watched(command: list[str], stop_when: Path | None = None) -> tuple[dict[str, Any], str]:
+def watched(command: list[str], stop_when: Path | None = None) -> tuple[dict[str, Any], str]:
     """Run a command, press Ctrl-C when the file `stop_when` appears, and return its peak and its messages."""
     began = time.perf_counter()
     # getrusage would not do: its peak begins with that of the process that started the command.

@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
+from benchmarks.tables_counting import counting_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
@@ -46,6 +47,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "results": lambda name: reproduced(name, systems),
         "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
+        "counting": from_file(results, counting_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),
         "steering": from_file(results / "steering", steering_tables),
