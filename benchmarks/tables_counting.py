@@ -21,8 +21,8 @@ def counting_tables(found: Document) -> Iterator[str]:
     yield markdown([_HEADINGS, *map(_row, found["lines"])])
     cores, processor = found["machine"]["threads"], found["machine"]["processor"]
     yield (
-        f"Runs of {found['words']} words from the training reviews of {found['data']}, on {processor}, threads: {cores}. "
-        "Seconds in all: reading the table, encoding its texts, fitting and saving."
+        f"Runs of {found['words']} words from the training reviews of {found['data']}, on {processor}, threads: "
+        f"{cores}. Seconds in all: reading the table, encoding its texts, fitting and saving."
     )
 
 
