@@ -26,7 +26,7 @@ def chart(found: VariantComparison) -> str:
         for number, key in enumerate(found.keys)
         for value in key.values
     ]
-    css = files("glassformer.evaluation").joinpath("report.css").read_text(encoding="utf-8")
+    css = files("glassformer.pages").joinpath("page.css").read_text(encoding="utf-8")
     drawn = interval_chart("Mean accuracy of the variants with each value", "accuracy with 95% interval", dots)
     return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
         "<title", f"<style>{css}</style><title", 1

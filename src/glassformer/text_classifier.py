@@ -28,6 +28,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.table import counted
 from glassformer.errors import brief_value
+from glassformer.explanation.explain import DEFAULT_METHOD, Explanation, explain
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Answers, Predictor
@@ -234,6 +235,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         speaks for another answer.
         """
         return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
+
+    def explain(self, text: str, *, label: Any = None, method: str = DEFAULT_METHOD) -> Explanation:
+        """Explain why the model prefers a label, by default the most probable one: what each word adds.
+
+        In a notebook the result shows itself as a page.
+
+        Raises:
+            UsageError: the text is empty, or there is no such label or method.
+        """
+        check_is_fitted(self)
+        return explain(self.predictor_, text, label=label, method=method)
 
     def unknown_words(self, X: Iterable[str]) -> Counter[str]:  # noqa: N803
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""

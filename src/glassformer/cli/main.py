@@ -17,6 +17,7 @@ from glassformer.cli import (
     data,
     doctor,
     evaluate,
+    explain,
     generate,
     learn_word,
     predict,
@@ -49,6 +50,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("compare-variants")(compare_variants.compare_variants)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.command("pretrain")(pretrain.pretrain)
 app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)

@@ -11,9 +11,9 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
@@ -59,6 +59,32 @@ def show(text: str = "", *, end: str = "\n") -> None:
         sys.stdout.write(without_control(text) + end)
         if not end:  # the line goes on
             sys.stdout.flush()
+
+
+class Piece(NamedTuple):
+    """A piece of a text, and a key of `PAINTS`."""
+
+    text: str
+    paint: str
+
+
+PAINTS = {
+    "plain": "",
+    "for": "34",
+    "strongly for": "1;97;44",
+    "against": "33",
+    "strongly against": "1;30;43",
+}  # blue and yellow: also the colour-blind tell them apart
+"""The codes of colours (ECMA-48, SGR)."""
+
+
+def show_painted(pieces: Iterable[Piece]) -> None:
+    """Write pieces of a text to standard output, in colours if it is a terminal and NO_COLOR is not set."""
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    with ACTIVITY.aside():
+        for text, paint in pieces:
+            code, shown = PAINTS[paint], without_control(text)
+            sys.stdout.write(f"\x1b[{code}m{shown}\x1b[0m" if coloured and code else shown)
 
 
 def say(text: str) -> None:

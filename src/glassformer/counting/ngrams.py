@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from tokenizers import Regex, pre_tokenizers
-
-from glassformer.data.tokenizer_file import WORD_PATTERN
+from glassformer.data.tokenizers import CUT_INTO_WORDS
 
 Family = Literal["words", "characters"]
 """A family of n-grams."""
 
-_CUT = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 START, END = "<start>", "<end>"  # the pattern cuts these into several words, so no text holds them
 _LONGEST_RUN = 3  # words
 _SHORTEST_PIECE, _LONGEST_PIECE = 2, 5  # characters
@@ -28,7 +25,8 @@ def words_of(text: str) -> list[str]:
     (Except for a capital sigma at the end of a word, and for letters that one of both libraries does not know yet.)
     Each punctuation mark is a word, and so is each character of a script without spaces between words.
     """
-    return [word[:_LONGEST_WORD] for word, _ in _CUT.pre_tokenize_str(unicodedata.normalize("NFKC", text).lower())]
+    lower = unicodedata.normalize("NFKC", text).lower()
+    return [word[:_LONGEST_WORD] for word, _ in CUT_INTO_WORDS.pre_tokenize_str(lower)]
 
 
 def word_ngrams(text: str) -> Counter[str]:
@@ -62,6 +60,25 @@ def _pieces(word: str) -> tuple[str, ...]:
         for length in range(_SHORTEST_PIECE, _LONGEST_PIECE + 1)
         for start in range(len(padded) - length + 1)
     )
+
+
+def occurrences(family: Family, text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each n-gram of a text, as often as it occurs, with the words that it covers: from the first to the last.
+
+    The words are numbered as in `words_of`. The start and the end of a text are not words.
+    """
+    words = words_of(text)
+    if family == "characters":
+        for number, word in enumerate(words):
+            for piece in _pieces(word):
+                yield piece, number, number
+        return
+    yield from ((word, number, number) for number, word in enumerate(words))
+    marked = [START, *words, END]
+    for length in range(2, _LONGEST_RUN + 1):
+        for first in range(len(marked) - length + 1 if words else 0):
+            run = marked[first : first + length]
+            yield " ".join(run), max(0, first - 1), min(len(words), first + length - 1) - 1
 
 
 NGRAMS: dict[Family, Callable[[str], Counter[str]]] = {"words": word_ngrams, "characters": character_ngrams}

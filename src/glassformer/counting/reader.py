@@ -54,6 +54,21 @@ class NgramWeights:
         """Count the n-grams of each text: (texts, ngrams)."""
         return count_matrix(map(NGRAMS[self.family], texts), self.index)
 
+    def of_ngrams(self, text: str) -> dict[str, FloatArray]:
+        """Return for each n-gram of a text what it adds to the outputs: (outputs,)."""
+        counts = self.counts([text])
+        total = np.zeros((counts.nnz, self._outputs), np.float32)
+        if self.tfidf is not None:
+            total += tfidf_values(counts, self.idf).data[:, None] * self.tfidf[counts.indices]
+        if self.presence is not None:
+            total += self.presence[counts.indices]
+        return {self.ngrams[number]: row for number, row in zip(counts.indices.tolist(), total, strict=True)}
+
+    @property
+    def _outputs(self) -> int:
+        weights = self.tfidf if self.tfidf is not None else self.presence
+        return 0 if weights is None else weights.shape[1]
+
     def outputs(self, texts: Sequence[str]) -> FloatArray:
         """Return what the n-grams of each text add up to: (texts, outputs)."""
         counts = self.counts(texts)
@@ -91,6 +106,14 @@ class CountingReader:
         bias = np.tile(self.bias, (len(texts), 1))
         total: FloatArray = sum((family.outputs(texts) for family in self.families), start=bias)
         return total
+
+    def of_ngrams(self, text: str) -> dict[tuple[Family, str], FloatArray]:
+        """Return for each n-gram of a text what it adds to the logits: (n_classes,). The bias is not among them."""
+        return {
+            (family.family, ngram): spread(outputs[None], self.n_classes)[0]
+            for family in self.families
+            for ngram, outputs in family.of_ngrams(text).items()
+        }
 
     def save(self, folder: Path) -> None:
         """Write `counting.json`, which holds the n-grams, and `counting.safetensors`, which holds their weights.

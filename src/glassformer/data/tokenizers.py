@@ -26,7 +26,7 @@ PAD_ID, UNKNOWN_ID, START_ID = 0, 1, 2
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 _LONG_WORD = re.compile(r"\S{1000}(?=\S)")
-_CUT_INTO_WORDS = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
+CUT_INTO_WORDS = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
 
 class TokenizerConfig(BaseModel):
@@ -187,7 +187,7 @@ class TextTokenizer:
 
     def words_in_pieces(self, text: str) -> list[str]:
         """Return the words of a text that are cut into several tokens, in order and without repeats."""
-        words = [part for part, _ in _CUT_INTO_WORDS.pre_tokenize_str(self.normalised(text)) if _is_word(part)]
+        words = [part for part, _ in CUT_INTO_WORDS.pre_tokenize_str(self.normalised(text)) if _is_word(part)]
         unknown = {self.normalised(word) for word in self.unknown_words(text)}
         ids = zip(words, self.word_ids(words), strict=True)
         return list(dict.fromkeys(word for word, id_ in ids if id_ is None and word not in unknown))
@@ -252,7 +252,7 @@ def _with_words_cut(text: str) -> str:
 
 def _is_word(text: str) -> bool:
     """Whether a text is a single word with a letter or digit."""
-    cut = _CUT_INTO_WORDS.pre_tokenize_str(text)
+    cut = CUT_INTO_WORDS.pre_tokenize_str(text)
     return [part for part, _ in cut] == [text] and any(character.isalnum() for character in text)
 
 
@@ -317,7 +317,7 @@ def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
         tokenizer.decoder = decoders.WordPiece(cleanup=False)
     match config.kind:
         case "word" | "wordpiece":
-            tokenizer.pre_tokenizer = _CUT_INTO_WORDS
+            tokenizer.pre_tokenizer = CUT_INTO_WORDS
         case "character":
             tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(CHARACTER_PATTERN), "isolated")
             tokenizer.decoder = decoders.Fuse()

@@ -10,7 +10,7 @@ from glassformer.data.files import write_aside
 from glassformer.data.table import counted
 from glassformer.doctor.drawings import length_chart, rate_chart
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, percent
-from glassformer.evaluation.html import page, table
+from glassformer.pages.html import page, table
 
 _MARKS = {"problem": "✗", "worth knowing": "!", "good": "✓"}
 _STYLE = """

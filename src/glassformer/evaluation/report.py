@@ -8,10 +8,10 @@ from pathlib import Path
 from glassformer.data.files import write_aside
 from glassformer.data.table import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
-from glassformer.evaluation.html import page, scrolling, table
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed
+from glassformer.pages.html import page, scrolling, table
 
 SHORT_TEXT = 320
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written

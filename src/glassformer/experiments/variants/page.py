@@ -9,12 +9,12 @@ from pathlib import Path
 from glassformer.data.files import write_aside
 from glassformer.data.table import counted
 from glassformer.evaluation.charts import Dot, interval_chart, interval_charts
-from glassformer.evaluation.html import Cells, page, table
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.variants.comparison_result import VariantComparison, VariantSummary
 from glassformer.experiments.variants.effects import KeyEffect
+from glassformer.pages.html import Cells, page, table
 
 
 def write_page(path: Path, found: VariantComparison) -> None:

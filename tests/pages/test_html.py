@@ -1,4 +1,4 @@
-from glassformer.evaluation.html import page, table
+from glassformer.pages.html import page, table
 
 
 def test_a_page_holds_what_it_is_given_and_escapes_what_is_plain_text() -> None:

@@ -26,12 +26,12 @@ def page(
     Args:
         title: plain text, like `kind` and `footer`. The other arguments are HTML.
         sections: id → heading and body. A section without a body is left out.
-        style: rules in addition to those of `report.css`.
+        style: rules in addition to those of `page.css`.
     """
     shown = {key: (heading, body) for key, (heading, body) in sections.items() if body}
     links = "".join(f'<a href="#{key}">{heading}</a>' for key, (heading, _) in shown.items())
     main = "".join(f'<section id="{key}"><h2>{heading}</h2>{body}</section>' for key, (heading, body) in shown.items())
-    css = _asset("report.css")
+    css = _asset("page.css")
     script, allowed = "", ""
     if 'class="scroll"' in main:
         code = _asset("tables.js")

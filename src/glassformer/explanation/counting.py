@@ -1,0 +1,64 @@
+"""What each n-gram and each word of a text adds to the logits of the counting reader. The shares are exact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from glassformer.counting.ngrams import Family, occurrences
+from glassformer.counting.reader import CountingReader, FloatArray, spread
+from glassformer.explanation.words import TextInWords
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramShare:
+    """What an n-gram adds to the logits, however often it occurs: `logits` (n_classes,)."""
+
+    ngram: str
+    family: Family
+    count: int
+    logits: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedShares:
+    """The logits of the counting reader in parts. All rows of `words` and `bias` add up to them.
+
+    Attributes:
+        words: (words, n_classes). The share of an n-gram is divided equally among its occurrences, and that of an
+            occurrence equally among its words.
+        bias: (n_classes,) the logits of a text without known n-grams.
+    """
+
+    ngrams: tuple[NgramShare, ...]
+    words: FloatArray
+    bias: FloatArray
+
+
+def counted_shares(reader: CountingReader, text: TextInWords) -> CountedShares:
+    """Divide the logits of a text among its n-grams and words."""
+    by_ngram = reader.of_ngrams(text.text)
+    places = {
+        (family.family, ngram): found
+        for family in reader.families
+        for ngram, found in _places(family.family, text.text).items()
+    }
+    words = np.zeros((len(text.words), reader.n_classes), np.float32)
+    shares = []
+    for (family, ngram), logits in by_ngram.items():
+        spans = places[family, ngram]
+        shares.append(NgramShare(ngram=ngram, family=family, count=spans.total(), logits=logits))
+        for (first, last), times in spans.items():
+            covered = text.of_counted.take(range(first, last + 1), mode="clip")
+            np.add.at(words, covered, logits * (times / spans.total() / len(covered)))
+    return CountedShares(ngrams=tuple(shares), words=words, bias=spread(reader.bias[None], reader.n_classes)[0])
+
+
+def _places(family: Family, text: str) -> dict[str, Counter[tuple[int, int]]]:
+    """Return ngram → the first and last word of each occurrence, with how many occurrences these are."""
+    found: dict[str, Counter[tuple[int, int]]] = {}
+    for ngram, first, last in occurrences(family, text):
+        found.setdefault(ngram, Counter())[first, last] += 1
+    return found

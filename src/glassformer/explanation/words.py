@@ -1,0 +1,85 @@
+"""The words of a text with their places in it, to show shares where a reader sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tokenizers import PreTokenizedString
+
+from glassformer.data.store import IntArray
+from glassformer.data.tokenizers import CUT_INTO_WORDS
+
+NO_WORD = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """A word, a punctuation mark or a character of a script without spaces: `text[start:end]` of the whole text."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextInWords:
+    """A text cut into words.
+
+    Attributes:
+        words: in their order; their spans do not overlap.
+        of_counted: (counted words,) for each word that the counting reader counts, the number of the word in `words`. A
+            single character such as ½ may hold several counted words.
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    of_counted: IntArray
+
+    @classmethod
+    def cut(cls, text: str) -> TextInWords:
+        """Cut a text as the counting reader does (`counting.ngrams.words_of`), and keep the spans in the original."""
+        pieces = PreTokenizedString(text)
+        pieces.normalize(_normalise)
+        CUT_INTO_WORDS.pre_tokenize(pieces)
+        words: list[Word] = []
+        of_counted = []
+        for _, (start, end), _ in pieces.get_splits(offset_referential="original", offset_type="char"):
+            if not words or start >= words[-1].end:
+                words.append(Word(text=text[start:end], start=start, end=end))
+            of_counted.append(len(words) - 1)
+        return cls(text=text, words=tuple(words), of_counted=np.array(of_counted, np.int64))
+
+    def of_tokens(self, spans: Sequence[tuple[int, int]]) -> IntArray:
+        """Return for each span of characters the number of the word that it overlaps most, or `NO_WORD`."""
+        starts = np.array([word.start for word in self.words], np.int64)
+        found = np.full(len(spans), NO_WORD, np.int64)
+        for place, (start, end) in enumerate(spans):
+            first = max(0, int(np.searchsorted(starts, start, side="right")) - 1)
+            best = 0
+            for number in range(first, len(self.words)):
+                word = self.words[number]
+                if word.start >= end:
+                    break
+                overlap = min(end, word.end) - max(start, word.start)
+                if overlap > best:
+                    best, found[place] = overlap, number
+        return found
+
+    def without(self, numbers: Sequence[int]) -> str:
+        """Return the text without these words. What stands between words stays."""
+        gone = set(numbers)
+        kept, end = [], 0
+        for number, word in enumerate(self.words):
+            kept.append(self.text[end : word.start])
+            if number not in gone:
+                kept.append(word.text)
+            end = word.end
+        return "".join([*kept, self.text[end:]])
+
+
+def _normalise(piece: Any) -> None:
+    piece.nfkc()
+    piece.lowercase()

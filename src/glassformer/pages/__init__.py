@@ -1,0 +1,1 @@
+"""The look that all HTML pages share."""

@@ -1,0 +1,82 @@
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassformer.errors import UsageError
+from glassformer.explanation.explain import explain
+from glassformer.prediction.folder_config import ReaderConfig, Readers
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.predictor import Predictor
+from tests.explanation.test_counting import reader
+from tests.prediction.samples import SMALL, small_trained_model
+
+TEXT = "The plot is thin, but i loved it"
+
+
+def two_readers(*, transformer: float = 0.7, **settings: Any) -> TrainedModel:
+    trained = small_trained_model(model=SMALL.model_copy(update={"counting": "auto"}), temperature=1.5, **settings)
+    weights = Readers(
+        counting=ReaderConfig(weight=0.4, temperature=1.0),
+        transformer=ReaderConfig(weight=transformer, temperature=1.0),
+    )
+    config = trained.config.model_copy(update={"readers": weights})
+    return dataclasses.replace(trained, config=config, counting=reader(len(trained.config.labels)))
+
+
+@pytest.mark.parametrize("method", ["integrated-gradients", "gradient-x-input", "occlusion"])
+@pytest.mark.parametrize("transformer", [0.0, 0.7])
+def test_the_parts_add_up_to_the_margin(method: Any, transformer: float) -> None:
+    predictor = Predictor(two_readers(transformer=transformer))
+    found = explain(predictor, TEXT, method=method)
+    answer = predictor.answer([TEXT])
+    (best, probability), (second, other) = answer.ranked(0)[:2]
+    assert (found.label, found.rival) == (best, second)
+    assert found.probability == pytest.approx(probability)
+    assert found.margin == pytest.approx(np.log(probability / other), abs=1e-4)
+    assert sum(word.total for word in found.words) + found.nothing + found.error == pytest.approx(found.margin)
+    assert [TEXT[word.start : word.end] for word in found.words] == [word.word for word in found.words]
+    if not transformer or method == "integrated-gradients":
+        assert found.error == pytest.approx(0, abs=0.01 * max(1, abs(found.margin)))
+    if not transformer:
+        assert {word.transformer for word in found.words} == {0.0}
+
+
+def test_a_label_can_be_asked_about() -> None:
+    predictor = Predictor(two_readers())
+    first = explain(predictor, TEXT)
+    other = explain(predictor, TEXT, label=first.rival)
+    assert (other.label, other.rival) == (first.rival, first.label)
+    assert other.margin == pytest.approx(-first.margin, abs=1e-5)
+
+
+def test_without_counting_all_is_the_transformer() -> None:
+    found = explain(Predictor(small_trained_model()), TEXT)
+    assert found.ngrams == ()
+    assert {word.counting for word in found.words} == {0.0}
+    assert any(word.transformer for word in found.words)
+
+
+def test_of_several_labels_one_has_no_rival() -> None:
+    predictor = Predictor(small_trained_model(multilabel=True))
+    found = explain(predictor, TEXT, label="fine")
+    probability = predictor.answer([TEXT]).probs[0, 1]
+    assert found.rival is None
+    assert found.margin == pytest.approx(np.log(probability / (1 - probability)), abs=1e-4)
+
+
+def test_it_becomes_json() -> None:
+    found = json.loads(json.dumps(explain(Predictor(two_readers()), TEXT).as_json()))
+    assert found["words"][1]["word"] == "plot"
+    assert found["faithfulness"]["score"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "says"),
+    [(" ", None, "the text is empty"), (TEXT, "awful", "no such label; it has 'bad', 'fine'")],
+)
+def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        explain(Predictor(small_trained_model()), text, label=label)

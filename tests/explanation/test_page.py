@@ -1,0 +1,37 @@
+from pathlib import Path
+
+import numpy as np
+
+from glassformer.explanation.explain import explain
+from glassformer.explanation.page import render, words, write_explanation
+from glassformer.prediction.predictor import Predictor
+from tests.explanation.test_explain import two_readers
+from tests.prediction.samples import small_trained_model
+
+TEXT = "The plot is thin, but <i>i</i> loved it"
+
+
+def test_the_text_is_shown_as_it_is_with_every_strong_word_marked() -> None:
+    found = explain(Predictor(two_readers()), TEXT)
+    marked = words(found)
+    assert "&lt;" in marked
+    assert "<i>" not in marked
+    strongest = found.words[int(np.argmax([abs(word.total) for word in found.words]))]
+    side = "for" if strongest.total > 0 else "against"
+    assert f'class="{side}" style="--share: 60%"' in marked
+
+
+def test_a_page_tells_the_margin_and_the_verdict(tmp_path: Path) -> None:
+    found = explain(Predictor(two_readers()), TEXT)
+    write_explanation(tmp_path / "why.html", found)
+    page = (tmp_path / "why.html").read_text(encoding="utf-8")
+    assert found.verdict in page
+    assert f"{found.margin:+.2f}".replace("-", "−") in page
+    assert "What counting found" in page
+    assert "What counting found" not in render(explain(Predictor(small_trained_model()), TEXT))
+
+
+def test_a_notebook_shows_the_page_in_a_frame() -> None:
+    shown = explain(Predictor(small_trained_model()), TEXT)._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "<i>" not in shown
