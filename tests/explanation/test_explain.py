@@ -80,3 +80,18 @@ def test_it_becomes_json() -> None:
 def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         explain(Predictor(small_trained_model()), text, label=label)
+
+
+@pytest.mark.parametrize(
+    ("score", "says"),
+    [
+        (0.95, "better than 19 of 20 random rankings, so they can be trusted"),
+        (0.5, "10 of 20 random rankings only, so do"),
+    ],
+)
+def test_the_verdict_says_whether_to_trust(score: float, says: str) -> None:
+    found = explain(Predictor(two_readers()), TEXT)
+    assert found.faithfulness is not None
+    judged = dataclasses.replace(found, faithfulness=dataclasses.replace(found.faithfulness, score=score))
+    assert says in judged.verdict
+    assert "too few words" in explain(Predictor(two_readers()), "loved it").verdict

@@ -84,16 +84,15 @@ class Explanation:
     @property
     def verdict(self) -> str:
         """A sentence that says how far the shares can be trusted."""
-        faithfulness = self.faithfulness
-        if faithfulness is None:
-            return "The text has too few words to check this explanation by deleting some of them."
-        rankings, beaten = faithfulness.rankings, faithfulness.score
+        found = self.faithfulness
+        if found is None:
+            return "The text has too few words to check the shares by deleting some of them."
         checked = (
-            f"Deleting or keeping the strongest words changes the answer more than with {beaten:.0%} of {rankings}"
+            f"By deletion of words, the shares did better than {found.score * found.rankings:.0f} of {found.rankings}"
         )
-        if beaten >= FAITHFUL:
-            return f"{checked} random choices of words: the shares can be trusted."
-        return f"{checked} random choices of words: do not rely on the order of the shares."
+        if found.score >= FAITHFUL:
+            return f"{checked} random rankings, so they can be trusted."
+        return f"{checked} random rankings only, so do not rely on them."
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook, in a frame of its own."""
