@@ -14,6 +14,7 @@ from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.training import own_text
+from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.own_text import own_texts, seconds_of
@@ -114,6 +115,9 @@ def test_validation_and_test_texts_are_read_in_no_stage() -> None:
 def test_unlabelled_texts_without_pretraining_are_refused() -> None:
     with pytest.raises(UsageError, match=r"`unlabelled=`: only pre-training reads.*`pretrain='30m'`"):
         prepare(sources(), recipe())
+    start = InitialWeights.of(train_classifier(Sources(train=opinions()), recipe(epochs=1)), "runs/other")
+    with pytest.raises(UsageError, match=r"`init='runs/other'` is a start without it; leave one of both out"):
+        prepare(sources(), recipe(), init=start)
     prepared = prepare(sources(unlabelled=()), recipe())
     assert own_texts(sources(unlabelled=()), prepared.splits, recipe()) is prepared.own_texts is None
 

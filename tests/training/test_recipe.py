@@ -131,7 +131,7 @@ def test_an_assignment_without_equals(assignment: str) -> None:
         ("[training]\nepochs = -1", r"training\.epochs = -1: .*greater than or equal to 0"),
         ("[training]\nepochs = -1\nclip = -1", r"training\.epochs = -1: .*; training\.clip = -1: "),
         ('[training]\nepochs = 0\n[model]\ncounting = "none"', r"trains no transformer, .* has no counting reader"),
-        ("[training]\nepochs = 0\n[pretraining]\nepochs = 1", r"so there is nothing to pre-train"),
+        ("[training]\nepochs = 0\n[pretraining]\nepochs = 1", r"toml: training\.epochs = 0 .* nothing to pre-train"),
         ('[training]\nepochs = 0\n[model]\ndesign = "vinh-mlp"', r"trains no transformer, .* has no counting reader"),
         ('[training]\nschedule = "step"', r"training\.schedule = 'step': .*'cosine', 'linear'"),
         ("[training.class_weights]\nyes = -1", r"training\.class_weights\.yes = -1: .*greater than 0"),

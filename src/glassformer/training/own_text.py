@@ -85,16 +85,24 @@ def can_pretrain(recipe: Recipe, init: InitialWeights | None) -> bool:
     return init is None
 
 
-def own_texts(sources: Sources, splits: Splits, recipe: Recipe, *, perhaps: bool = False) -> OwnTexts | None:
+def own_texts(
+    sources: Sources, splits: Splits, recipe: Recipe, init: InitialWeights | None = None, *, perhaps: bool = False
+) -> OwnTexts | None:
     """Return the texts that a run with this recipe may pre-train on. None if it does not pre-train.
 
     Args:
+        init: the weights that the run starts from.
         perhaps: whether the run may pre-train although the recipe does not say so.
 
     Raises:
         UsageError: there are unlabelled texts, but no pre-training; or all of a source are left out.
     """
     if recipe.pretraining is None and not perhaps:
+        if sources.unlabelled and init is not None:
+            raise UsageError(
+                f"`unlabelled=`: only pre-training reads these texts, and `init={init.name!r}` is a start without it; "
+                "leave one of both out"
+            )
         if sources.unlabelled:
             raise UsageError(
                 "`unlabelled=`: only pre-training reads these texts; add `pretrain='30m'`, or leave them out"

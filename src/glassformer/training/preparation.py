@@ -58,7 +58,7 @@ def prepare(
     keep_large_buffers()
     labels = LabelSet.from_table(sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
-    own = own_texts(sources, splits, recipe, perhaps=minutes is not None and can_pretrain(recipe, init))
+    own = own_texts(sources, splits, recipe, init, perhaps=minutes is not None and can_pretrain(recipe, init))
     return Prepared(
         recipe=recipe,
         labels=labels,

@@ -369,6 +369,7 @@ def _in_words(error: ValidationError) -> str:
         message = found["msg"].removeprefix("Value error, ")
         value = found["input"]
         given = f" = {brief_value(value)}" if where and not isinstance(value, (dict, BaseModel)) else ""
-        clauses.append(f"{where}{given}: {message[:1].lower()}{message[1:]}")
+        at = f"{where}{given}: " if where else ""
+        clauses.append(f"{at}{message[:1].lower()}{message[1:]}")
     more = f"; and {len(clauses) - _MOST_CLAUSES:,} more" if len(clauses) > _MOST_CLAUSES else ""
     return "; ".join(clauses[:_MOST_CLAUSES]) + more
