@@ -28,6 +28,7 @@ def test_every_command_is_there() -> None:
         "doctor",
         "train",
         "evaluate",
+        "explain",
         "compare",
         "compare-variants",
         "reproduce",
