@@ -14,7 +14,7 @@ from glassformer.counting.fitting import FittedCounting, fit_counting
 from glassformer.counting.folds import Fold, folds_of
 from glassformer.counting.joining import join
 from glassformer.counting.reader import CountingReader
-from glassformer.data.table import Table, text_keys
+from glassformer.data.table import Table
 from glassformer.errors import GlassformerError
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig
@@ -60,8 +60,7 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
     labels = np.concatenate([names.encode(table) for table in tables])
     seed, groups = prepared.recipe.training.seed, _groups(splits.train)
     if splits.validation is None:
-        same = text_keys(splits.train.frame["text"]).rank("dense").to_numpy()
-        folds = folds_of(labels, seed=seed, groups=groups, texts=same)
+        folds = folds_of(labels, seed=seed, groups=groups)
     else:
         cut = splits.train.frame.height
         folds = [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))]
