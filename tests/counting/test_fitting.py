@@ -203,6 +203,25 @@ def test_of_very_many_rows_some_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fitted.held_out.shape == (40, 2)
 
 
+def test_rows_with_the_same_text_are_held_out_together() -> None:
+    labels, texts = np.arange(60) % 3, np.arange(60) % 41 // 2
+    folds = folds_of(labels, seed=0, texts=texts)
+    assert all(not set(texts[fold.learned]) & set(texts[fold.held_out]) for fold in folds)
+    assert sorted(np.concatenate([fold.held_out for fold in folds])) == list(range(60))
+    for alone in (np.zeros(60), np.arange(60) // 4, np.arange(60)[::-1]):  # few texts, and no text twice
+        for fold, plain in zip(folds_of(labels, seed=0, texts=alone), folds_of(labels, seed=0), strict=True):
+            assert np.array_equal(fold.held_out, plain.held_out)
+
+
+def test_copies_of_rows_do_not_choose_a_weaker_regularisation() -> None:
+    """Labels that no word tells: only a reader that knows a copy of a row can answer it."""
+    labels = np.random.default_rng(0).permutation(np.arange(60) % 2)
+    texts = [f"word{number} here" for number in range(60)]
+    fold = Fold(learned=np.arange(100), held_out=np.arange(100, 120))
+    fitted = fit_counting("tfidf", texts * 2, np.tile(labels, 2), n_classes=2, folds=[fold])
+    assert fitted.reader.settings["ways"]["tfidf"]["C"] <= 1
+
+
 def test_a_fold_is_thinned_on_both_sides_by_chance() -> None:
     """Rows whose labels alternate keep both labels."""
     fold = Fold(learned=np.arange(0, 1000), held_out=np.arange(1000, 1200)).thinned(250, 0)

@@ -244,6 +244,24 @@ def test_a_small_table_is_cross_fitted() -> None:
         assert end.seconds_left == pytest.approx((5 - end.training) * end.seconds)  # as much for each that follows
 
 
+def test_copies_of_a_row_are_in_one_part_of_cross_fitting() -> None:
+    """Each text has a word of its own and stands twice: a reader that has seen its copy knows its label."""
+    texts = [f"word{number} here" for number in range(60)] * 2
+    labels = np.tile(np.random.default_rng(1).permutation(60) % 2, 2)
+    rows = Sources(train=table(texts, [("no", "yes")[label] for label in labels]))
+    trained = train_classifier(rows, chosen(min_rows=2000, epochs=1))
+    assert trained.metrics["readers"]["counting_accuracy"] < 0.75
+
+
+def test_a_table_that_repeats_few_texts_is_cross_fitted_row_by_row() -> None:
+    texts = [f"word{number} here" for number in range(20)] * 4
+    rows = Sources(train=table(texts, [("no", "yes")[number % 2] for number in range(20)] * 4))
+    watcher = Memory()
+    trained = train_classifier(rows, chosen(min_rows=2000, epochs=1), observer=watcher)
+    assert trained.metrics["readers"]["counting_accuracy"] > 0.9
+    assert any("the 80 rows repeat 20 texts" in line for line in watcher.messages)
+
+
 def test_cross_fitting_leaves_the_training_as_it_is() -> None:
     crossed = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000))
     plain = chosen(min_rows=2000).model_copy(update={"model": SMALL})

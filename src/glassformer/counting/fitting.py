@@ -96,7 +96,7 @@ def fit_counting(
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
     given = many or len(folds) > 1 or len(folds[0].learned) < 2
-    trials = folds if given else folds_within(folds[0], labels, seed, groups)
+    trials = folds if given else folds_within(folds[0], labels, seed, groups, _numbers(texts)[folds[0].learned])
     thinned = [fold.thinned(_MOST_ROWS_TO_CHOOSE_BY, seed) for fold in trials]
     plans = [problem.plan(_ways(counting, n_classes), each, thinned) for each in fewest]
     plan = min(plans, key=itemgetter(0))[1]
@@ -104,6 +104,12 @@ def fit_counting(
     everything = np.arange(len(texts))
     reader = problem.fit(plan, everything).reader(_settings(counting, plan))
     return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
+
+
+def _numbers(texts: Sequence[str]) -> Rows:
+    """Return a number for each text: the same for the same text."""
+    seen: dict[str, int] = {}
+    return np.array([seen.setdefault(text, len(seen)) for text in texts], np.int64)
 
 
 def _ways(counting: Counting, n_classes: int) -> list[Way]:

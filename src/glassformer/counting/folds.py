@@ -13,6 +13,9 @@ from glassformer.counting.regression import Labels
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 FOLDS = 4
+_MOST_COPIES = 3
+"""Rows for each distinct text, above which copies may be in several parts. Such a table repeats few texts: new rows
+will repeat them too, and too few texts would be left to learn from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +24,16 @@ class Fold:
 
     learned: Rows
     held_out: Rows
+
+    def of_copies(self, first: Rows, firsts: Rows) -> Fold:
+        """Return the same fold of more rows.
+
+        Args:
+            first: (more rows,) the number of the first row with the same text.
+            firsts: (rows,) the numbers that the rows of this fold have among all rows.
+        """
+        learned = np.isin(first, firsts[self.learned])
+        return Fold(learned=np.flatnonzero(learned), held_out=np.flatnonzero(~learned))
 
     def thinned(self, most: int, seed: int) -> Fold:
         """Return a fold with at most so many rows on each side, drawn by the seed."""
@@ -32,7 +45,7 @@ class Fold:
         return Fold(learned=learned, held_out=held_out)
 
 
-def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list[Fold]:
+def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None, texts: Labels | None = None) -> list[Fold]:
     """Split rows into folds, fewer than `FOLDS` if there are too few rows or groups.
 
     Without groups, each class keeps its proportion as far as it has enough rows.
@@ -40,7 +53,14 @@ def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list
     Args:
         labels: class numbers (rows,), or ones and zeros (rows, n_classes).
         groups: (rows,) a number for each group. No group is split, unless it is the only one.
+        texts: (rows,) a number for each text. Without groups, rows with the same text are held out together: otherwise
+            a reader would know the rows that it is measured by. This does not hold for tables that repeat few texts
+            (see `repeats_few`).
     """
+    if groups is None and texts is not None:
+        _, firsts, of_row = np.unique(texts, return_index=True, return_inverse=True)
+        if 1 < len(firsts) < len(texts) and not repeats_few(texts):
+            return [fold.of_copies(firsts[of_row], firsts) for fold in folds_of(labels[firsts], seed=seed)]
     rows = np.arange(len(labels))
     if groups is not None and (n_groups := len(np.unique(groups))) > 1:
         cut = GroupKFold(min(FOLDS, n_groups)).split(rows, groups=groups)
@@ -53,7 +73,12 @@ def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None) -> list
         return [Fold(learned=learned, held_out=held) for learned, held in cut]
 
 
-def folds_within(fold: Fold, labels: Labels, seed: int, groups: Labels | None) -> list[Fold]:
-    """Return folds within the rows that a fold learns from."""
-    inner = folds_of(labels[fold.learned], seed=seed, groups=groups)
+def repeats_few(texts: Labels) -> bool:
+    """Return whether there are more than three rows for each distinct text."""
+    return len(texts) > _MOST_COPIES * len(np.unique(texts))
+
+
+def folds_within(fold: Fold, labels: Labels, seed: int, groups: Labels | None, texts: Labels | None) -> list[Fold]:
+    """Return folds within the rows that a fold learns from. `groups` and `texts` are those of these rows alone."""
+    inner = folds_of(labels[fold.learned], seed=seed, groups=groups, texts=texts)
     return [Fold(learned=fold.learned[each.learned], held_out=fold.learned[each.held_out]) for each in inner]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from glassformer.counting.fitting import FittedCounting, fit_counting
-from glassformer.counting.folds import Fold, folds_of
+from glassformer.counting.folds import Fold, folds_of, repeats_few
 from glassformer.counting.joining import join
 from glassformer.counting.reader import CountingReader
-from glassformer.data.table import Table
+from glassformer.data.table import Table, counted, text_keys
 from glassformer.errors import GlassformerError
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig
@@ -60,7 +60,13 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
     labels = np.concatenate([names.encode(table) for table in tables])
     seed, groups = prepared.recipe.training.seed, _groups(splits.train)
     if splits.validation is None:
-        folds = folds_of(labels, seed=seed, groups=groups)
+        same = text_keys(splits.train.frame["text"]).rank("dense").to_numpy()
+        folds = folds_of(labels, seed=seed, groups=groups, texts=same)
+        if groups is None and repeats_few(same):
+            observer.on_message(
+                f"the {len(same):,} rows repeat {counted(len(np.unique(same)), 'text')}, so held-out rows repeat texts "
+                "that were learned; the accuracy below is that of texts seen before"
+            )
     else:
         cut = splits.train.frame.height
         folds = [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))]
