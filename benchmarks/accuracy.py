@@ -44,13 +44,14 @@ def main() -> None:
     name += f"-{Path(options.recipe).stem}" if options.recipe else ""
     with running(options) as experiment:
         runs = []
-        train, test = read_splits(experiment, options.data, group=load_recipe(options.recipe).validation.group)
+        chosen = load_recipe(options.recipe).for_data(options.data, None)
+        train, test = read_splits(experiment, options.data, group=chosen.validation.group)
         unlabelled = [read_unlabelled(source, like=train.text_column) for source in options.unlabelled]
         for number, (learned, held_out, seed) in enumerate(_splits(train, test, options.seeds, options.folds)):
-            recipe = load_recipe(options.recipe, overrides={"training.seed": seed})
+            recipe = load_recipe(options.recipe, overrides={"training.seed": seed}).for_data(options.data, None)
             runs.append(_run(experiment, f"{name}-{number}", recipe, learned, held_out, unlabelled))
             print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
-        experiment.write(name, _summary(runs, load_recipe(options.recipe)))
+        experiment.write(name, _summary(runs, chosen))
 
 
 def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tuple[Table, Table, int]]:

@@ -25,7 +25,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.evaluation.baselines import Baseline, TfidfBaseline, run_baseline
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.prediction.predictor import Predictor
-from glassformer.training.recipe import load_recipe
+from glassformer.training.recipe import Recipe, load_recipe
 
 OURS, TFIDF, NB_LR, FASTTEXT = "ours", "TF-IDF", "NB-LR", "fastText"
 MADE_OF = "made-of.json"  # the file that `Experiment.model` adds to a model folder
@@ -72,8 +72,9 @@ def answers(experiment: Experiment, folder: str, seed: int, cut: Cut) -> ByName:
     def opponent(name: str, baseline: Baseline) -> Callable[[], ByName]:
         return lambda: {name: _of_opponent(baseline, cut)}
 
-    of_ours = {**made_of, "recipe": load_recipe(None).model_dump(mode="json"), "quick": experiment.quick}
-    found = kept("ours", run_key(of_ours), lambda: _ours(experiment, f"{folder}/{seed}", seed, cut))
+    recipe = load_recipe(None, overrides={"training.seed": seed}).for_data(cut.train.source, None)
+    of_ours = {**made_of, "recipe": recipe.model_dump(mode="json"), "quick": experiment.quick}
+    found = kept("ours", run_key(of_ours), lambda: _ours(experiment, f"{folder}/{seed}", recipe, cut))
     found |= kept("tf-idf", run_key(made_of), opponent(TFIDF, TfidfBaseline(n_classes)))
     found |= kept("nb-lr", _key(made_of), opponent(NB_LR, NaiveBayesRegression(n_classes)))
     if FastText.is_installed():
@@ -88,10 +89,10 @@ def _key(made_of: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([made_of, libraries, code]).encode()).hexdigest()[:16]
 
 
-def _ours(experiment: Experiment, name: str, seed: int, cut: Cut) -> ByName:
+def _ours(experiment: Experiment, name: str, recipe: Recipe, cut: Cut) -> ByName:
     """Train our defaults, and answer from the saved folder, as a whole and by each of its readers alone."""
     began = time.perf_counter()
-    folder = classifier(experiment, name, load_recipe(None, overrides={"training.seed": seed}), cut.train)
+    folder = classifier(experiment, name, recipe, cut.train)
     seconds = time.perf_counter() - began
     predictor, texts = Predictor.load(folder), cut.held_out.frame["text"].to_list()
     began = time.perf_counter()

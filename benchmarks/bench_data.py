@@ -12,7 +12,7 @@ import polars as pl
 from sklearn.model_selection import train_test_split
 
 from benchmarks.models import apart_from
-from glassformer.data.known import Split, data_folders, resolve
+from glassformer.data.known import Split, data_folders, group_column, resolve
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 
@@ -131,7 +131,7 @@ def read_rows(data: str, split: Split) -> Table:
         UsageError: they are not on this machine.
     """
     if data not in FILES:
-        return resolve(data, split)
+        return resolve(data, split, group=group_column(data) if split == "train" else None)
     table = read_table(_find(data, FILES[data][split]), text="text", label="label")
     table = replace(table, source=data)
     if FILES[data]["train"] != FILES[data]["test"]:

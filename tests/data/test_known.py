@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from glassformer.data import known
-from glassformer.data.known import KNOWN, data_folders, find, resolve
+from glassformer.data.known import KNOWN, data_folders, find, group_column, resolve
 from glassformer.data.labels import LabelSet
 from glassformer.errors import UsageError
 
@@ -41,6 +41,16 @@ def test_labels_get_their_meaning(tmp_path: Path) -> None:
 def test_the_film_is_a_group(tmp_path: Path) -> None:
     lay_out(tmp_path, "imdb", train=frame_of(3).with_columns(movie=pl.Series(["t1", "t1", "t2"])))
     assert resolve("imdb", "train", tmp_path, group="movie").frame["group"].to_list() == ["t1", "t1", "t2"]
+
+
+def test_only_imdb_with_its_films_has_groups(tmp_path: Path) -> None:
+    assert group_column("imdb", tmp_path) is None
+    lay_out(tmp_path / "without", "imdb", train=frame_of(3))
+    assert group_column("imdb", tmp_path / "without") is None
+    lay_out(tmp_path / "with", "imdb", train=frame_of(3).with_columns(movie=pl.Series(["t1", "t1", "t2"])))
+    assert group_column("imdb", tmp_path / "with") == "movie"
+    assert group_column("polarity", tmp_path) is None
+    assert group_column("imdb.csv", tmp_path) is None
 
 
 def test_a_smaller_file_stands_in_and_says_so(tmp_path: Path) -> None:

@@ -77,7 +77,9 @@ def test_groups_stay_whole() -> None:
     assert not set(splits.train.frame["group"]) & set(splits.validation.frame["group"])
     assert len(rows(splits.validation)) == pytest.approx(42, abs=12)
     assert share_of_yes(splits.validation) == pytest.approx(0.25, abs=0.1)
-    assert "whole groups of 'film'" in splits.notes[-1]
+    assert "of 37 groups of 'film'" in splits.notes[-1]
+    few = make_splits(table, ValidationConfig(group="film"), seed=5)
+    assert few.notes[-1] == "37 groups of 'film' stay whole"
 
 
 @pytest.mark.parametrize(("n_groups", "values"), [(1, "1 value"), (9, "9 values")])

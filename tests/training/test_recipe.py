@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from glassformer.errors import UsageError
@@ -203,3 +204,20 @@ def test_no_such_recipe_names_the_nearest() -> None:
         UsageError, match=r"`recipe='defalt'`: neither a file nor .*did you mean 'default'\?.*there are"
     ):
         load_recipe("defalt")
+
+
+def test_the_recipe_holds_out_whole_films_of_imdb(tmp_path: Path) -> None:
+    (tmp_path / "imdb").mkdir()
+    rows = pl.DataFrame({"text": ["good", "bad"], "label": [1, 0], "movie": ["t1", "t2"]})
+    rows.write_parquet(tmp_path / "imdb" / "train.parquet")
+
+    def group(data: str, **overrides: Any) -> str | None:
+        recipe = load_recipe(overrides={key.replace("__", "."): value for key, value in overrides.items()})
+        return recipe.for_data(data, tmp_path).validation.group
+
+    assert group("imdb") == "movie"
+    assert group("imdb", validation__group="author") == "author"
+    assert group("imdb.csv") is None
+    assert group("imdb", validation__file="mine.csv") is None
+    assert group("imdb", validation__fraction=0) is None
+    assert group("imdb", model__counting="none") is None

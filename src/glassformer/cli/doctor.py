@@ -79,7 +79,7 @@ def doctor(
         validation__group=group,
     )
     start = None if init is None else read_initial_weights(init)
-    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
+    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
     target = choose_device(device)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     doing(f"reading {data}")

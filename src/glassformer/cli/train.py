@@ -102,7 +102,7 @@ def train(
         pretraining__max_seconds=None if pretrain is None else seconds_of(pretrain),
     )
     start = None if init is None else read_initial_weights(init)
-    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start)
+    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
     if minutes is not None:
         check_minutes(minutes, chosen)  # before the tables are read
     target = choose_device(device)

@@ -36,6 +36,8 @@ class KnownDataset:
     """The files of each split. The first one that exists is read. Empty if the data set is generated."""
     unlabelled: str | None = None
     """The file of its texts without labels, if it has any."""
+    group: str | None = None
+    """The column with a group for each row. No group is in both splits, so validation should split none either."""
     source_url: str | None = None
     """Where `data get` downloads it. None if it is generated, or must be fetched by hand (see `by_hand`)."""
     checksum: str | None = None
@@ -106,6 +108,7 @@ _DATASETS = (
         label_names=NEGATIVE_POSITIVE,
         files={"train": ("train.parquet",), "test": ("test.parquet",)},
         unlabelled="unsup.parquet",
+        group="movie",
         source_url="https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
         checksum="md5:7c2ac02c03563afcf9b574c7e56c153a",
         unpack=archives.unpack_imdb,
@@ -171,6 +174,13 @@ def resolve(
     if known.files["train"] == known.files["test"]:  # there is one published file, and a part of it is the test split
         frame = _tenth(frame, split)
     return replace(table, frame=frame, source=source, notes=(f"{source}: {known.splits}", *table.notes))
+
+
+def group_column(source: str, data_dir: Path | None = None) -> str | None:
+    """Return the column with the groups of the training rows, if `source` is a known data set that has one."""
+    column = KNOWN[source].group if source in KNOWN else None
+    path = None if column is None else find(source, "train", data_dir)
+    return column if path is not None and column in pl.read_parquet_schema(path) else None
 
 
 def resolve_unlabelled(name: str, data_dir: Path | None = None) -> Table:

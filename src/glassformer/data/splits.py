@@ -88,8 +88,10 @@ def make_splits(
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
         train = replace(train, frame=train.frame.filter(~held_out))
         train = _without(train, validation, "duplicate of a validation text")
-        whole = f", whole groups of {config.group!r}" if config.group is not None else ""
+        whole = "" if config.group is None else f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
         notes.append(f"validation: {validation.frame.height:,} of {table.frame.height:,} rows held out{whole}")
+    if validation is None and "group" in train.frame.columns:
+        notes.append(f"{_groups(train)} groups of {config.group!r} stay whole")
     for kept in (train, validation):
         if kept is not None and kept.frame.is_empty():
             raise UsageError(
@@ -134,6 +136,10 @@ def _without(table: Table, held_out: Table, reason: str) -> Table:
         return table
     dropped = Dropped(reason=reason, rows=table.frame.filter(shared)["row"].to_list())
     return replace(table, frame=table.frame.filter(~shared), dropped=(*table.dropped, dropped))
+
+
+def _groups(table: Table) -> str:
+    return f"{table.frame['group'].n_unique():,}"
 
 
 def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl.Series:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from glassformer.data.known import group_column
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import UsageError, brief, brief_value
@@ -78,6 +79,25 @@ class Recipe(AnyRecipe):
         if self.training.counting_alone and self.pretraining is not None:
             raise ValueError("training.epochs = 0 trains no transformer, so there is nothing to pre-train")
         return self
+
+
+    def for_data(self, source: str, data_dir: Path | None) -> Self:
+        """Return this recipe with the groups of a known data set, unless it holds rows out in another way.
+
+        The held-out rows weigh the two readers. If they were like the training rows, the transformer would get too much
+        weight. Without a counting reader nothing is weighed, and the recipe stays as it is.
+        """
+        validation = self.validation
+        if (
+            not (isinstance(self.model, ModelConfig) and self.model.counting != "none")
+            or validation.group is not None
+            or validation.file is not None
+            or not validation.fraction
+        ):
+            return self
+        return self.model_copy(
+            update={"validation": validation.model_copy(update={"group": group_column(source, data_dir)})}
+        )
 
 
 class PretrainingTokenizerConfig(TokenizerConfig):
