@@ -13,9 +13,9 @@ from glassformer.counting.regression import Labels
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 FOLDS = 4
-_MOST_COPIES = 3
-"""Rows for each distinct text, above which copies may be in several parts. Such a table repeats few texts: new rows
-will repeat them too, and too few texts would be left to learn from."""
+_MOST_COPIES, _FEWEST_TEXTS = 3, 20
+"""Copies of a row may be in several parts if there are more rows for each distinct text, or fewer texts. New rows will
+repeat these texts too, and too few would be left to learn from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None, texts: 
     """
     if groups is None and texts is not None:
         _, firsts, of_row = np.unique(texts, return_index=True, return_inverse=True)
-        if 1 < len(firsts) < len(texts) and not repeats_few(texts):
+        if len(firsts) < len(texts) and not repeats_few(texts):
             return [fold.of_copies(firsts[of_row], firsts) for fold in folds_of(labels[firsts], seed=seed)]
     rows = np.arange(len(labels))
     if groups is not None and (n_groups := len(np.unique(groups))) > 1:
@@ -74,8 +74,9 @@ def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None, texts: 
 
 
 def repeats_few(texts: Labels) -> bool:
-    """Return whether there are more than three rows for each distinct text."""
-    return len(texts) > _MOST_COPIES * len(np.unique(texts))
+    """Return whether rows repeat texts, of which there are fewer than 20, or fewer than a third of the rows."""
+    n_texts = len(np.unique(texts))
+    return n_texts < len(texts) and (n_texts < _FEWEST_TEXTS or len(texts) > _MOST_COPIES * n_texts)
 
 
 def folds_within(fold: Fold, labels: Labels, seed: int, groups: Labels | None, texts: Labels | None) -> list[Fold]:
