@@ -519,6 +519,7 @@ def test_minutes_decide_what_is_done() -> None:
         ({"unlabelled": ["a text"]}, "only pre-training reads these texts"),
         ({"pretrain": "1s", "unlabelled": [" "]}, "holds no text"),
         ({"pretrain": "1s", "unlabelled": [3]}, "not a string"),
+        ({"pretrain": "1s", "unlabelled": "more.txt"}, "`unlabelled='more.txt'`: give a list of texts"),
         ({"pretrain": "1s", "unlabelled": TEXTS}, "no text is left to read"),
     ],
 )

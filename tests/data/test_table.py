@@ -69,6 +69,12 @@ def test_an_unlabelled_table_has_no_label(tmp_path: Path) -> None:
         ({"text": LONG, "p": [1, 1, 2, 2], "q": [1, 2, 2, 1]}, {}, "(?s)which column holds the label.*`label=`"),
         ({"text": LONG}, {}, "(?s)no column looks like labels.*`label=`.*'text': 'a rather long text'"),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"label": "lable"}, "no column 'lable' .`label=`.*mean 'label'"),
+        ({"text": LONG, "label": [1, 1, 2, 2]}, {"label": "label", "group": "label"}, "both `label=` and `group="),
+        (
+            {"text": LONG, "label": [None] * 4},
+            {"label": "label"},
+            "Check the columns `text='text'` and `label='label'`",
+        ),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"group": "zzz"}, "no column 'zzz' .`group=`.. It has"),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"text": "text", "label": "text"}, "both `text=` and `label=`"),
         ({"this film was good": LONG, "1": ["1", "2", "1", "2"]}, {}, "first row looks like data"),
@@ -115,6 +121,11 @@ def test_labels_of_any_type_become_strings(tmp_path: Path, values: list[object],
     for name in ("a.parquet", "a.jsonl"):
         table = read_table(tmp_path / name, label="label")
         assert table.frame["label"].to_list() == [label for label in expected if label], name
+
+
+def test_a_row_that_is_left_out_needs_no_group(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, text=["a", "b", "c", ""], label=["x", "y", None, "x"], by=["p", "q", None, None])
+    assert read_table(path, group="by").frame["group"].to_list() == ["p", "q"]
 
 
 def test_several_labels_from_a_separator_a_json_list_or_a_parquet_list(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_one_row_is_no_victory() -> None:
 def test_no_row_tells_them_apart() -> None:
     assert sentence(0, 0, 0, 1) == (
         "The transformer and TF-IDF are right on the same rows, 987 of 1,234; "
-        "choose the simpler one until other test rows show a difference."
+        "choose the simpler one, TF-IDF, until other test rows show a difference."
     )
 
 

@@ -103,9 +103,7 @@ def test_without_epochs_counting_answers_alone(min_rows: int, rows: int, tmp_pat
     assert not memory.steps
     assert not memory.epochs
     assert "cross-fitting" not in "".join(memory.messages)
-    assert memory.messages[-1].endswith(
-        "No transformer was trained (`training.epochs=0`), so the model answers by counting"
-    )
+    assert memory.messages[-1].endswith("No transformer was trained, so the model answers by counting")
     found = trained.metrics["readers"]
     assert (found["held_out_rows"], found["transformer_accuracy"], found["gain_in_nats"]) == (rows, None, None)
     beside = train_classifier(Sources(train=opinions(80)), chosen(min_rows=min_rows, learning_rate=1e-30, epochs=1))

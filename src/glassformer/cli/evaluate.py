@@ -101,12 +101,13 @@ def evaluate(
         )
     evaluation = evaluation.model_copy(update={"notes": tuple(map(as_flags, evaluation.notes))})
     document = evaluation.model_dump_json(indent=2)
+    _say_what_is_left_out(evaluation)
     if json:
         write_json(document + "\n")
     else:
         _show(evaluation)
-    _say_what_is_left_out(evaluation)
-    _write(folder, evaluation, document, predictor.trained.metrics.get("history"))
+    history = None if predictor.trained.config.answers_by_counting else predictor.trained.metrics.get("history")
+    _write(folder, evaluation, document, history)
     if not json:
         show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
 

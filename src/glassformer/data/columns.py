@@ -73,6 +73,10 @@ def find_columns(
             raise UsageError(message, listing(sample, sample.columns))
     if text is not None and text == label:
         raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
+    if group is not None and group in (text, label):
+        raise UsageError(
+            f"Column {quoted(group)} cannot be both `{'text' if group == text else 'label'}=` and `group=`."
+        )
 
     free = [name for name in sample.columns if name not in (text, label, group)]
     text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)

@@ -15,7 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 from glassformer.data.documents import Documents
 from glassformer.data.labels import label_name
 from glassformer.data.table import Dropped, Table, counted
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 
 _SHOWN = 80  # characters of a value in a message
 _BETWEEN = ("glassformer", "sklearn", "joblib")  # the packages between a user's program and a warning
@@ -50,6 +50,8 @@ def as_documents(texts: Iterable[Any]) -> Documents:
     Raises:
         InputError: a text cannot be used (see `as_texts`), or all are empty.
     """
+    if isinstance(texts, str):
+        raise InputError(f"`unlabelled={brief_value(texts)}`: give a list of texts, not one string")
     filled = [text for text in as_texts(texts) if text.strip()]
     if not filled:
         raise InputError("`unlabelled=` holds no text; give texts, or leave it out")

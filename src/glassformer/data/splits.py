@@ -88,10 +88,14 @@ def make_splits(
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
         train = replace(train, frame=train.frame.filter(~held_out))
         train = _without(train, validation, "duplicate of a validation text")
-        whole = "" if config.group is None else f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
+        whole = (
+            "" if config.group is None else f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
+        )
         notes.append(f"validation: {validation.frame.height:,} of {table.frame.height:,} rows held out{whole}")
     if validation is None and "group" in train.frame.columns:
         notes.append(f"{_groups(train)} groups of {config.group!r} stay whole")
+    if "group" in table.frame.columns and table.frame["group"].n_unique() == table.frame.height:
+        notes.append(f"each row has its own value of {config.group!r}, so the groups change nothing")
     for kept in (train, validation):
         if kept is not None and kept.frame.is_empty():
             raise UsageError(

@@ -68,21 +68,26 @@ def read_table(
     separator = multilabel if labelled else None
     frames = [_in_use(batch, columns, group, separator=separator) for batch in itertools.chain([first], batches)]
     frame = pl.concat(frames).with_row_index("row", offset=1)
-    if group is not None and frame["group"].has_nulls():
-        rows = frame.filter(pl.col("group").is_null())["row"].to_list()
-        raise UsageError(
-            f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the group column {group!r}. "
-            f"Fill it in, or remove these rows."
-        )
     if labelled and multilabel is None:
         _refuse_lists(frame, f"{source}, column {columns.label!r}")
     frame, dropped = _drop_unusable(frame, labelled=labelled)
     if frame.is_empty():
         reasons = ", ".join(f"{len(drop.rows):,} × {drop.reason}" for drop in dropped)
         raise UsageError(
-            f"{source} has no usable row ({reasons}). Check the columns `text={columns.text!r}` and `label=`."
+            f"{source} has no usable row ({reasons}). Check the columns `text={columns.text!r}`"
+            + (f" and `label={columns.label!r}`." if labelled else ".")
         )
-    separated = delimiter_note(path)
+    if group is not None and frame["group"].has_nulls():
+        rows = frame.filter(pl.col("group").is_null())["row"].to_list()
+        raise UsageError(
+            f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the group column {group!r}. "
+            f"Fill it in, or remove these rows."
+        )
+    notes = list(columns.notes)
+    if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
+        notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
+    if separated := delimiter_note(path):
+        notes.insert(0, separated)
     return Table(
         frame=frame,
         source=source,
@@ -90,7 +95,7 @@ def read_table(
         label_column=columns.label,
         multilabel=labelled and multilabel is not None,
         dropped=dropped,
-        notes=((separated,) if separated else ()) + columns.notes,
+        notes=tuple(notes),
         like_labels=columns.like_labels,
     )
 

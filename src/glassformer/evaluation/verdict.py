@@ -29,7 +29,7 @@ def verdict(
     if difference.low == difference.high == 0:
         return (
             f"{_capital(model)} and {baseline} {same_rows_right(accuracy, rows)}; "
-            "choose the simpler one until other test rows show a difference."
+            f"choose the simpler one, {baseline}, until other test rows show a difference."
         )
     numbers = numbers_of(difference, p)
     ours, theirs = share(accuracy), share(baseline_accuracy)
@@ -45,7 +45,7 @@ def verdict(
         return lost + against
     return (
         f"No clear winner on {counted(rows, 'row')}: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
-        "choose the simpler one until more test rows show a difference."
+        f"choose the simpler one, {baseline}, until more test rows show a difference."
     )
 
 

@@ -32,7 +32,8 @@ def model_card(trained: TrainedModel) -> str:
     silent = config.answers_by_counting
     facts = [
         f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
-        f"(text: `{data['text_column']}`, label: `{data['label_column']}`).",
+        f"(text: `{data['text_column']}`, label: `{data['label_column']}`)."
+        + (_counted_too(data["validation_rows"]) if readers else ""),
         *([] if readers is None else [_readers(trained, readers)]),
         *([] if silent else [*pretraining, shape, window]),
         _validation(config, best, readers, data["validation_rows"]),
@@ -55,6 +56,10 @@ little. It has not been checked for unfair treatment of anyone.
 
     glassformer predict FOLDER "a text"
 """
+
+
+def _counted_too(rows: int) -> str:
+    return f" The counting reader also learned the {counted(rows, 'validation row')}." if rows else ""
 
 
 def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:

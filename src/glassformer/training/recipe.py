@@ -80,7 +80,6 @@ class Recipe(AnyRecipe):
             raise ValueError("training.epochs = 0 trains no transformer, so there is nothing to pre-train")
         return self
 
-
     def for_data(self, source: str, data_dir: Path | None) -> Self:
         """Return this recipe with the groups of a known data set, unless it holds rows out in another way.
 

@@ -239,12 +239,12 @@ def _finished(
 
 def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
     """Say which reader answers, by the held-out rows."""
-    alone = (
-        f"readers: accuracy on {counted(figures['held_out_rows'], 'held-out row')}: counting alone "
-        f"{figures['counting_accuracy']:.4f}"
-    )
+    rows = counted(figures["held_out_rows"], "held-out row")
+    if figures["folds"] > 1:
+        rows = f"all {figures['held_out_rows']:,} rows, each answered without having been learned"
+    alone = f"readers: accuracy on {rows}: counting alone {figures['counting_accuracy']:.4f}"
     if figures["transformer_accuracy"] is None:
-        return f"{alone}. No transformer was trained (`training.epochs=0`), so the model answers by counting"
+        return f"{alone}. No transformer was trained, so the model answers by counting"
     alone += f", the transformer alone {figures['transformer_accuracy']:.4f}"
     if readers.counting_alone:
         return f"{alone}. These rows do not show that the transformer helps, so the model answers by counting alone"
