@@ -96,12 +96,20 @@ def provenance(commit_of_run: str) -> dict[str, Any]:
     from glassformer.training.unfinished import versions
 
     return {
-        "command": " ".join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
+        "command": " ".join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *_without_work(sys.argv[1:])]),
         "machine": Machine.here().model_dump() | {"threads": torch.get_num_threads(), "processor": processor()},
         "versions": versions() | {"polars": polars.__version__, "tokenizers": tokenizers.__version__},
         "commit": commit_of_run,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _without_work(arguments: list[str]) -> list[str]:
+    """Leave out the folder for finished models: it does not decide the result."""
+    if "--work" not in arguments:
+        return arguments
+    at = arguments.index("--work")
+    return arguments[:at] + arguments[at + 2 :]
 
 
 def commit() -> str:

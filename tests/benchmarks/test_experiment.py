@@ -37,7 +37,7 @@ def test_committed_results_say_no_more_than_new_ones(file: Path) -> None:
 
 
 def test_the_command_can_be_typed_again_and_the_commit_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/somewhere/else/benchmarks/steering.py", "imdb", "--seeds", "3"])
+    monkeypatch.setattr(sys, "argv", ["/elsewhere/benchmarks/steering.py", "imdb", "--work", "x", "--seeds", "3"])
     found = provenance("a0b1c2")
     assert found["command"] == "python -m benchmarks.steering imdb --seeds 3"
     assert found["commit"] == "a0b1c2"
