@@ -79,6 +79,10 @@ def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
     assert few.err.count(said) == 1
     enough = glassformer("train", table, "--out", tmp_path / "enough", *QUICK, "--set", "training.batch_size=4")
     assert "few rows" not in enough.err
+    settings = ("--preset", "tiny", "--epochs", 3, "--set", "training.enough_steps=4")
+    many = glassformer("train", table, "--out", tmp_path / "many", *settings)
+    assert "  many rows: 1 epoch in place of" in many.err
+    assert "many rows" not in few.err + enough.err
 
 
 def test_settings_come_from_recipe_preset_and_flags(tmp_path: Path) -> None:

@@ -111,3 +111,28 @@ def test_a_classifier_in_memory_is_gone_on_with(tmp_path: Path) -> None:
     after = [train_classifier(sources(), load_recipe(overrides=QUICK, init=init), init=init) for init in starts]
     assert same_weights(*after)
     assert not same_weights(first, after[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "epochs"),
+    [
+        ({}, 4),  # 3 steps each
+        ({"training.enough_steps": 9}, 3),
+        ({"training.enough_steps": 7}, 3),
+        ({"training.enough_steps": 1}, 1),
+        ({"training.enough_steps": 1, "training.epochs": 2}, 1),
+        ({"training.epochs": 6}, 6),
+    ],
+)
+def test_a_large_table_is_trained_for_fewer_epochs(settings: dict[str, int], epochs: int) -> None:
+    few = {"training.min_steps_per_epoch": 1, "training.batch_size": 30, "validation.min_rows": 0}
+    chosen = load_recipe(overrides=few | settings)
+    prepared = prepare(Sources(train=opinions(100)), chosen)
+    assert prepared.training.epochs == epochs
+    assert prepared.recipe == chosen
+
+
+def test_all_epochs_that_are_asked_for_are_trained() -> None:
+    assert load_recipe(overrides={"training.epochs": 2}).training.enough_steps is None
+    assert load_recipe(overrides={"training.epochs": 2, "training.enough_steps": 5}).training.enough_steps == 5
+    assert load_recipe("polarity").training.enough_steps is None

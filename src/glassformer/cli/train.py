@@ -204,6 +204,12 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[
             f"  few rows: each epoch reads every row {prepared.passes} times, so that it has at least "
             f"{recipe.training.min_steps_per_epoch:,} steps (training.min_steps_per_epoch)"
         )
+    epochs, asked = prepared.training.epochs, recipe.training.epochs
+    if epochs < asked and recipe.training.max_steps is None and recipe.training.max_seconds is None:
+        tell(
+            f"  many rows: {counted(epochs, 'epoch')} in place of {asked}, which has enough steps "
+            "(training.enough_steps)"
+        )
     model = recipe.model
     tell(
         f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "

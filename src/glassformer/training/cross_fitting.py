@@ -69,8 +69,8 @@ def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSever
     model = part.model
     trainer = Trainer(
         model,
-        Classification(part.data, part.recipe.training, max_seq_len=window),
-        part.recipe.training,
+        Classification(part.data, prepared.training, max_seq_len=window),
+        prepared.training,
         checkpoint=None if work is None else work / STATE_FILE,
         observer=observer,
     )

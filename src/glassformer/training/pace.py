@@ -84,7 +84,7 @@ def measure_pace(prepared: Prepared, folds: Sequence[Fold], seconds: float) -> P
         folds: the folds of cross-fitting. Empty without it.
     """
     recipe, lengths = prepared.recipe, prepared.data.train.lengths
-    window, epochs = recipe.model.max_seq_len, recipe.training.epochs
+    window, epochs = recipe.model.max_seq_len, prepared.training.epochs
     still = {"max_seconds": seconds, "max_steps": None, "learning_rate": _STILL}
     config, clock = recipe.training.model_copy(update=still), _Clock()
     rows = replace(prepared.data, validation=None, validation_labels=None)

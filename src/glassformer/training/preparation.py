@@ -25,10 +25,11 @@ from glassformer.training.classification import TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
-from glassformer.training.order import passes_per_epoch
+from glassformer.training.order import passes_per_epoch, plan_epoch
 from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
 from glassformer.training.recipe import Recipe
 from glassformer.training.time_plan import check_minutes
+from glassformer.training.training_config import TrainingConfig
 from glassformer.training.unfinished import encode, learn_tokenizer
 
 
@@ -101,6 +102,15 @@ class Prepared:
             return self.init.tokenizer
         texts = self.splits.train.frame["text"] if self.own_texts is None else self.own_texts.texts
         return learn_tokenizer(texts, self.recipe.tokenizer, self.work)
+
+    @cached_property
+    def training(self) -> TrainingConfig:
+        """How the transformer is trained: as in the recipe, for fewer epochs if these already have enough steps."""
+        config = self.recipe.training
+        if config.enough_steps is None:
+            return config
+        _, steps = plan_epoch(self.data.train.lengths, config, max_seq_len=self.recipe.model.max_seq_len, epoch=0)
+        return config.model_copy(update={"epochs": min(config.epochs, -(-config.enough_steps // len(steps)))})
 
     @cached_property
     def train_labels(self) -> np.ndarray[Any, Any]:

@@ -138,8 +138,8 @@ def _trainer(prepared: Prepared, counting: LearnedCounting | None, observer: Obs
     held_out = None if counting is None or prepared.splits.validation is None else counting.held_out
     return Trainer(
         model,
-        Classification(prepared.data, recipe.training, max_seq_len=recipe.model.max_seq_len, counting=held_out),
-        recipe.training,
+        Classification(prepared.data, prepared.training, max_seq_len=recipe.model.max_seq_len, counting=held_out),
+        prepared.training,
         checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
         observer=observer,
     )

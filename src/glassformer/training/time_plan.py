@@ -138,7 +138,7 @@ def _made(prepared: Prepared, counting: float | None, folds: Sequence[Fold], beg
             minutes=prepared.minutes,
             spent=time.perf_counter() - began,
             counting=counting,
-            epochs=prepared.recipe.training.epochs,
+            epochs=prepared.training.epochs,
             pace=pace,
             pretraining=pretraining,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
@@ -84,6 +84,10 @@ class TrainingConfig(LoopConfig):
     epochs: Annotated[int, Field(ge=0, le=MOST)] = 4
     """Most epochs to train. The schedule of the learning rate covers them. Raise it if the calibrated loss still falls
     at the end. With 0 no transformer is trained, and the model answers by counting alone."""
+    enough_steps: Count | None = 1_000
+    """Steps after which no other epoch begins, so that a large table is trained for fewer epochs, at least one. The
+    schedule covers these epochs. None means that there is no such limit. If you set `epochs` and not this, it is None.
+    """
     min_steps_per_epoch: Count = 75
     """Fewest steps in an epoch. If the data gives fewer, an epoch reads all data several times, so that small tables
     get enough steps too."""
@@ -112,6 +116,11 @@ class TrainingConfig(LoopConfig):
     token_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the training tokens that are replaced by the unknown token, from 0 (none) to below 1. It reduces
     overfitting, and trains the vector of unknown words."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_epochs_that_are_asked_for(cls, given: Any) -> Any:
+        return {"enough_steps": None, **given} if isinstance(given, dict) and "epochs" in given else given
 
     @property
     def counting_alone(self) -> bool:
