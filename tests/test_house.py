@@ -18,7 +18,8 @@ SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
     "errors", "pages", "layers", "models", "data", "counting", "prediction", "explanation", "evaluation", "training",
-    "doctor", "experiments", "words", "alignment", "text_classifier", "cli",
+    "doctor", "experiments", "words", "alignment", "text_classifier", "serving",
+    "cli",
 )  # fmt: skip
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 SPEAK_OF_FLAGS = ("cli",)

@@ -29,6 +29,7 @@ def test_every_command_is_there() -> None:
         "train",
         "evaluate",
         "explain",
+        "serve",
         "compare",
         "compare-variants",
         "reproduce",

@@ -24,6 +24,7 @@ from glassformer.cli import (
     pretrain,
     recipes,
     reproduce,
+    serve,
     train,
     version,
 )
@@ -51,6 +52,7 @@ app.command("compare")(compare.compare)
 app.command("compare-variants")(compare_variants.compare_variants)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("serve")(serve.serve)
 app.command("pretrain")(pretrain.pretrain)
 app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)

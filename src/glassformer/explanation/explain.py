@@ -82,6 +82,11 @@ class Explanation:
         return tuple(name for name in ("counting", "transformer") if any(getattr(word, name) for word in self.words))
 
     @property
+    def trusted(self) -> bool | None:
+        """Whether the shares can be trusted. None if that was not checked."""
+        return None if self.faithfulness is None else self.faithfulness.score >= FAITHFUL
+
+    @property
     def verdict(self) -> str:
         """A sentence that says how far the shares can be trusted."""
         found = self.faithfulness
@@ -90,7 +95,7 @@ class Explanation:
         checked = (
             f"By deletion of words, the shares did better than {found.score * found.rankings:.0f} of {found.rankings}"
         )
-        if found.score >= FAITHFUL:
+        if self.trusted:
             return f"{checked} random rankings, so they can be trusted."
         return f"{checked} random rankings only, so do not rely on them."
 

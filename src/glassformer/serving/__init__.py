@@ -1,0 +1,1 @@
+"""A page and an API for trained classifiers, on this machine."""

@@ -1,0 +1,158 @@
+"""The application: routes for requests, and the page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from glassformer import __version__
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.serving.guard import Guard
+from glassformer.serving.limits import Limits, RefusedError
+from glassformer.serving.page_files import add_page
+from glassformer.serving.served_model import ServedModel, named
+from glassformer.serving.shapes import About, ExplainRequest, Prediction, PredictRequest, Reasons, Refusal, Status
+from glassformer.serving.worker import Worker
+
+_REASONS = {
+    403: "The request comes from another website.",
+    413: "The request is too large.",
+    422: "The request cannot be understood, or a text is too long.",
+    429: "Too many requests wait.",
+}
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Refusal, "description": said} for status, said in _REASONS.items()
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """The models by name, the limits on requests, and the thread that asks the models."""
+
+    models: Mapping[str, ServedModel]
+    limits: Limits
+    worker: Worker
+
+
+def create_app(
+    models: Mapping[str, ServedModel], *, limits: Limits | None = None, hosts: Sequence[str] = ("*",)
+) -> FastAPI:
+    """Return the application.
+
+    Args:
+        hosts: the names by which the server may be addressed. Names of this machine alone keep out a website whose name
+            was made to point here (DNS rebinding).
+    """
+    limits = limits or Limits()
+    service = Service(models=models, limits=limits, worker=Worker(limits.waiting))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.worker.stop()
+
+    app = FastAPI(
+        title="glassformer",
+        summary="Answers of text classifiers, and the reasons for them.",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.add_middleware(Guard, most_bytes=limits.body_bytes)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(GlassformerError, _failed)
+    app.add_exception_handler(Exception, _broken)
+    _add_texts(app, service)
+    _add_server(app, service)
+    add_page(app)
+    return app
+
+
+def _add_texts(app: FastAPI, service: Service) -> None:
+    """Add the routes that take texts."""
+
+    @app.post("/predict", responses=_REFUSALS, response_model=Prediction)
+    async def predict(request: PredictRequest) -> dict[str, Any]:
+        """Answer one text or several."""
+        if (request.text is None) == (request.texts is None):
+            raise UsageError("give `text` or `texts`, and not both")
+        texts = [request.text] if request.texts is None else request.texts
+        asked = [text for text in texts if text is not None]
+        service.limits.check_texts(asked)
+        model = named(service.models, request.model)
+        return {"model": model.name, "answers": await service.worker.do(lambda: model.answers(asked))}
+
+    @app.post("/explain", responses=_REFUSALS, response_model=Reasons)
+    async def explain(request: ExplainRequest) -> dict[str, Any]:
+        """Say what each word adds to an answer, and whether that can be trusted."""
+        service.limits.check_explained(request.text)
+        model = named(service.models, request.model)
+        found = await service.worker.do(
+            lambda: model.explanation(request.text, label=request.label, method=request.method)
+        )
+        return {"model": model.name} | found
+
+
+def _add_server(app: FastAPI, service: Service) -> None:
+    """Add the routes about the models and the server."""
+    about = [model.about() for model in service.models.values()]
+
+    @app.get("/model", response_model=About)
+    async def model() -> dict[str, Any]:
+        """Describe the models and the limits."""
+        return {"models": about, "limits": asdict(service.limits), "version": __version__}
+
+    @app.get("/health", response_model=Status)
+    async def health() -> dict[str, str]:
+        """Say that the server runs."""
+        return {"status": "ok"}
+
+    @app.get("/ready", response_model=Status, responses={503: {"model": Refusal, "description": "Busy."}})
+    async def ready() -> dict[str, str]:
+        """Say whether a request would be answered now."""
+        if service.worker.full:
+            raise RefusedError(503, "too many requests wait")
+        return {"status": "ready"}
+
+
+async def _invalid(_: Request, error: Exception) -> JSONResponse:
+    """Say in a sentence what is wrong with the body. What it holds is not repeated: it may not be valid Unicode."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:])
+    if first["type"] == "json_invalid":
+        return _reason(422, f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][1]})")
+    if not where:
+        return _reason(422, "send a JSON object, with the header Content-Type: application/json")
+    return _reason(422, f"`{where}`: {first['msg']}")
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return _reason(error.status_code, error.detail)
+
+
+async def _failed(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, GlassformerError)
+    status = error.status if isinstance(error, RefusedError) else 422 if isinstance(error, UsageError) else 500
+    return _reason(status, error.message)
+
+
+async def _broken(_: Request, error: Exception) -> JSONResponse:
+    return _reason(500, f"a bug of glassformer: {type(error).__name__}; the terminal of the server shows more")
+
+
+def _reason(status: int, reason: str) -> JSONResponse:
+    headers = {"retry-after": "5"} if status in (429, 503) else None
+    return JSONResponse({"reason": reason}, status, headers)

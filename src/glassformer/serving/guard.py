@@ -1,0 +1,76 @@
+"""What stands between the network and the API: limits on bodies, other websites, and the headers of every answer."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",  # answers may hold private texts
+}
+
+
+class Guard:
+    """ASGI middleware: refuses bodies that are too large (413) and requests of other websites (403).
+
+    A page of another website that a person visits can send requests to a server on this machine. It cannot read the
+    answers, but it could keep the model busy.
+    """
+
+    def __init__(self, app: ASGIApp, *, most_bytes: int) -> None:
+        self.app = app
+        self.most_bytes = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+            refusal = _refusal(403, f"requests from {origin} are not answered, only those of this server's own page")
+            await refusal(scope, receive, send_with_headers)
+            return
+        if int(headers.get("content-length") or 0) > self.most_bytes:
+            await _refusal(413, self._too_large())(scope, receive, send_with_headers)
+            return
+        await self.app(scope, self._counted(receive), send_with_headers)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """Return the same body, with an error as soon as it is too large: its length may not be known before."""
+        total = 0
+
+        async def counted() -> Message:
+            nonlocal total
+            message = await receive()
+            total += len(message.get("body", b""))
+            if total > self.most_bytes:
+                raise HTTPException(413, self._too_large())
+            return message
+
+        return counted
+
+    def _too_large(self) -> str:
+        return f"the request is larger than {self.most_bytes:,} bytes; send less at once"
+
+
+def _refusal(status: int, reason: str) -> JSONResponse:
+    return JSONResponse({"reason": reason}, status)

@@ -1,0 +1,65 @@
+"""The limits on requests. They are checked before a text is cut into tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glassformer.errors import GlassformerError
+
+
+class RefusedError(GlassformerError):
+    """A request that is not answered.
+
+    Args:
+        status: the status code of HTTP.
+        message: the reason, and what to do instead.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The largest requests that are answered.
+
+    Attributes:
+        body_bytes: of a request with texts.
+        texts: of one request.
+        characters: of one text.
+        explained_characters: of a text to explain, which takes about a hundred times as long as an answer.
+        waiting: requests that wait for the model at the same time.
+    """
+
+    body_bytes: int = 2_000_000
+    texts: int = 256
+    characters: int = 100_000
+    explained_characters: int = 20_000
+    waiting: int = 32
+
+    def check_texts(self, texts: Sequence[str]) -> None:
+        """Raise `RefusedError` (422) if these are too many texts, or one is too long."""
+        if len(texts) > self.texts:
+            raise RefusedError(422, f"{len(texts):,} texts are more than {self.texts:,}; send them in several requests")
+        for number, text in enumerate(texts, 1):
+            which = f"text {number}" if len(texts) > 1 else "the text"
+            _check_text(text, which, self.characters, "`glassformer predict` reads texts of any length")
+
+    def check_explained(self, text: str) -> None:
+        """Raise `RefusedError` (422) if the text is too long to be explained here."""
+        advice = "`glassformer explain` explains texts of any length"
+        _check_text(text, "the text", self.explained_characters, advice)
+
+
+def _check_text(text: str, which: str, longest: int, advice: str) -> None:
+    if len(text) > longest:
+        raise RefusedError(
+            422, f"{which} has {len(text):,} characters, more than the {longest:,} that are read here; {advice}"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:  # JSON can spell it: "\\ud83d"
+        where = f"character {error.start + 1:,} of {which}"
+        raise RefusedError(422, f"{where} is half of a surrogate pair, which is not a character") from error

@@ -1,0 +1,138 @@
+"""A model that is served: its answers with what was read, its explanations, and its card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glassformer.data.batches import covering_windows
+from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.errors import UsageError
+from glassformer.evaluation.result import Evaluation
+from glassformer.explanation.explain import DEFAULT_METHOD, explain
+from glassformer.models.build import parameter_count
+from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE
+from glassformer.prediction.predictor import Predictor
+
+_UNKNOWN_SHOWN = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedModel:
+    """A model with the name that requests use."""
+
+    name: str
+    folder: Path
+    predictor: Predictor
+
+    def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
+        records = self.predictor.answer(texts).records()
+        return [record | {"reading": self._reading(text)} for record, text in zip(records, texts, strict=True)]
+
+    def _reading(self, text: str) -> dict[str, Any] | None:
+        """Say how the transformer read a text: whole, in windows, or only its beginning. None if it is not asked."""
+        config, tokenizer = self.predictor.trained.config, self.predictor.trained.tokenizer
+        if config.answers_by_counting or not text.strip():
+            return None
+        ids, spans = tokenizer.encode_with_offsets(text)
+        window, most = config.model.max_seq_len, config.tokenizer.max_tokens
+        windows = len(covering_windows(np.array([len(ids)]), window).starts)
+        note = None
+        if most is not None and len(ids) >= most and max(end for _, end in spans) < len(text.rstrip()):
+            note = f"The transformer read only the first {most:,} tokens of the text."
+        elif windows > 1:
+            note = (
+                f"The transformer read {len(ids):,} tokens in {windows:,} overlapping windows of {window:,}, and its "
+                "logits are their mean."
+            )
+        unknown = tokenizer.unknown_words(text) if UNKNOWN_ID in ids else []
+        return {
+            "tokens": len(ids),
+            "windows": windows,
+            "note": note,
+            "unknown_words": unknown[:_UNKNOWN_SHOWN],
+            "more_unknown_words": max(0, len(unknown) - _UNKNOWN_SHOWN),
+        }
+
+    def explanation(self, text: str, *, label: Any, method: str | None) -> dict[str, Any]:
+        """Return the JSON of an explanation.
+
+        Raises:
+            UsageError: what `explain` raises.
+        """
+        found = explain(self.predictor, text, label=label, method=method or DEFAULT_METHOD)
+        return found.as_json() | {"readers": list(found.readers), "verdict": found.verdict, "trusted": found.trusted}
+
+    def about(self) -> dict[str, Any]:
+        """Return what is known about the model."""
+        config = self.predictor.trained.config
+        return {
+            "name": self.name,
+            "labels": list(config.labels),
+            "multilabel": config.multilabel,
+            "answers_by_counting": config.answers_by_counting,
+            "has_counting_reader": config.readers is not None,
+            "parameters": parameter_count(config.model, config.vocab_size, config.n_classes),
+            "vocabulary": config.vocab_size,
+            "window": config.model.max_seq_len,
+            "created": config.created,
+            "measured": self._measured(),
+            "card": self._card(),
+        }
+
+    def _measured(self) -> dict[str, Any] | None:
+        """Return what `glassformer evaluate` found, if it wrote that into the model folder."""
+        try:
+            text = (self.folder / EVALUATION_FOLDER / FIGURES_FILE).read_text(encoding="utf-8")
+            found = Evaluation.model_validate_json(text)
+        except (OSError, ValueError):
+            return None
+        accuracy = found.metrics.accuracy
+        return {
+            "data": found.data.source,
+            "rows": found.metrics.rows,
+            "accuracy": {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high},
+            "verdict": found.duel.verdict,
+        }
+
+    def _card(self) -> str:
+        try:
+            return (self.folder / "README.md").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+
+def load_models(folders: Sequence[Path], *, device: str) -> dict[str, ServedModel]:
+    """Read one or two model folders. Models are named by their folders.
+
+    Raises:
+        UsageError: a folder holds no classifier, or both are the same.
+    """
+    resolved = [folder.resolve() for folder in folders]
+    if len(set(resolved)) < len(resolved):
+        raise UsageError(f"{folders[0]} and {folders[1]} are the same model; name two")
+    names = [folder.name for folder in resolved]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    return {
+        name: ServedModel(name=name, folder=folder, predictor=Predictor.load(folder, device=device))
+        for name, folder in zip(names, folders, strict=True)
+    }
+
+
+def named(models: Mapping[str, ServedModel], name: str | None) -> ServedModel:
+    """Return the model of this name. Without a name, return the first one.
+
+    Raises:
+        UsageError: there is no such model.
+    """
+    if name is None:
+        return next(iter(models.values()))
+    if name not in models:
+        raise UsageError(f"`model={name!r}`: there is no such model here, only {' and '.join(models)}")
+    return models[name]

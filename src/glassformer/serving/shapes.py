@@ -1,0 +1,172 @@
+"""What requests and answers hold, with the examples of the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Label = str | int | float | bool
+_MODEL = "The name of the model, if there are two. Default: the first one."
+
+
+class PredictRequest(BaseModel):
+    """One text or several."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"text": "not at all bad"}, {"texts": ["not at all bad", "a dull film"]}]},
+    )
+
+    text: str | None = Field(default=None, description="One text.")
+    texts: list[str] | None = Field(default=None, description="Several texts, in place of `text`.")
+    model: str | None = Field(default=None, description=_MODEL)
+
+
+class Reading(BaseModel):
+    """How the transformer read a text."""
+
+    tokens: int
+    windows: int = Field(description="A text that is longer than a window is read in several.")
+    note: str | None = Field(description="A sentence, if the text was not read whole in one window.")
+    unknown_words: list[str] = Field(description="Words that training never saw.")
+    more_unknown_words: int = Field(description="How many more there are.")
+
+
+class Margins(BaseModel):
+    """What each reader adds to the margin of the answer over its rival, in logits."""
+
+    counting: float
+    transformer: float
+
+
+class Answer(BaseModel):
+    """The answer to a text. An empty text has nulls."""
+
+    prediction: Label | list[Label] | None
+    confidence: float | None
+    probabilities: dict[str, float] | None = Field(description="The most probable label first.")
+    readers: Margins | None = Field(default=None, description="Null if the model has one reader.")
+    reading: Reading | None = Field(description="Null if the transformer is not asked.")
+
+
+class Prediction(BaseModel):
+    """The answers in the order of the texts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "reviews",
+                    "answers": [
+                        {
+                            "prediction": "positive",
+                            "confidence": 0.87,
+                            "probabilities": {"positive": 0.87, "negative": 0.13},
+                            "readers": {"counting": -0.4, "transformer": 2.3},
+                            "reading": {
+                                "tokens": 612,
+                                "windows": 2,
+                                "note": "The transformer read 612 tokens in 2 overlapping windows of 512, and its "
+                                "logits are their mean.",
+                                "unknown_words": [],
+                                "more_unknown_words": 0,
+                            },
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    model: str
+    answers: list[Answer]
+
+
+class ExplainRequest(BaseModel):
+    """A text to explain."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "not at all bad"}]})
+
+    text: str
+    label: Label | None = Field(default=None, description="Explain this label. Default: the most probable one.")
+    method: str | None = Field(
+        default=None, description="How the transformer is explained: see docs/explain.md. Default: the most faithful."
+    )
+    model: str | None = Field(default=None, description=_MODEL)
+
+
+class Share(BaseModel):
+    """What a word adds to the margin, in logits. `start` and `end` count the characters (code points) before it."""
+
+    word: str
+    start: int
+    end: int
+    counting: float
+    transformer: float
+    total: float
+
+
+class Reasons(BaseModel):
+    """Why the model prefers one label to another: the margin is the sum of all shares, `nothing` and `error`."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "reviews",
+                    "text": "not bad",
+                    "label": "positive",
+                    "rival": "negative",
+                    "probability": 0.87,
+                    "margin": 1.9,
+                    "words": [
+                        {"word": "not", "start": 0, "end": 3, "counting": -0.1, "transformer": 1.6, "total": 1.5},
+                        {"word": "bad", "start": 4, "end": 7, "counting": -0.3, "transformer": 0.6, "total": 0.3},
+                    ],
+                    "nothing": 0.1,
+                    "error": 0.0,
+                    "readers": ["counting", "transformer"],
+                    "verdict": "By deletion of words, the shares did better than 20 of 20 random rankings, so they "
+                    "can be trusted.",
+                    "trusted": True,
+                }
+            ]
+        },
+    )
+
+    model: str
+    text: str
+    label: Label
+    rival: Label | None = Field(description="Null with several labels per text.")
+    probability: float
+    margin: float
+    words: list[Share]
+    nothing: float = Field(description="What a text without known words would get.")
+    error: float = Field(description="What the method leaves unexplained.")
+    readers: list[str] = Field(description="The readers that take part.")
+    verdict: str = Field(description="A sentence that says how far the shares can be trusted.")
+    trusted: bool | None = Field(description="Null if the text has too few words to check the shares.")
+
+
+class About(BaseModel):
+    """The models that are served, and the largest requests that are answered."""
+
+    models: list[dict[str, Any]] = Field(
+        examples=[[{"name": "reviews", "labels": ["negative", "positive"], "parameters": 331266, "window": 512}]]
+    )
+    limits: dict[str, int] = Field(examples=[{"texts": 256, "characters": 100000}])
+    version: str
+
+
+class Status(BaseModel):
+    """Whether the server is there."""
+
+    status: str = Field(examples=["ok"])
+
+
+class Refusal(BaseModel):
+    """Why a request was not answered, and what to do."""
+
+    reason: str = Field(examples=["300 texts are more than 256; send them in several requests"])

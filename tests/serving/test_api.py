@@ -1,0 +1,257 @@
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from glassformer.prediction.predictor import Predictor
+from glassformer.serving.api import create_app
+from glassformer.serving.guard import CONTENT_SECURITY_POLICY
+from glassformer.serving.limits import Limits, RefusedError
+from glassformer.serving.served_model import ServedModel
+from glassformer.serving.worker import Worker
+from tests.explanation.test_explain import two_readers
+from tests.prediction.samples import small_trained_model
+from tests.serving.samples import TEXT, served
+
+SMALL = Limits(body_bytes=2_000, texts=3, characters=200, explained_characters=100)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    with TestClient(create_app(served(), limits=SMALL)) as found:
+        yield found
+
+
+def reason(answer: Any, status: int) -> str:
+    """The reason of a refusal, which is all that its body holds."""
+    assert answer.status_code == status, answer.text
+    assert list(answer.json()) == ["reason"]
+    return str(answer.json()["reason"])
+
+
+def test_answers_are_those_of_the_model(client: TestClient) -> None:
+    texts = [TEXT, "not at all", " "]
+    found = client.post("/predict", json={"texts": texts}).json()
+    assert found["model"] == "reviews"
+    expected = list(Predictor(two_readers()).answer(texts).records())
+    assert [{key: answer[key] for key in expected[0]} for answer in found["answers"]] == expected
+    assert found["answers"][2]["prediction"] is None
+    alone = client.post("/predict", json={"text": TEXT}).json()["answers"]
+    assert alone[0]["prediction"] == found["answers"][0]["prediction"]
+
+
+def test_it_is_said_how_a_text_was_read(client: TestClient) -> None:
+    def reading(text: str) -> Any:
+        return client.post("/predict", json={"text": text}).json()["answers"][0]["reading"]
+
+    short = reading("the plot is wooden")
+    assert short == {"tokens": 4, "windows": 1, "note": None, "unknown_words": ["wooden"], "more_unknown_words": 0}
+    long = reading("the plot " * 20)
+    assert (long["tokens"], long["windows"]) == (40, 2)
+    assert long["note"].startswith("The transformer read 40 tokens in 2 overlapping windows of 24")
+    assert reading(" ".join(map(str, range(60))))["more_unknown_words"] == 40
+
+
+def test_a_model_that_counts_alone_reads_no_tokens() -> None:
+    with TestClient(create_app(served(trained=two_readers(transformer=0.0)))) as client:
+        assert client.post("/predict", json={"text": TEXT}).json()["answers"][0]["reading"] is None
+
+
+def test_a_text_that_is_cut_is_said_to_be() -> None:
+    trained = small_trained_model()
+    tokenizer = trained.config.tokenizer.model_copy(update={"max_tokens": 4})
+    cut = type(trained)(
+        config=trained.config.model_copy(update={"tokenizer": tokenizer}),
+        model=trained.model,
+        tokenizer=type(trained.tokenizer).train([TEXT], tokenizer),
+        metrics={},
+    )
+    with TestClient(create_app(served(trained=cut))) as client:
+        notes = [
+            client.post("/predict", json={"text": text}).json()["answers"][0]["reading"]["note"]
+            for text in ("The plot is thin", TEXT)
+        ]
+    assert notes == [None, "The transformer read only the first 4 tokens of the text."]
+
+
+def test_reasons_add_up_and_say_whether_to_trust_them(client: TestClient) -> None:
+    found = client.post("/explain", json={"text": TEXT}).json()
+    assert sum(word["total"] for word in found["words"]) + found["nothing"] + found["error"] == pytest.approx(
+        found["margin"]
+    )
+    assert found["readers"] == ["counting", "transformer"]
+    assert found["trusted"] is (found["faithfulness"]["score"] >= 0.9)
+    assert ("can be trusted" in found["verdict"]) is found["trusted"]
+    other = client.post("/explain", json={"text": TEXT, "label": found["rival"]}).json()
+    assert other["label"] == found["rival"]
+    assert client.post("/explain", json={"text": "thin plot"}).json()["trusted"] is None
+
+
+def test_places_of_words_count_characters(client: TestClient) -> None:
+    text = "🙂 the plot 👩‍👩‍👧 loved"
+    found = client.post("/explain", json={"text": text}).json()["words"]
+    assert [text[word["start"] : word["end"]] for word in found] == [word["word"] for word in found]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "says"),
+    [
+        ("/predict", {}, "give `text` or `texts`, and not both"),
+        ("/predict", {"text": "a", "texts": ["b"]}, "give `text` or `texts`, and not both"),
+        ("/predict", {"texts": ["a"] * 4}, "4 texts are more than 3"),
+        ("/predict", {"text": "a" * 201}, "the text has 201 characters, more than the 200 that are read here"),
+        ("/predict", {"texts": ["a", "b" * 300]}, "text 2 has 300 characters"),
+        ("/predict", {"text": 3}, "`text`: Input should be a valid string"),
+        ("/predict", {"txt": "a"}, "`txt`: Extra inputs are not permitted"),
+        ("/predict", {"text": "a", "model": "other"}, "`model='other'`: there is no such model here, only reviews"),
+        ("/predict", ["a"], "send a JSON object"),
+        ("/explain", {"text": "a" * 101}, "`glassformer explain` explains texts of any length"),
+        ("/explain", {"text": " "}, "the text is empty"),
+        ("/explain", {"text": "a", "label": "superb"}, "`label='superb'`: the model has no such label"),
+        ("/explain", {"text": "a", "method": "magic"}, "`method='magic'`: no such method"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_a_reason(client: TestClient, path: str, body: Any, says: str) -> None:
+    assert says in reason(client.post(path, json=body), 422)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b'{"text": ', "the body is not JSON: Expecting value (character 9)"),
+        (b'{"text": "a \\ud83d"}', "character 3 of the text is half of a surrogate pair"),
+        (b"", "send a JSON object"),
+    ],
+)
+def test_bytes_that_are_no_json_are_refused(client: TestClient, body: bytes, says: str) -> None:
+    answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
+    assert says in reason(answer, 422)
+
+
+@pytest.mark.parametrize("body", [b'{"text": "\xff"}', b"[" * 1_900], ids=["not UTF-8", "nested"])
+def test_bytes_that_cannot_be_read_are_refused(client: TestClient, body: bytes) -> None:
+    answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
+    assert "the body" in reason(answer, answer.status_code)
+    assert answer.status_code in (400, 422)
+
+
+def test_json_has_to_be_called_json(client: TestClient) -> None:
+    """A website could send text/plain without being asked whether it may."""
+    said = reason(client.post("/predict", content=json.dumps({"text": "a"})), 422)
+    assert said == "send a JSON object, with the header Content-Type: application/json"
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_that_is_too_large_is_not_read(client: TestClient, announced: bool) -> None:
+    body = json.dumps({"text": "a" * 3_000}).encode()
+    answer = client.post(
+        "/predict", content=body if announced else iter([body]), headers={"content-type": "application/json"}
+    )
+    assert reason(answer, 413) == "the request is larger than 2,000 bytes; send less at once"
+
+
+def test_other_websites_are_not_answered() -> None:
+    with TestClient(create_app(served(), hosts=["localhost"]), base_url="http://localhost") as client:
+        assert client.get("/health").status_code == 200
+        assert client.get("/health", headers={"origin": "http://localhost"}).status_code == 200
+        asked = client.post("/predict", json={"text": "a"}, headers={"origin": "http://evil.example"})
+        assert "http://evil.example" in reason(asked, 403)
+        assert client.get("/model", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_every_answer_forbids_what_comes_from_elsewhere(client: TestClient) -> None:
+    for answer in (client.get("/"), client.get("/nothing"), client.post("/predict", json={}), client.get("/health")):
+        assert answer.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "unsafe" not in CONTENT_SECURITY_POLICY
+
+
+def test_model_says_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# A card\n", encoding="utf-8")
+    (tmp_path / "evaluation").mkdir()
+    (tmp_path / "evaluation" / "metrics.json").write_text("{}")  # of another program
+    with TestClient(create_app(served(folder=tmp_path))) as client:
+        found = client.get("/model").json()
+    (model,) = found["models"]
+    assert (model["name"], model["labels"], model["card"]) == ("reviews", ["bad", "fine", "good"], "# A card\n")
+    assert (model["window"], model["measured"]) == (24, None)
+    assert found["limits"]["texts"] == Limits().texts
+
+
+def test_too_many_requests_are_told_to_wait() -> None:
+    """One request is being answered and one waits, so a third one is refused."""
+    begun, go_on = threading.Event(), threading.Event()
+    predictor = Predictor(two_readers())
+    answer = predictor.answer
+
+    def slowly(texts: Any) -> Any:
+        begun.set()
+        assert go_on.wait(20)
+        return answer(texts)
+
+    predictor.answer = slowly  # type: ignore[method-assign]
+    model = ServedModel(name="reviews", folder=Path("nowhere"), predictor=predictor)
+    app = create_app({"reviews": model}, limits=Limits(waiting=2))
+    answers: list[int] = []
+    with TestClient(app) as client:
+
+        def ask() -> None:
+            answers.append(client.post("/predict", json={"text": "a"}).status_code)
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        threads[0].start()
+        assert begun.wait(20)
+        assert client.get("/ready").json() == {"status": "ready"}
+        threads[1].start()
+        for _ in range(200):
+            if client.get("/ready").status_code == 503:
+                break
+        refused = client.post("/predict", json={"text": "a"})
+        assert "2 requests wait already" in reason(refused, 429)
+        assert refused.headers["retry-after"] == "5"
+        assert client.get("/health").json() == {"status": "ok"}
+        go_on.set()
+        for thread in threads:
+            thread.join()
+        assert client.get("/ready").status_code == 200
+    assert answers == [200, 200]
+
+
+def test_work_is_done_in_order_and_one_piece_at_a_time() -> None:
+    async def run() -> list[str]:
+        worker, log = Worker(5), []
+
+        def piece(name: str) -> None:
+            log.append(f"{name} begins")
+            log.append(f"{name} ends")
+
+        await asyncio.gather(*(worker.do(lambda name=name: piece(name)) for name in "abc"))
+        with pytest.raises(RefusedError):
+            await Worker(0).do(lambda: None)
+        worker.stop()
+        return log
+
+    assert asyncio.run(run()) == [f"{name} {what}" for name in "abc" for what in ("begins", "ends")]
+
+
+def test_the_description_has_examples_that_hold_what_answers_hold(client: TestClient) -> None:
+    shapes = client.get("/openapi.json").json()["components"]["schemas"]
+    example = shapes["Prediction"]["examples"][0]
+    found = client.post("/predict", json={"text": TEXT}).json()
+    assert example.keys() == found.keys()
+    assert example["answers"][0].keys() == found["answers"][0].keys()
+    assert example["answers"][0]["reading"].keys() == found["answers"][0]["reading"].keys()
+    why = client.post("/explain", json={"text": TEXT}).json()
+    assert shapes["Reasons"]["examples"][0].keys() <= why.keys()
+    for path, operation in client.get("/openapi.json").json()["paths"].items():
+        for method in operation.values():
+            assert method["description"], path
+    for request in ("PredictRequest", "ExplainRequest"):
+        for body in shapes[request]["examples"]:
+            asked = client.post("/predict" if request == "PredictRequest" else "/explain", json=body)
+            assert asked.status_code == 200, asked.text
