@@ -1,0 +1,79 @@
+// All that the page shows of a model: its answer to the text, the words with their shares, and the parts below.
+
+import { el } from "./dom.js";
+import { BELOW, BESIDE } from "./panels.js";
+import { Gone, Latest, post } from "./server.js";
+import { Words } from "./words.js";
+
+export class Column {
+  constructor(model, edits, { onEdit, onAnswer, onGone, named }) {
+    this.state = { model, text: "", answer: null, changed: null, reasons: null, edits };
+    this.onAnswer = onAnswer;
+    this.words = new Words(edits, onEdit);
+    this.refusal = el("p", { className: "refusal", hidden: true });
+    this.drawn = new Map();
+    const places = (panels) => panels.map(({ name }) => {
+      const place = el("div", { className: `panel ${name}` });
+      this.drawn.set(name, place);
+      return place;
+    });
+    this.place = el("section", { className: "column", "aria-label": `Answer of ${model.name}` },
+      el("h2", { className: named ? "" : "unseen" }, model.name),
+      this.refusal,
+      el("div", { className: "beside" }, ...places(BESIDE)),
+      el("div", { className: "below" }, this.words.place, ...places(BELOW)));
+    const fail = (say) => (question, error) => (error instanceof Gone ? onGone() : say(error.message));
+    this.answers = new Latest(
+      ({ text }) => post("predict", { text, model: model.name }),
+      ({ which }, found) => this.set({ [which]: found.answers[0] }),
+      fail((reason) => this.refuse(reason)));
+    this.reasons = new Latest(
+      (text) => post("explain", { text, model: model.name }),
+      (text, found) => { this.set({ reasons: found }); this.words.show(found); },
+      fail((reason) => { this.set({ reasons: null }); this.words.show(null, reason); }));
+    this.draw();
+  }
+
+  set(found) {
+    Object.assign(this.state, found);
+    this.refusal.hidden = true;
+    this.place.classList.remove("stale");
+    this.draw();
+    if ("answer" in found || "changed" in found) this.onAnswer();
+  }
+
+  refuse(reason) {
+    this.set({ answer: null, changed: null });
+    this.refusal.textContent = reason;
+    this.refusal.hidden = false;
+  }
+
+  /** A new text was typed. */
+  read(text) {
+    this.state.text = text;
+    this.state.changed = null;
+    this.words.stale();
+    if (text.trim()) this.answers.want({ text, which: "answer" });
+    else { this.answers.next = null; this.set({ answer: null, reasons: null }); this.words.show(null); }
+  }
+
+  explain(text) {
+    if (text.trim()) this.reasons.want(text);
+  }
+
+  /** Words were dropped or swapped, or put back. */
+  reread() {
+    this.words.mark();
+    if (this.state.edits.any) this.answers.want({ text: this.state.edits.changed, which: "changed" });
+    else { this.answers.next = null; this.set({ changed: null }); }
+  }
+
+  draw() {
+    for (const { name, draw } of [...BESIDE, ...BELOW]) {
+      const place = this.drawn.get(name), open = place.querySelector("details")?.open;
+      const found = draw(this.state);
+      place.replaceChildren(...(found ? [found] : []));
+      if (open && place.querySelector("details")) place.querySelector("details").open = true;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+// Small helpers for building the page. Texts only ever become text nodes, so nothing in them is read as HTML.
+
+export function el(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.includes("-") || key === "role") element.setAttribute(key, value);
+    else element[key] = value;
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const percent = (probability) => `${(100 * probability).toFixed(1)}%`;
+
+export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+
+export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+/** The label or labels of an answer, as a reader says them. */
+export function said(prediction) {
+  if (prediction === null) return "no answer";
+  if (Array.isArray(prediction)) return prediction.length ? prediction.join(", ") : "no label";
+  return String(prediction);
+}
+
+/** A table whose first column names the rows. */
+export function table(caption, head, rows, foot = []) {
+  const line = ([first, ...cells]) =>
+    el("tr", {}, el("th", { scope: "row" }, first), ...cells.map((cell) => el("td", {}, cell)));
+  return el("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
+    el("table", {},
+      el("caption", {}, caption),
+      el("thead", {}, el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, ...rows.map(line)),
+      el("tfoot", {}, ...foot.map(line))));
+}

@@ -1,0 +1,59 @@
+// The server's answers. A refusal holds the server's reason; a server that is gone is told from one that refuses.
+
+export class Refusal extends Error {}
+export class Gone extends Error {}
+
+export async function get(path) {
+  return read(await reach(path));
+}
+
+export async function post(path, body) {
+  return read(await reach(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  }));
+}
+
+export async function reach(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch {
+    throw new Gone();
+  }
+}
+
+export async function read(response) {
+  let found;
+  try {
+    found = await response.json();
+  } catch {
+    throw response.ok ? new Gone() : new Refusal(`the server answers with the error ${response.status}`);
+  }
+  if (!response.ok) throw new Refusal(found.reason);
+  return found;
+}
+
+/** Asks one thing at a time. While an answer is on its way, only the newest question waits. */
+export class Latest {
+  constructor(ask, show, fail) {
+    Object.assign(this, { ask, show, fail, busy: false, next: null });
+  }
+
+  async want(question) {
+    this.next = { question };
+    if (this.busy) return;
+    this.busy = true;
+    while (this.next) {
+      const { question: now } = this.next;
+      this.next = null;
+      try {
+        const found = await this.ask(now);
+        if (!this.next) this.show(now, found);
+      } catch (error) {
+        if (!this.next) this.fail(now, error);
+      }
+    }
+    this.busy = false;
+  }
+}

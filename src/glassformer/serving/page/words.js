@@ -1,0 +1,108 @@
+// The text with each word coloured by its share. A word is a button: it can be dropped or swapped.
+
+import { el, signed } from "./dom.js";
+import { openEditor } from "./editor.js";
+
+const DEEPEST = 50; // per cent of the colour, behind text that must stay readable
+
+export class Words {
+  constructor(edits, onEdit) {
+    this.edits = edits;
+    this.onEdit = onEdit;
+    this.text = el("p", { className: "words", dir: "auto", role: "group" });
+    this.legend = el("p", { className: "legend" });
+    this.verdict = el("p", { className: "trust" });
+    this.place = el("div", { className: "why", hidden: true },
+      el("h3", {}, "Why?"), this.text, this.legend, this.verdict);
+    this.text.addEventListener("keydown", (event) => this.onKey(event));
+    this.text.addEventListener("click", (event) => {
+      const word = event.target.closest("[role=button]");
+      if (word) this.open(word);
+    });
+    this.text.addEventListener("focusin", (event) => this.rove(event.target));
+  }
+
+  /** Shows new reasons, or a sentence about why there are none. */
+  show(reasons, refusal = "") {
+    this.reasons = reasons;
+    this.place.hidden = !reasons && !refusal;
+    this.place.classList.remove("stale");
+    this.verdict.textContent = reasons ? reasons.verdict : refusal;
+    this.verdict.className = reasons?.trusted === false ? "trust doubt" : "trust";
+    this.text.replaceChildren();
+    this.legend.replaceChildren();
+    if (!reasons) return;
+    this.text.setAttribute("aria-label", "The text, word by word. Arrow keys move, Enter changes a word, Delete drops it.");
+    const points = Array.from(reasons.text); // the server counts code points
+    const most = Math.max(...reasons.words.map((word) => Math.abs(word.total)), 1e-9);
+    let end = 0;
+    this.buttons = reasons.words.map((word, number) => {
+      this.text.append(points.slice(end, word.start).join(""));
+      end = word.end;
+      const button = el("span", { role: "button", tabIndex: number ? -1 : 0, "aria-haspopup": "dialog" });
+      const strength = (Math.abs(word.total) / most) * DEEPEST;
+      button.dataset.number = number;
+      if (strength >= 1) button.classList.add(word.total > 0 ? "for" : "against");
+      button.style.setProperty("--share", `${strength.toFixed(0)}%`);
+      this.text.append(button);
+      return button;
+    });
+    this.text.append(points.slice(end).join(""));
+    this.legend.append(
+      el("span", { className: "key for" }, "speaks for"), ` ${reasons.label}   `,
+      el("span", { className: "key against" }, "speaks against"),
+      reasons.rival === null ? " it" : ` it, for ${reasons.rival}`);
+    this.mark();
+  }
+
+  /** Marks the words that are dropped or swapped. */
+  mark() {
+    this.buttons?.forEach((button, number) => {
+      const word = this.reasons.words[number], edit = this.edits.of(number);
+      button.classList.toggle("dropped", edit?.put === "");
+      button.classList.toggle("swapped", Boolean(edit?.put));
+      button.replaceChildren(...(edit?.put ? [el("s", {}, word.word), " ", el("b", {}, edit.put)] : [word.word]));
+      const now = edit ? (edit.put ? `, swapped for ${edit.put}` : ", dropped") : "";
+      button.setAttribute("aria-label", `${word.word} ${signed(word.total)}${now}`);
+    });
+  }
+
+  /** Says that the answer to a newer text is on its way. */
+  stale() {
+    this.place.classList.add("stale");
+  }
+
+  open(button) {
+    const number = Number(button.dataset.number), word = this.reasons.words[number];
+    openEditor({
+      place: this.place, button, word, readers: this.reasons.readers, edit: this.edits.of(number),
+      put: (text) => this.edit(number, text), undo: () => this.edit(number, null),
+    });
+  }
+
+  edit(number, text) {
+    if (text === null) this.edits.undo(number);
+    else this.edits.set(number, this.reasons.words[number], text);
+    this.onEdit();
+  }
+
+  rove(button) {
+    if (!button.dataset?.number) return;
+    this.buttons.forEach((other) => { other.tabIndex = other === button ? 0 : -1; });
+  }
+
+  onKey(event) {
+    const button = event.target.closest("[role=button]");
+    if (!button || event.ctrlKey || event.metaKey || event.altKey) return;
+    const number = Number(button.dataset.number), last = this.buttons.length - 1;
+    const onward = getComputedStyle(this.text).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+    const steps = {
+      [onward]: number + 1, [onward === "ArrowRight" ? "ArrowLeft" : "ArrowRight"]: number - 1, Home: 0, End: last,
+    };
+    if (event.key in steps) this.buttons[Math.min(last, Math.max(0, steps[event.key]))].focus();
+    else if (event.key === "Enter" || event.key === " ") this.open(button);
+    else if (event.key === "Delete" || event.key === "Backspace") this.edit(number, this.edits.of(number) ? null : "");
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,40 @@
+"""A server in this process, for a browser to open."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import uvicorn
+from playwright.sync_api import Page
+
+from glassformer.serving.api import create_app
+from glassformer.serving.limits import Limits
+from glassformer.serving.listening import listen
+from glassformer.serving.served_model import ServedModel
+
+
+@contextmanager
+def running(models: Mapping[str, ServedModel], *, limits: Limits | None = None, port: int = 0) -> Iterator[str]:
+    """Answer at the given URL until the end of the `with` block."""
+    address = listen("127.0.0.1", port)
+    config = uvicorn.Config(create_app(models, limits=limits), log_level="error", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [address.listener]})
+    thread.start()
+    try:
+        yield address.url
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def complaints(page: Page) -> list[str]:
+    """What the console says from now on, and what is asked of other servers."""
+    found: list[str] = []
+    refused = "the server responded with a status of 422"  # which the page shows
+    page.on("console", lambda message: None if refused in message.text else found.append(message.text))
+    page.on("pageerror", lambda error: found.append(str(error)))
+    page.on(
+        "request", lambda request: None if request.url.startswith("http://127.0.0.1") else found.append(request.url)
+    )
+    return found

@@ -1,0 +1,226 @@
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from glassformer.serving.limits import Limits
+from tests.browser.serving import complaints, running
+from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST
+from tests.serving.samples import TEXT, served
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+WORDS = ".words [role=button]"
+CARD = "# A text classifier\n\nAnswers.\n\n- It has `two` readers.\n\n    glassformer predict\n"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("reviews")
+    (folder / "README.md").write_text(CARD, encoding="utf-8")
+    with running(served(folder=folder), limits=Limits(explained_characters=300, characters=1000)) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    opened = browser.new_page()
+    said = complaints(opened)
+    opened.goto(url)
+    yield opened
+    assert said == []
+    opened.close()
+
+
+def typed(page: Page, text: str = TEXT) -> None:
+    """Type a text, and wait for its reasons."""
+    page.locator("#text").fill(text)
+    expect(page.locator(WORDS).first).to_be_visible()
+    expect(page.locator(".words")).to_have_text(text, use_inner_text=False)
+
+
+def shown(page: Page) -> dict[str, Any]:
+    """The label in large type with its probability, and the bar of each label."""
+    label, _, confidence = page.locator(".label").inner_text().rpartition(" ")
+    values = zip(
+        page.locator(".answer .name").all_inner_texts(),
+        page.locator(".answer .value").all_inner_texts(),
+        strict=True,
+    )
+    return {"label": label, "confidence": confidence, "bars": dict(values)}
+
+
+def test_the_answer_follows_what_is_typed(page: Page) -> None:
+    assert page.title() == "reviews · glassformer"
+    assert page.locator(".answer .name").all_inner_texts() == ["bad", "fine", "good"]
+    typed(page)
+    first = shown(page)
+    assert first["bars"][first["label"]] == first["confidence"]
+    assert sum(float(value[:-1]) for value in first["bars"].values()) == pytest.approx(100, abs=0.2)
+    page.locator("#text").press_sequentially(" not at all")
+    expect(page.locator(".confidence")).not_to_have_text(first["confidence"])
+    expect(page.locator(WORDS)).to_have_count(12)
+    assert page.locator(".readers .value").count() == 2
+    assert page.locator(".trust").inner_text().startswith("By deletion of words")
+    expect(page.locator("#spoken")).to_have_text(f"reviews: {shown(page)['label']}, {shown(page)['confidence']}.")
+    page.locator("#text").fill("")
+    expect(page.locator(".label")).to_have_count(0)
+    expect(page.locator(".why")).to_be_hidden()
+
+
+def test_only_the_newest_answer_is_shown(page: Page) -> None:
+    page.locator("#text").press_sequentially("the plot is thin but i loved it and would not see it again", delay=15)
+    expect(page.locator(WORDS)).to_have_count(14)
+    expect(page.locator(".words")).to_have_text("the plot is thin but i loved it and would not see it again")
+
+
+def test_a_word_can_be_dropped_and_put_back_with_the_keyboard(page: Page) -> None:
+    typed(page)
+    before = shown(page)
+    page.locator("#text").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(WORDS).nth(7)).to_be_focused()
+    page.keyboard.press("Delete")
+    expect(page.locator(WORDS).nth(7)).to_have_class(re.compile("dropped"))
+    expect(page.locator(".verdict-of-change")).to_have_text(f"As written: {before['label']}, {before['confidence']}")
+    assert list(shown(page)["bars"]) == list(before["bars"]), "no bar jumps"
+    assert shown(page)["bars"] != before["bars"]
+    assert page.locator(".was").count() == 3
+    assert "dropped" in str(page.locator(WORDS).nth(7).get_attribute("aria-label"))
+    page.keyboard.press("Delete")
+    expect(page.locator(".verdict-of-change")).to_have_count(0)
+    assert shown(page) == before
+
+
+def test_a_word_can_be_swapped_and_kept(page: Page) -> None:
+    typed(page)
+    before = shown(page)
+    page.locator(WORDS, has_text="loved").click()
+    dialog = page.get_by_role("dialog", name="The word loved")
+    expect(dialog.get_by_role("textbox")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(page.locator(WORDS, has_text="loved")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.type("see")
+    page.keyboard.press("Enter")
+    expect(page.locator(".swapped b")).to_have_text("see")
+    expect(page.locator(".verdict-of-change")).to_be_visible()
+    changed = shown(page)
+    assert changed["bars"] != before["bars"]
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator("#text")).to_have_value(TEXT.replace("loved", "see"))
+    expect(page.locator(".verdict-of-change")).to_have_count(0)
+    expect(page.locator(".words")).to_have_text(TEXT.replace("loved", "see"))
+    assert shown(page)["confidence"] == changed["confidence"]
+
+
+def test_dropping_every_word_leaves_no_answer(page: Page) -> None:
+    typed(page, "thin plot")
+    for word in page.locator(WORDS).all():
+        word.focus()
+        page.keyboard.press("Backspace")
+    expect(page.locator(".verdict-of-change")).to_have_text("No words are left.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".label")).to_be_visible()
+
+
+def test_a_long_text_is_answered_but_not_explained_and_an_over_long_one_is_refused(page: Page) -> None:
+    page.locator("#text").fill("the plot " * 50)
+    expect(page.locator(".trust")).to_contain_text("450 characters, more than the 300")
+    expect(page.locator(".note")).to_contain_text("overlapping windows of 24")
+    page.locator("#text").fill("the plot " * 500)
+    expect(page.locator(".refusal")).to_contain_text("4,500 characters, more than the 1,000 that are read here")
+    expect(page.locator(".label")).to_have_count(0)
+    typed(page)
+    expect(page.locator(".refusal")).to_be_hidden()
+
+
+def test_right_to_left(page: Page) -> None:
+    typed(page, "الفيلم جميل جدا")
+    words = page.locator(WORDS)
+    left = [float(words.nth(number).bounding_box()["x"]) for number in range(3)]  # type: ignore[index]
+    assert left == sorted(left, reverse=True)
+    words.nth(0).focus()
+    page.keyboard.press("ArrowLeft")
+    expect(words.nth(1)).to_be_focused()
+
+
+def test_emoji_and_html_stay_what_they_are(page: Page) -> None:
+    text = "🙂 the plot 👩‍👩‍👧 <b onclick=alert(1)>loved</b> 𝒳 it"
+    typed(page, text)
+    word = page.locator(WORDS, has_text="loved")
+    assert word.inner_text() == "loved"
+    word.focus()
+    page.keyboard.press("Delete")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator("#text")).to_have_value(text.replace("loved", ""))
+
+
+def test_a_dead_server_is_said_and_the_page_goes_on_when_it_is_back(browser: Browser) -> None:
+    page = browser.new_page()
+    with running(served()) as url:
+        page.goto(url)
+        typed(page)
+    page.locator("#text").press_sequentially(" again")
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    assert page.locator("#text").input_value() == f"{TEXT} again"
+    with running(served(), port=urlsplit(url).port or 0):
+        expect(page.get_by_role("alert")).to_be_hidden(timeout=15_000)
+        expect(page.locator(".words")).to_have_text(f"{TEXT} again")
+    page.close()
+
+
+def test_the_card_is_set_in_type(page: Page) -> None:
+    page.get_by_text("Model card").click()
+    card = page.locator(".card")
+    assert card.locator("h4").inner_text() == "A text classifier"
+    assert card.locator("li code").inner_text() == "two"
+    assert card.locator("pre").inner_text() == "glassformer predict"
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 390), ("dark", 390)])
+def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width: int) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.goto(url)
+    typed(page)
+    page.locator(WORDS).nth(1).focus()
+    page.keyboard.press("Delete")
+    expect(page.locator(".verdict-of-change")).to_be_visible()
+    page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(WORDS).nth(8).click()
+    box = page.get_by_role("dialog").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    for selector in (".label", ".confidence", ".soft", ".legend", ".trust", "th", "label", ".brand", "footer"):
+        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+    results = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert results.violations_count == 0, results.generate_report()
+    page.close()
+
+
+def test_nothing_is_styled_or_run_inline() -> None:
+    folder = Path(__file__).parent.parent.parent / "src/glassformer/serving/page"
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    assert "<style" not in html
+    assert " style=" not in html
+    assert html.count("<script") == html.count('<script type="module" src="page/')
+    for file in folder.iterdir():
+        text = file.read_text(encoding="utf-8")
+        assert "innerHTML" not in text, file
+        assert "https://" not in text, file
