@@ -59,7 +59,12 @@ def test_the_page_opens_and_others_are_warned_of(
     reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda url: bool(opened.append(url)))
+
+    def no_browser(url: str) -> bool:
+        opened.append(url)
+        return False
+
+    monkeypatch.setattr("webbrowser.open", no_browser)
     monkeypatch.setattr("glassformer.serving.listening.answer_requests", lambda _app, address: address.listener.close())
     other = shutil.copytree(reviews.folder, tmp_path / "other")
     outcome = command("serve", reviews.folder, other, "--open", "--port", 0, "--host", "0.0.0.0")

@@ -2,6 +2,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def test_model_says_what_is_known(tmp_path: Path) -> None:
     assert found["limits"]["texts"] == Limits().texts
 
 
-def test_too_many_requests_are_told_to_wait() -> None:
+def test_too_many_requests_are_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """One request is being answered and one waits, so a third one is refused."""
     begun, go_on = threading.Event(), threading.Event()
     predictor = Predictor(two_readers())
@@ -194,7 +195,7 @@ def test_too_many_requests_are_told_to_wait() -> None:
         assert go_on.wait(20)
         return answer(texts)
 
-    predictor.answer = slowly  # type: ignore[method-assign]
+    monkeypatch.setattr(predictor, "answer", slowly)
     model = ServedModel(name="reviews", folder=Path("nowhere"), predictor=predictor)
     app = create_app({"reviews": model}, limits=Limits(waiting=2))
     answers: list[int] = []
@@ -230,7 +231,7 @@ def test_work_is_done_in_order_and_one_piece_at_a_time() -> None:
             log.append(f"{name} begins")
             log.append(f"{name} ends")
 
-        await asyncio.gather(*(worker.do(lambda name=name: piece(name)) for name in "abc"))
+        await asyncio.gather(*(worker.do(partial(piece, name)) for name in "abc"))
         with pytest.raises(RefusedError):
             await Worker(0).do(lambda: None)
         worker.stop()
