@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.experiment import RESULTS, ROOT
+from benchmarks.tables_aims import aims_table
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_counting import counting_tables
@@ -42,6 +43,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
     """Return KIND → how a result of that kind is shown."""
     systems = read_results(results / "reproduce")
     return {
+        "aims": lambda _: aims_table(results),
         "measured": lambda names: measured_table(results, names.split("+")),
         "attacks": lambda name: attacks_table(results / f"{name}.json", ROOT / "tests" / "attacks"),
         "results": lambda name: reproduced(name, systems),
