@@ -17,9 +17,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
-    "errors", "pages", "layers", "models", "data", "counting", "prediction", "explanation", "evaluation", "training",
-    "doctor", "experiments", "words", "alignment", "text_classifier", "serving",
-    "cli",
+    "errors", "pages", "layers", "models", "data", "counting", "prediction", "explanation", "tracing", "evaluation",
+    "training", "doctor", "experiments", "words", "alignment", "text_classifier", "serving", "cli",
 )  # fmt: skip
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 SPEAK_OF_FLAGS = ("cli",)

@@ -30,6 +30,7 @@ def test_every_command_is_there() -> None:
         "evaluate",
         "explain",
         "serve",
+        "trace",
         "compare",
         "compare-variants",
         "reproduce",

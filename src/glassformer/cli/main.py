@@ -25,6 +25,7 @@ from glassformer.cli import (
     recipes,
     reproduce,
     serve,
+    trace,
     train,
     version,
 )
@@ -53,6 +54,7 @@ app.command("compare-variants")(compare_variants.compare_variants)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("serve")(serve.serve)
+app.command("trace")(trace.trace)
 app.command("pretrain")(pretrain.pretrain)
 app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)

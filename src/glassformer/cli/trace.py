@@ -1,0 +1,55 @@
+"""`glassformer trace`: every matrix between a text and its answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.hints import check_order
+from glassformer.cli.options import Device, Json, Quiet
+from glassformer.cli.output import doing, hush, print_json, print_table, say, show
+
+if TYPE_CHECKING:
+    from glassformer.tracing.trace import Trace
+
+
+def trace(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    text: Annotated[str, typer.Argument(help="The text.")],
+    npz: Annotated[Path | None, typer.Option(help="Write all matrices to this file of NumPy arrays.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the name, shape and formula of every matrix.")] = False,
+    device: Device = "auto",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Show every matrix that the model computes from a text to its answer."""
+    if quiet:
+        hush()
+    check_order(model, text)
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.predictor import Predictor
+    from glassformer.tracing.trace import trace as trace_text
+    from glassformer.tracing.writing import as_json, write_npz
+
+    predictor = Predictor.load(model, device=choose_device(device))
+    doing("tracing")
+    found = trace_text(predictor, text)
+    if npz is not None:
+        write_npz(npz, found)
+    if found.weights_left_out:
+        say(f"The trace leaves out the {found.weights_left_out:,} weights of this model: they are too many.")
+    if json:
+        print_json(as_json(found))
+    elif list_ or npz is None:
+        _list(found)
+
+
+def _list(found: Trace) -> None:
+    lines = [("matrix", "shape", "formula")]
+    for matrix in found:
+        shape = " × ".join(f"{size} {axis}" for size, axis in zip(matrix.values.shape, matrix.step.axes, strict=True))
+        lines.append((matrix.step.name, shape, matrix.step.formula))
+    print_table(lines, others=str.ljust)
+    show(f"\nThe answer: {found.label} ({found['probabilities'].max():.1%})")

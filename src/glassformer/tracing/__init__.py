@@ -1,0 +1,1 @@
+"""The trace of an answer: every matrix between a text and its probabilities, with the step that computes it."""

@@ -1,0 +1,93 @@
+"""Run a model forward and backward on one text, and keep the matrix and the gradient of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from glassformer.data.store import IntArray
+from glassformer.models.listening import listeners, taps_of
+from glassformer.tracing.planning import modules_of, tensors_of
+from glassformer.tracing.steps import TOKENS, Step
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def hear(
+    model: nn.Module, steps: Sequence[Step], token_ids: IntArray, margin: Callable[[Tensor], Tensor]
+) -> dict[str, tuple[Array, Array | None]]:
+    """Return the values of each step, and the gradient of the margin with respect to them, without the batch axis.
+
+    Args:
+        token_ids: (tokens,) with the start token.
+        margin: computes the margin from the logits (n_classes,). Its gradients are returned.
+    """
+    tensors = tensors_of(model)
+    names = {step.name for step in steps if step.operation not in ("given", "weight", "join")}
+    rows = torch.from_numpy(token_ids)[None].to(next(model.parameters()).device)
+    model.zero_grad(set_to_none=True)
+    with torch.enable_grad(), _recorded(model, names) as heard:
+        logits = model(rows, torch.ones_like(rows, dtype=torch.bool))
+        margin(logits[0]).backward()
+    found: dict[str, tuple[Array, Array | None]] = {}
+    for step in steps:
+        if step.operation == "given":
+            found[step.name] = token_ids.astype(np.float32), None
+        elif step.operation == "weight":
+            tensor = tensors[step.name]
+            length = len(token_ids) if TOKENS in step.axes else len(tensor)
+            found[step.name] = _array(tensor[:length]), _gradient(tensor.grad, length)
+        elif step.operation == "join":
+            values, gradient = found[step.inputs[0]]
+            found[step.name] = joined(values), None if gradient is None else joined(gradient)
+        else:
+            tensor = heard[step.name]
+            found[step.name] = _array(tensor[0]), None if tensor.grad is None else _array(tensor.grad[0])
+    model.zero_grad(set_to_none=True)
+    return found
+
+
+def joined(heads: Float[np.ndarray, "heads seq dim"]) -> Float[np.ndarray, "seq features"]:
+    """Put the heads side by side."""
+    result: Array = heads.transpose(1, 0, 2).reshape(heads.shape[1], -1)
+    return result
+
+
+@contextmanager
+def _recorded(model: nn.Module, names: set[str]) -> Iterator[dict[str, Tensor]]:
+    """Record taps and outputs of modules by these names. They keep their gradients."""
+    heard: dict[str, Tensor] = {}
+
+    def keep(name: str, values: Tensor) -> None:
+        if not values.requires_grad:  # one-hot rows
+            values.requires_grad_()
+        values.retain_grad()
+        heard[name] = values
+
+    def keeper(name: str) -> Callable[[Tensor], None]:
+        return lambda values: keep(name, values)
+
+    def hook(name: str) -> Callable[[nn.Module, Any, Tensor], None]:
+        return lambda _module, _arguments, output: keep(name, output)
+
+    tapped, modules = names & taps_of(model).keys(), modules_of(model)
+    with ExitStack() as stack:
+        stack.enter_context(listeners(model, {name: keeper(name) for name in tapped}))
+        for name in names - tapped:
+            handle = modules[name.removesuffix(".output")].register_forward_hook(hook(name))
+            stack.callback(handle.remove)
+        yield heard
+
+
+def _array(tensor: Tensor) -> Array:
+    return tensor.detach().float().cpu().numpy().copy()
+
+
+def _gradient(gradient: Tensor | None, length: int) -> Array | None:
+    return None if gradient is None else _array(gradient[:length])

@@ -1,0 +1,69 @@
+"""A step of a forward pass: the matrix that it computes, from which matrices, and by which formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
+"""The meanings of the axes of matrices."""
+OUT, IN = "outputs", "inputs"
+"""The axes of a weight."""
+
+FORMULAS: Mapping[str, str] = {
+    "given": "given",
+    "weight": "learned or fixed",
+    "lookup": "row of the table {table} for each token id",
+    "same": "the same numbers",
+    "add": "a + b",
+    "rotate": "a·cos ∓ a′·sin, where a′ is the other feature of the pair (Su et al. 2021, eq. 34)",
+    "linear": "x Wᵀ",
+    "linear-with-bias": "x Wᵀ + b",
+    "layer-norm": "(x − mean(x)) / √(var(x) + {eps}) · weight + bias, in each row",
+    "rms-norm": "x / √(mean(x²) + {eps}) · weight, in each row",
+    "batch-norm": "(x − running mean) / √(running var + {eps}) · weight + bias, in each column",
+    "head": "each head takes its columns of x",
+    "rotated-head": "each head takes its columns of x, rotated: a·cos ∓ a′·sin (Su et al. 2021, eq. 34)",
+    "scores": "Q Kᵀ / √{head_dim} (Vaswani et al. 2017, eq. 1)",
+    "softmax": "eˣ / Σ eˣ, in each row",
+    "sigmoid": "1 / (1 + e⁻ˣ)",
+    "mix": "weights times values",
+    "join": "the heads side by side",
+    "activation": "{function}(x), of the first {columns} columns of x",
+    "gate": "activation ⊗ x, with the second half of the columns of x",
+    "pick": "row {row} of x",
+    "mean": "mean of each column",
+    "max": "largest value of each column",
+    "query-scores": "x·query / √{d_model}",
+    "weighted-mean": "Σ weight · row",
+    "flatten": "the rows one after the other, then zeros",
+    "scale": "{factor} · x",
+    "divide": "x / {divisor}",
+    "column-sum": "sum of each column, plus the bias",
+}
+"""The formula of each operation. Names in braces are settings of the step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A matrix by its name, and how it comes from other matrices.
+
+    Attributes:
+        operation: a key of `FORMULAS`.
+        inputs: names of other steps, in the order in which the formula names them.
+        axes: what the axes mean, one for each.
+        settings: numbers and names in the formula.
+    """
+
+    name: str
+    operation: str
+    inputs: tuple[str, ...] = ()
+    axes: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def formula(self) -> str:
+        masked = {"causal": "; −∞ for later tokens", "local": "; −∞ beyond {reach} tokens"}
+        formula = FORMULAS[self.operation] + masked.get(self.settings.get("pattern", ""), "")
+        return formula.format(**self.settings)

@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Trained
+from tests.cli.terminal import glassformer, misused
+
+TEXT = "a dull play, but a good film"
+
+
+def test_a_list_names_every_matrix_with_its_shape(reviews: Trained) -> None:
+    outcome = glassformer("trace", reviews.folder, TEXT, "--list")
+    assert outcome.code == 0
+    lines = [line.split("  ") for line in outcome.out.splitlines()[:-2]]
+    shapes = {line[0].strip(): next(cell for cell in line[1:] if cell).strip() for line in lines}
+    assert shapes["logits"] == "2 classes"
+    assert shapes["embedding"].startswith("9 tokens × ")
+    assert {"token_ids", "blocks.0.attention.weights", "counting.ngrams", "sum", "probabilities"} <= shapes.keys()
+    assert outcome.out.splitlines()[-1].startswith("The answer: ")
+
+
+def test_numbers_are_written_and_printed(reviews: Trained, tmp_path: Path) -> None:
+    outcome = glassformer("trace", reviews.folder, TEXT, "--npz", tmp_path / "trace.npz", "--json")
+    arrays = np.load(tmp_path / "trace.npz", allow_pickle=False)
+    by_name = {matrix["name"]: matrix["values"] for matrix in outcome.document["matrices"]}
+    np.testing.assert_array_equal(arrays["logits"], np.array(by_name["logits"], np.float32))
+    answer = glassformer("predict", reviews.folder, TEXT, "--json").document["confidence"]
+    assert max(by_name["probabilities"]) == pytest.approx(answer, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (" ", "the text is empty, so there is nothing to trace"),
+        ("good film " * 6_000, "the text has 12,000 tokens, and a trace shows what the model reads at once, at most "),
+    ],
+)
+def test_what_cannot_be_traced(text: str, says: str, reviews: Trained) -> None:
+    misused(glassformer("trace", reviews.folder, text), says)
+
+
+def test_a_folder_of_another_kind(tmp_path: Path) -> None:
+    corpus = tmp_path / "notes.txt"
+    corpus.write_text("a good film\nand a dull play\n" * 40, encoding="utf-8")
+    folder = tmp_path / "lm"
+    made = glassformer("pretrain", corpus, "--out", folder, "--preset", "tiny", "--set", "training.max_steps=1")
+    assert made.code == 0, made.err
+    misused(glassformer("trace", folder, TEXT), "is a language model")

@@ -1,0 +1,209 @@
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from glassformer.errors import UsageError
+from glassformer.models.build import AnyModelConfig, build_model
+from glassformer.models.model_config import PRESETS, ModelConfig
+from glassformer.models.pretrained import PretrainedConfig
+from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
+from glassformer.prediction.predictor import Predictor
+from glassformer.tracing import trace as tracing
+from glassformer.tracing.planning import tensors_of
+from glassformer.tracing.trace import Trace, trace
+from glassformer.tracing.writing import as_json, write_npz
+from tests.explanation.test_explain import two_readers
+from tests.prediction.samples import SMALL, small_trained_model
+from tests.support import randomise
+from tests.tracing.arithmetic import recomputed
+
+TEXT = "The plot is thin, but i loved it"
+ENCODER: dict[str, Any] = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ff": 24, "max_seq_len": 24}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "positions": ("none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"),
+    "norm": ("layer", "rms", "batch", "none"),
+    "residual": ("pre-norm", "post-norm"),
+    "attention": ("full", "causal"),
+    "feed_forward": ("linear", "relu", "gelu", "glu", "swiglu", "geglu"),
+    "pooling": ("first", "last", "mean", "max", "attention", "flatten"),
+}
+DESIGNS: dict[str, AnyModelConfig] = {
+    **PRESETS,
+    "one-hot": SMALL.model_copy(update={"embedding": "one-hot", "d_model": 64, "positions": "sinusoidal"}),
+    **{
+        f"{name}={value}": ModelConfig.model_validate(SMALL.model_dump() | {"n_layers": 2, name: value})
+        for name, values in CHOICES.items()
+        for value in values
+    },
+    "post-norm, layer": SMALL.model_copy(update={"residual": "post-norm", "norm": "layer"}),
+    "bert": PretrainedConfig.model_validate(ENCODER),
+    "modernbert": PretrainedConfig.model_validate(
+        ENCODER
+        | {"residual": "pre-norm", "norm_bias": False, "attention_bias": False, "feed_forward": "gated"}
+        | {"feed_forward_bias": False, "positions": "rotary", "local_blocks": (1,), "local_reach": 2}
+        | {"local_rotary_base": 100.0, "pooling": "mean", "head_activation": "gelu", "head_norm": "layer"}
+    ),
+    "relu and silu": PretrainedConfig.model_validate(ENCODER | {"activation": "relu", "head_activation": "silu"}),
+    "tanh form of gelu": PretrainedConfig.model_validate(ENCODER | {"activation": "gelu-tanh"}),
+}
+
+
+def predictor_of(config: AnyModelConfig) -> Predictor:
+    trained = small_trained_model()
+    torch.manual_seed(2)
+    model = randomise(build_model(config, trained.config.vocab_size, trained.config.n_classes), std=0.2)
+    described = trained.config.model_copy(update={"model": config})
+    return Predictor(dataclasses.replace(trained, config=described, model=model))
+
+
+def recompute(predictor: Predictor, found: Trace) -> dict[str, Any]:
+    tensors = {name: tensor.detach().numpy() for name, tensor in tensors_of(predictor.trained.model).items()}
+    given = {
+        name: found[name]
+        for name in ("token_ids", "counting.ngrams", "counting.bias")
+        if any(matrix.step.name == name for matrix in found)
+    }
+    return recomputed([matrix.step for matrix in found], tensors, given)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_numpy_computes_the_same_numbers_from_the_weights(design: str) -> None:
+    predictor = predictor_of(DESIGNS[design])
+    found = trace(predictor, TEXT)
+    by_numpy = recompute(predictor, found)
+    assert len(by_numpy) > 20
+    for matrix in found:
+        scale = max(1.0, float(np.abs(matrix.values[np.isfinite(matrix.values)]).max()))
+        np.testing.assert_allclose(
+            matrix.values / scale, by_numpy[matrix.step.name] / scale, rtol=1e-5, atol=1e-5, err_msg=matrix.step.name
+        )
+        assert len(matrix.step.axes) == matrix.values.ndim
+        assert matrix.step.formula
+    np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("transformer", [0.0, 0.7])
+def test_both_readers_add_up(transformer: float) -> None:
+    predictor = Predictor(two_readers(transformer=transformer))
+    found = trace(predictor, TEXT)
+    assert found["counting.ngrams"].shape == (len(found.ngrams), 3)
+    assert len(found.ngrams) > 2
+    by_numpy = recompute(predictor, found)
+    for name in ("counting.logits", "counting.weighted", "transformer.weighted", "sum", "calibrated", "probabilities"):
+        np.testing.assert_allclose(found[name], by_numpy[name], atol=1e-5, err_msg=name)
+    readers = predictor.reader_logits([TEXT])
+    np.testing.assert_allclose(found["counting.weighted"], readers["counting"][0], atol=1e-5)
+    np.testing.assert_allclose(found["transformer.weighted"], readers["transformer"][0], atol=1e-5)
+    np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert"])
+def test_gradients_say_how_the_margin_moves(design: str) -> None:
+    """By differences: every hundredth number of a weight is moved a little, and the text is read again."""
+    predictor = predictor_of(DESIGNS[design])
+    model = predictor.trained.model.double()
+    found = trace(predictor, TEXT)
+    first, rival = found.labels.index(found.label), found.labels.index(str(found.rival))
+    ids = torch.from_numpy(found["token_ids"].astype(np.int64))[None]
+    tensors = tensors_of(model)
+
+    def margin() -> float:
+        logits = model(ids, torch.ones_like(ids, dtype=torch.bool))[0]
+        return float(logits[first] - logits[rival])
+
+    checked = 0
+    with torch.no_grad():
+        for matrix in found:
+            if matrix.step.operation != "weight" or matrix.gradient is None:
+                continue
+            flat, gradient = tensors[matrix.step.name].view(-1), matrix.gradient.ravel()
+            for place in range(0, len(gradient), len(gradient) // 3 + 1):
+                flat[place] += 1e-4
+                above = margin()
+                flat[place] -= 2e-4
+                below = margin()
+                flat[place] += 1e-4
+                assert (above - below) / 2e-4 == pytest.approx(gradient[place], rel=1e-3, abs=1e-5), matrix.step.name
+                checked += 1
+    assert checked > 15
+    assert {matrix.step.name for matrix in found if matrix.gradient is not None} >= {"embedding", "hidden", "pooled"}
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_several_labels_have_no_rival() -> None:
+    found = trace(Predictor(small_trained_model(multilabel=True, temperature=1.7)), TEXT)
+    assert found.rival is None
+    np.testing.assert_allclose(found["probabilities"], 1 / (1 + np.exp(-found["calibrated"])), atol=1e-6)
+
+
+def test_the_tokens_are_written_as_in_the_text() -> None:
+    assert trace(Predictor(small_trained_model()), TEXT).tokens == (
+        "(start)", "The", "plot", "is", "thin", ",", "but", "i", "loved", "it"
+    )  # fmt: skip
+
+
+def test_files_hold_every_number(tmp_path: Path) -> None:
+    found = trace(Predictor(two_readers()), TEXT)
+    write_npz(tmp_path / "trace.npz", found)
+    arrays = np.load(tmp_path / "trace.npz", allow_pickle=False)
+    document = json.loads(json.dumps(as_json(found), allow_nan=False))
+    assert tuple(arrays["tokens"]) == found.tokens == tuple(document["tokens"])
+    for matrix, written in zip(found, document["matrices"], strict=True):
+        np.testing.assert_array_equal(arrays[matrix.step.name], matrix.values)
+        np.testing.assert_array_equal(np.array(written["values"], np.float32), matrix.values)
+        assert written["shape"] == list(matrix.values.shape)
+        if matrix.gradient is not None:
+            np.testing.assert_array_equal(arrays[f"gradient/{matrix.step.name}"], matrix.gradient)
+            np.testing.assert_array_equal(np.array(written["gradient"], np.float32), matrix.gradient)
+
+
+def test_scores_of_tokens_that_may_not_be_seen_are_null_in_json() -> None:
+    document = as_json(trace(predictor_of(DESIGNS["attention=causal"]), TEXT))
+    scores = next(each for each in document["matrices"] if each["name"] == "blocks.0.attention.scores")
+    assert scores["values"][0][0][1:] == [None] * 9
+
+
+def test_weights_that_are_too_many_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = Predictor(small_trained_model())
+    whole = trace(predictor, TEXT)
+    assert not whole.weights_left_out
+    weights = sum(matrix.values.size for matrix in whole if matrix.step.operation == "weight")
+    monkeypatch.setattr(tracing, "MOST_NUMBERS", weights - 1)
+    monkeypatch.setattr(tracing, "_check_length", lambda *_: None)
+    short = trace(predictor, TEXT)
+    assert short.weights_left_out == weights
+    assert not any(matrix.step.operation == "weight" and matrix.step.name != "counting.bias" for matrix in short)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (" \n", "the text is empty, so there is nothing to trace"),
+        ("it " * 24, "the text has 24 tokens, and a trace shows what the model reads at once, at most 23 tokens"),
+    ],
+)
+def test_what_cannot_be_traced(text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        trace(Predictor(small_trained_model()), text)
+
+
+def test_a_trace_of_too_many_numbers_is_refused_before_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = Predictor(small_trained_model())
+    ends = ("calibrated", "probabilities")
+    counted = [matrix for matrix in trace(predictor, TEXT) if matrix.step.operation != "weight"]
+    exact = sum(matrix.values.size for matrix in counted if matrix.step.name not in ends)
+    monkeypatch.setattr(tracing, "MOST_NUMBERS", exact)
+    trace(predictor, TEXT)
+    monkeypatch.setattr(tracing, "MOST_NUMBERS", exact - 1)
+    with pytest.raises(UsageError, match="the text has 9 tokens, and a trace of this model holds at most 8; give a"):
+        trace(predictor, TEXT)
+
+
+def test_a_design_whose_steps_are_not_known() -> None:
+    with pytest.raises(UsageError, match="does not know the steps of the design VinhRecurrent"):
+        trace(predictor_of(VinhRecurrentConfig(max_seq_len=24)), TEXT)
