@@ -25,7 +25,7 @@ def test_numbers_are_written_and_printed(reviews: Trained, tmp_path: Path) -> No
     arrays = np.load(tmp_path / "trace.npz", allow_pickle=False)
     by_name = {matrix["name"]: matrix["values"] for matrix in outcome.document["matrices"]}
     np.testing.assert_array_equal(arrays["logits"], np.array(by_name["logits"], np.float32))
-    answer = glassformer("predict", reviews.folder, TEXT, "--json").document["confidence"]
+    answer = glassformer("predict", reviews.folder, TEXT, "--json").document["answers"][0]["confidence"]
     assert max(by_name["probabilities"]) == pytest.approx(answer, abs=1e-5)
 
 
@@ -42,8 +42,8 @@ def test_what_cannot_be_traced(text: str, says: str, reviews: Trained) -> None:
 
 def test_a_folder_of_another_kind(tmp_path: Path) -> None:
     corpus = tmp_path / "notes.txt"
-    corpus.write_text("a good film\nand a dull play\n" * 40, encoding="utf-8")
+    corpus.write_text("\n".join(f"a good film, and {number} dull plays" for number in range(80)), encoding="utf-8")
     folder = tmp_path / "lm"
     made = glassformer("pretrain", corpus, "--out", folder, "--preset", "tiny", "--set", "training.max_steps=1")
     assert made.code == 0, made.err
-    misused(glassformer("trace", folder, TEXT), "is a language model")
+    misused(glassformer("trace", folder, TEXT), "holds a language model")

@@ -64,6 +64,6 @@ class Step:
 
     @property
     def formula(self) -> str:
-        masked = {"causal": "; −∞ for later tokens", "local": "; −∞ beyond {reach} tokens"}
+        masked = {"causal": "; −∞ for later tokens", "local": "; −∞ farther than {reach:,} tokens"}
         formula = FORMULAS[self.operation] + masked.get(self.settings.get("pattern", ""), "")
         return formula.format(**self.settings)
