@@ -47,3 +47,11 @@ def test_a_folder_of_another_kind(tmp_path: Path) -> None:
     made = glassformer("pretrain", corpus, "--out", folder, "--preset", "tiny", "--set", "training.max_steps=1")
     assert made.code == 0, made.err
     misused(glassformer("trace", folder, TEXT), "holds a language model")
+
+
+def test_a_page_is_written_and_an_exercise_needs_one(reviews: Trained, tmp_path: Path) -> None:
+    page = tmp_path / "trace.html"
+    outcome = glassformer("trace", reviews.folder, TEXT, "--html", page, "--exercise")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert '"exercise": [{' in page.read_text(encoding="utf-8")
+    misused(glassformer("trace", reviews.folder, TEXT, "--exercise"), "name its file with --html")

@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import Device, Json, Quiet
 from glassformer.cli.output import doing, hush, print_json, print_table, say, show
+from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.tracing.trace import Trace
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 def trace(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     text: Annotated[str, typer.Argument(help="The text.")],
+    html: Annotated[Path | None, typer.Option(help="Write a page that shows where each number comes from.")] = None,
+    exercise: Annotated[
+        bool, typer.Option("--exercise", help="Leave some numbers of the page blank; it checks what you fill in.")
+    ] = False,
     npz: Annotated[Path | None, typer.Option(help="Write all matrices to this file of NumPy arrays.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the name, shape and formula of every matrix.")] = False,
     device: Device = "auto",
@@ -28,21 +33,27 @@ def trace(
     if quiet:
         hush()
     check_order(model, text)
+    if exercise and html is None:
+        raise UsageError("--exercise leaves numbers of a page blank; name its file with --html")
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
+    from glassformer.tracing.exercise import choose_blanks
+    from glassformer.tracing.page import write_trace
     from glassformer.tracing.trace import trace as trace_text
     from glassformer.tracing.writing import as_json, write_npz
 
     predictor = Predictor.load(model, device=choose_device(device))
     doing("tracing")
     found = trace_text(predictor, text)
+    if html is not None:
+        write_trace(html, found, choose_blanks(found) if exercise else ())
     if npz is not None:
         write_npz(npz, found)
     if found.weights_left_out:
         say(f"The trace leaves out the {found.weights_left_out:,} weights of this model: they are too many.")
     if json:
         print_json(as_json(found))
-    elif list_ or npz is None:
+    elif list_ or (html is None and npz is None):
         _list(found)
 
 

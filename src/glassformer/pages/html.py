@@ -20,6 +20,7 @@ def page(
     sections: Mapping[str, tuple[str, str]],
     footer: str,
     style: str = "",
+    module: str = "",
 ) -> str:
     """Return a whole page.
 
@@ -27,16 +28,16 @@ def page(
         title: plain text, like `kind` and `footer`. The other arguments are HTML.
         sections: id → heading and body. A section without a body is left out.
         style: rules in addition to those of `page.css`.
+        module: code that runs when the page is there.
     """
     shown = {key: (heading, body) for key, (heading, body) in sections.items() if body}
     links = "".join(f'<a href="#{key}">{heading}</a>' for key, (heading, _) in shown.items())
     main = "".join(f'<section id="{key}"><h2>{heading}</h2>{body}</section>' for key, (heading, body) in shown.items())
     css = _asset("page.css")
-    script, allowed = "", ""
-    if 'class="scroll"' in main:
-        code = _asset("tables.js")
-        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-        script, allowed = f"<script>{code}</script>", f"; script-src 'sha256-{digest}'"
+    codes = {"": _asset("tables.js") if 'class="scroll"' in main else "", ' type="module"': module}
+    codes = {kind: code for kind, code in codes.items() if code}
+    script = "".join(f"<script{kind}>{code}</script>" for kind, code in codes.items())
+    allowed = f"; script-src {' '.join(map(_digest, codes.values()))}" if codes else ""
     name = escape(title)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · glassformer {kind}</title>'
@@ -85,6 +86,11 @@ def scrolling(wide: str) -> str:
 def _line(row: tuple[str, Cells], attributes: str = "") -> str:
     first, rest = row
     return f'<tr{attributes}><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+
+
+def _digest(code: str) -> str:
+    """Return how a Content-Security-Policy names this script and no other."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
 
 
 def _asset(name: str) -> str:

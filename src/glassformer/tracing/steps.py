@@ -20,9 +20,9 @@ FORMULAS: Mapping[str, str] = {
     "rotate": "a·cos ∓ a′·sin, where a′ is the other feature of the pair (Su et al. 2021, eq. 34)",
     "linear": "x Wᵀ",
     "linear-with-bias": "x Wᵀ + b",
-    "layer-norm": "(x − mean(x)) / √(var(x) + {eps}) · weight + bias, in each row",
-    "rms-norm": "x / √(mean(x²) + {eps}) · weight, in each row",
-    "batch-norm": "(x − running mean) / √(running var + {eps}) · weight + bias, in each column",
+    "layer-norm": "(x − mean(x)) / √(var(x) + {eps:g}) · weight + bias, in each row",
+    "rms-norm": "x / √(mean(x²) + {eps:g}) · weight, in each row",
+    "batch-norm": "(x − running mean) / √(running var + {eps:g}) · weight + bias, in each column",
     "head": "each head takes its columns of x",
     "rotated-head": "each head takes its columns of x, rotated: a·cos ∓ a′·sin (Su et al. 2021, eq. 34)",
     "scores": "Q Kᵀ / √{head_dim} (Vaswani et al. 2017, eq. 1)",
@@ -38,8 +38,8 @@ FORMULAS: Mapping[str, str] = {
     "query-scores": "x·query / √{d_model}",
     "weighted-mean": "Σ weight · row",
     "flatten": "the rows one after the other, then zeros",
-    "scale": "{factor} · x",
-    "divide": "x / {divisor}",
+    "scale": "{factor:.6g} · x",
+    "divide": "x / {divisor:.6g}",
     "column-sum": "sum of each column, plus the bias",
 }
 """The formula of each operation. Names in braces are settings of the step."""

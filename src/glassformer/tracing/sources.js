@@ -1,0 +1,122 @@
+// From which numbers a number comes, for each operation of a trace. `matrices` maps a name to its matrix:
+// { name, operation, inputs, settings, shape, axes, values }. A cell is the list of its indices.
+
+const FUNCTIONS = {
+  relu: (x) => Math.max(x, 0),
+  gelu: (x) => (x / 2) * (1 + erf(x / Math.SQRT2)),
+  "gelu-tanh": (x) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  sigmoid: (x) => 1 / (1 + Math.exp(-x)),
+  silu: (x) => x / (1 + Math.exp(-x)),
+  tanh: Math.tanh,
+};
+
+// The error function by its series, which is exact enough up to 4; beyond, it is 1.
+function erf(x) {
+  if (Math.abs(x) > 4) return Math.sign(x);
+  let term = x, sum = x;
+  for (let n = 1; n < 80; n++) {
+    term *= -x * x / n;
+    sum += term / (2 * n + 1);
+  }
+  return 2 / Math.sqrt(Math.PI) * sum;
+}
+
+const flat = (matrix, cell) => cell.reduce((place, index, axis) => place * matrix.shape[axis] + index, 0);
+const number = (matrix, cell) => matrix.values[flat(matrix, cell)];
+const along = (size, cell) => Array.from({ length: size }, (_, index) => cell(index));
+
+// The last axis of a matrix, with the other indices given.
+const row = (matrix, before) => along(matrix.shape.at(-1), (index) => [...before, index]);
+// The axis before the last one.
+const column = (matrix, before, last) => along(matrix.shape.at(-2), (index) => [...before, index, last]);
+
+const sum = (numbers) => numbers.reduce((total, value) => total + value, 0);
+const mean = (numbers) => sum(numbers) / numbers.length;
+
+// Returns { groups: [[matrix, cells], …], value, pairs, zero }. `pairs`: the value is a sum of products of the first
+// two groups, times `factor`, plus the third group. `zero`: why the cell has no sources. `value` is NaN if a weight is
+// not in the page.
+function sources(matrices, matrix, cell) {
+  const [x, a, b, c, d] = matrix.inputs.map((name) => matrices[name]);
+  const { settings, operation } = matrix;
+  const before = cell.slice(0, -1), last = cell.at(-1);
+  const one = (from, at, value) => ({ groups: [[from, [at]]], value: value ?? (from ? number(from, at) : NaN) });
+  const read = (from, cells) => (from ? cells(from).map((at) => number(from, at)) : [NaN]);
+  const group = (from, cells) => [from, from ? cells(from) : []];
+  const products = (left, right, factor = 1, added = null) => {
+    const groups = [left, right, ...(added ? [added] : [])];
+    const known = groups.every(([from]) => from);
+    const total = known ? sum(left[1].map((at, i) => number(left[0], at) * number(right[0], right[1][i]))) * factor : NaN;
+    return { groups, pairs: true, factor, value: total + (added && known ? number(added[0], added[1][0]) : 0) };
+  };
+  const turned = (size, index, place) => {
+    const half = size / 2, low = index < half, angle = [before.at(-1), index % half];
+    const own = place(index), other = place(low ? index + half : index - half);
+    const groups = [[x, [own, other]], group(a, () => [angle]), group(b, () => [angle])];
+    const value = a && b ? number(x, own) * number(a, angle) + (low ? -1 : 1) * number(x, other) * number(b, angle) : NaN;
+    return { groups, value };
+  };
+  const inHead = (index) => [cell[1], (settings.part * x.shape[1]) / 3 + cell[0] * settings.head_dim + index];
+  const normed = (centre, spread, weight, bias, cells) => {
+    const groups = [[x, cells], ...matrix.inputs.slice(1).map((name) => group(matrices[name], () => [[last]]))];
+    const scale = read(weight, () => [[last]])[0], shift = bias === null ? 0 : read(bias, () => [[last]])[0];
+    return { groups, value: (number(x, cell) - centre) / Math.sqrt(spread + settings.eps) * scale + shift };
+  };
+  switch (operation) {
+    case "lookup": return { groups: [[x, [[cell[0]]]]], value: NaN };
+    case "same": return one(x, cell);
+    case "add": return { groups: [group(x, () => [cell]), group(a, () => [cell])], value: a ? number(x, cell) + number(a, cell) : NaN };
+    case "rotate": return turned(x.shape[1], last, (index) => [cell[0], index]);
+    case "head": return one(x, inHead(last));
+    case "rotated-head": return turned(settings.head_dim, last, inHead);
+    case "linear": return products([x, row(x, before)], group(a, (w) => row(w, [last])));
+    case "linear-with-bias":
+      return products([x, row(x, before)], group(a, (w) => row(w, [last])), 1, group(b, () => [[last]]));
+    case "rms-norm": {
+      const cells = row(x, before);
+      return normed(0, mean(cells.map((at) => number(x, at) ** 2)), a, null, cells);
+    }
+    case "layer-norm": {
+      const cells = row(x, before), centre = mean(cells.map((at) => number(x, at)));
+      const spread = mean(cells.map((at) => (number(x, at) - centre) ** 2));
+      return normed(centre, spread, a, matrix.inputs.length > 2 ? b : null, cells);
+    }
+    case "batch-norm": return normed(read(a, () => [[last]])[0], read(b, () => [[last]])[0], c, d, [cell]);
+    case "scores": {
+      const [head, query, key] = cell, away = query - key;
+      if ((settings.pattern === "causal" && away < 0) || (settings.pattern === "local" && Math.abs(away) > settings.reach)) {
+        return { groups: [], value: -Infinity, zero: "This token may not look at that one." };
+      }
+      return products([x, row(x, [head, query])], [a, row(a, [head, key])], 1 / Math.sqrt(settings.head_dim));
+    }
+    case "softmax": {
+      const cells = row(x, before), most = Math.max(...cells.map((at) => number(x, at)));
+      const powers = cells.map((at) => Math.exp(number(x, at) - most));
+      return { groups: [[x, cells]], value: powers[last] / sum(powers) };
+    }
+    case "sigmoid": return one(x, cell, FUNCTIONS.sigmoid(number(x, cell)));
+    case "mix": return products([x, row(x, before)], [a, column(a, [cell[0]], last)]);
+    case "join": return one(x, [Math.floor(last / x.shape[2]), cell[0], last % x.shape[2]]);
+    case "activation": return one(x, cell, FUNCTIONS[settings.function](number(x, cell)));
+    case "gate": {
+      const value = [...before, last + x.shape.at(-1)];
+      return { groups: [[x, [cell]], [a, [value]]], value: number(x, cell) * number(a, value) };
+    }
+    case "pick": return one(x, [settings.row === "first" ? 0 : x.shape[0] - 1, last]);
+    case "mean": return { groups: [[x, column(x, [], last)]], value: mean(column(x, [], last).map((at) => number(x, at))) };
+    case "max": return { groups: [[x, column(x, [], last)]], value: Math.max(...column(x, [], last).map((at) => number(x, at))) };
+    case "query-scores": return products([x, row(x, cell)], group(a, (query) => row(query, [])), 1 / Math.sqrt(settings.d_model));
+    case "weighted-mean": return products([x, row(x, [])], [a, column(a, [], last)]);
+    case "flatten": {
+      const at = [Math.floor(last / x.shape[1]), last % x.shape[1]];
+      return at[0] < x.shape[0] ? one(x, at) : { groups: [], value: 0, zero: "There is no token here: the rest is zeros." };
+    }
+    case "scale": return one(x, cell, settings.factor * number(x, cell));
+    case "divide": return one(x, cell, number(x, cell) / settings.divisor);
+    case "column-sum": {
+      const cells = column(x, [], last), bias = group(a, () => [[last]]);
+      return { groups: [[x, cells], bias], value: a ? sum(cells.map((at) => number(x, at))) + number(a, [last]) : NaN };
+    }
+    default: return { groups: [], value: number(matrix, cell), zero: operation === "weight" ? "A weight: learned in training, or fixed." : "Given." };
+  }
+}

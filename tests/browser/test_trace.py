@@ -1,0 +1,175 @@
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+from glassformer.prediction.predictor import Predictor
+from glassformer.tracing.exercise import choose_blanks
+from glassformer.tracing.page import write_trace
+from glassformer.tracing.trace import Trace, trace
+from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST, open_quietly
+from tests.explanation.test_explain import two_readers
+from tests.tracing.test_trace import DESIGNS, TEXT, predictor_of
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+RECOMPUTE = """() => {
+  SOURCES
+  const trace = JSON.parse(document.getElementById("trace-data").textContent);
+  const matrices = Object.fromEntries(trace.matrices.map((matrix) => [matrix.name, matrix]));
+  for (const matrix of trace.matrices) {
+    const bytes = Uint8Array.from(atob(matrix.values), (letter) => letter.charCodeAt(0));
+    matrix.values = new Float32Array(bytes.buffer);
+  }
+  const wrong = [];
+  let checked = 0;
+  for (const matrix of trace.matrices.filter((each) => each.operation !== "lookup")) {
+    const most = Math.max(1, ...matrix.values.filter(Number.isFinite).map(Math.abs));
+    for (let place = 0; place < matrix.values.length; place += 1 + Math.floor(matrix.values.length / 60)) {
+      const cell = matrix.shape.map((length, axis) =>
+        Math.floor(place / matrix.shape.slice(axis + 1).reduce((product, each) => product * each, 1)) % length);
+      const found = sources(matrices, matrix, cell);
+      const there = found.groups.every(([from, cells]) => from && cells.every((at) =>
+        at.length === from.shape.length && at.every((index, axis) => index >= 0 && index < from.shape[axis])));
+      const right = found.value === matrix.values[place] || Math.abs(found.value - matrix.values[place]) / most < 1e-5;
+      if (!there || !right) wrong.push(`${matrix.name}[${cell}] ${found.value} ${matrix.values[place]}`);
+      checked += 1;
+    }
+  }
+  return [checked, wrong];
+}""".replace("SOURCES", files("glassformer.tracing").joinpath("sources.js").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+
+def both(text: str = TEXT) -> Trace:
+    return trace(Predictor(two_readers()), text)
+
+
+def opened(browser: Browser, tmp_path: Path, found: Trace, *, exercise: bool = False, **settings: Any) -> Page:
+    path = tmp_path / "trace.html"
+    write_trace(path, found, choose_blanks(found) if exercise else ())
+    page = browser.new_page(**settings)
+    assert open_quietly(page, path) == ([], [])
+    return page
+
+
+def matrix(page: Page, name: str) -> Locator:
+    return page.locator(".matrix").filter(has=page.locator(f'code:text-is("{name}")')).first
+
+
+@pytest.mark.parametrize("design", ["both readers", *DESIGNS])
+def test_each_number_comes_from_the_numbers_that_the_page_says(browser: Browser, tmp_path: Path, design: str) -> None:
+    found = both() if design == "both readers" else trace(predictor_of(DESIGNS[design]), TEXT)
+    page = opened(browser, tmp_path, found)
+    checked, wrong = page.evaluate(RECOMPUTE)
+    assert wrong == []
+    assert checked > 1_000
+    page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1000)])
+def test_the_page_fits_and_can_be_read(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
+    page = opened(browser, tmp_path, both(), color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.locator(".grid td[data-place]").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in (".grid th[scope=col]", ".about", ".formula", ".windows", ".jump", "#panel p", "label"):
+        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+    page.close()
+
+
+def test_a_number_shows_its_sources_by_mouse_and_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, both(), viewport={"width": 1000, "height": 844})
+    scores = "blocks.0.attention.scores"
+    matrix(page, scores).locator('td[data-place="1,2"]').hover()
+    assert matrix(page, "blocks.0.attention.query").locator("tr:nth-child(2) td.source").count() == 8
+    assert matrix(page, "blocks.0.attention.key").locator("tr:nth-child(3) td.source").count() == 8
+    assert page.locator(".source").count() == 16
+    matrix(page, scores).locator('td[data-place="0,0"]').focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert "blocks.0.attention.scores[1, (start), The]" in page.locator("#panel").inner_text()
+    assert "from 3 other products" in page.locator("#panel").inner_text()
+    page.locator("#panel .jump").first.click()
+    assert page.evaluate("document.activeElement.closest('.matrix').querySelector('code').textContent").endswith(
+        "query"
+    )
+    page.keyboard.press("Escape")
+    page.mouse.move(0, 0)
+    assert page.locator(".chosen").count() <= 1
+    page.close()
+
+
+def test_a_part_says_what_it_shows_and_moves(browser: Browser, tmp_path: Path) -> None:
+    found = both()
+    page = opened(browser, tmp_path, found, viewport={"width": 700, "height": 844})
+    embedding = matrix(page, "embedding")
+    parts = embedding.locator(".part")
+    assert "tokens 1–8 of 10" in parts.first.inner_text()
+    assert "features 1–7 of 16" in parts.last.inner_text()
+    parts.last.locator(".later").click()
+    assert "features 8–14 of 16" in embedding.locator(".part").last.inner_text()
+    shown = embedding.locator('td[data-place="0,13"]').inner_text()
+    assert float(shown.replace("−", "-")) == pytest.approx(found["embedding"][0, 13], abs=0.006)
+    embedding.locator('td[data-place="7,13"]').focus()
+    page.keyboard.press("ArrowDown")
+    assert "tokens 2–9 of 10" in embedding.locator(".part").first.inner_text()
+    assert page.evaluate("document.activeElement.dataset.place") == "8,13"
+    page.close()
+
+
+def test_blocks_and_heads_are_chosen(browser: Browser, tmp_path: Path) -> None:
+    found = trace(predictor_of(DESIGNS["norm=rms"]), TEXT)
+    page = opened(browser, tmp_path, found)
+    weight = matrix(page, "blocks.0.attention.weights").locator('td[data-place="1,1"]')
+    assert float(weight.inner_text()) == pytest.approx(found["blocks.0.attention.weights"][0, 1, 1], abs=0.006)
+    page.locator("#choose-block").fill("2")
+    page.locator("#choose-head").fill("2")
+    assert page.locator("#block h2").inner_text() == "Block 2 of 2"
+    weight = matrix(page, "blocks.1.attention.weights").locator('td[data-place="1,1"]')
+    assert float(weight.inner_text()) == pytest.approx(found["blocks.1.attention.weights"][1, 1, 1], abs=0.006)
+    assert matrix(page, "blocks.0.attention.weights").count() == 0
+    page.close()
+
+
+def test_gradients_take_the_place_of_numbers(browser: Browser, tmp_path: Path) -> None:
+    found = both()
+    page = opened(browser, tmp_path, found)
+    page.locator("#gradients").check()
+    (logits,) = [each for each in found if each.step.name == "logits"]
+    assert logits.gradient is not None
+    shown = [
+        float(text.replace("−", "-")) for text in matrix(page, "logits").locator("td[data-place]").all_inner_texts()
+    ]
+    np.testing.assert_allclose(shown, logits.gradient)
+    assert "No gradient" in matrix(page, "counting.logits").inner_text()
+    page.close()
+
+
+def test_an_exercise_checks_what_is_filled_in(browser: Browser, tmp_path: Path) -> None:
+    found = both()
+    blank = choose_blanks(found)[-1]
+    truth = found[blank.name][blank.cell]
+    page = opened(browser, tmp_path, found, exercise=True)
+    page.locator("#score .jump").nth(7).click()
+    answer = page.locator("td input:focus")
+    assert "= ?" in page.locator("#panel").inner_text()
+    assert str(truth)[:5] not in page.locator("#panel").inner_text()
+    answer.fill(str(truth + 1))
+    answer.press("Tab")
+    assert "Not yet" in page.locator("#score").inner_text()
+    assert "0 of 8 right" in page.locator("#score").inner_text()
+    page.locator("#score .jump").nth(7).click()
+    answer.fill(f"{truth:.2f}".replace("-", "−"))
+    answer.press("Tab")
+    assert "1 of 8 right" in page.locator("#score").inner_text()
+    assert page.locator("td input").count() < 8
+    page.close()
