@@ -28,7 +28,7 @@ RECOMPUTE = """() => {
   const wrong = [];
   let checked = 0;
   for (const matrix of trace.matrices.filter((each) => each.operation !== "lookup")) {
-    const most = Math.max(1, ...matrix.values.filter(Number.isFinite).map(Math.abs));
+    const most = matrix.values.filter(Number.isFinite).map(Math.abs).reduce((a, b) => Math.max(a, b), 1);
     for (let place = 0; place < matrix.values.length; place += 1 + Math.floor(matrix.values.length / 60)) {
       const cell = matrix.shape.map((length, axis) =>
         Math.floor(place / matrix.shape.slice(axis + 1).reduce((product, each) => product * each, 1)) % length);
