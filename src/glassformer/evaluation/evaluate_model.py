@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_r
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig, Readers
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
-from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.predictor import Predictor, Reader
+from glassformer.prediction.scoring import FloatArray
 
 Say = Callable[[str], None]
 
@@ -104,6 +105,7 @@ def measure_model(
     seen: Splits | str,
     *,
     split: str,
+    by_reader: Mapping[Reader, FloatArray] | None = None,
     command: str = "",
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,
@@ -113,6 +115,8 @@ def measure_model(
     Args:
         seen: the rows that the model was trained and validated on, or a sentence that says why they are missing.
         split: the name of the table in the result.
+        by_reader: the logits of the table's texts (`Predictor.reader_logits`), if they are known. Then no time is
+            taken.
 
     Raises:
         UsageError: the table holds a label that the model does not know.
@@ -128,10 +132,12 @@ def measure_model(
     if not config.multilabel and len(set(labels.tolist())) == 1:
         only = trained.config.label_set.names[int(labels[0])]
         notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
-    say(f"answering {counted(len(texts), 'text')} of {table.source}")
-    began = time.perf_counter()
-    by_reader = predictor.reader_logits(texts, on_progress=on_progress)
-    predict_seconds = time.perf_counter() - began
+    predict_seconds = None
+    if by_reader is None:
+        say(f"answering {counted(len(texts), 'text')} of {table.source}")
+        began = time.perf_counter()
+        by_reader = predictor.reader_logits(texts, on_progress=on_progress)
+        predict_seconds = time.perf_counter() - began
     if not predictor.trained.config.answers_by_counting:
         notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
     baselines: list[BaselineOutcome] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -103,9 +104,7 @@ def compare_models(
     texts = table.frame["text"].to_list()
     both = zip((folder_a, folder_b), predictors, strict=True)
     (right, answers, macro_f1) = zip(*(_answered(each, table, seed, fold=fold) for each in predictors), strict=True)
-    accuracy_a, accuracy_b = (share_right(right_rows, seed=seed) for right_rows in right)
-    difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
-    p = mcnemar(right[0], right[1])[2]
+    found = compare_right_rows((str(folder_a), str(folder_b)), right, [each.value for each in macro_f1], seed=seed)
 
     def flips(chosen: np.ndarray) -> tuple[Flip, ...]:
         return tuple(
@@ -125,17 +124,47 @@ def compare_models(
         data=table.source,
         data_sha256=fingerprint(table),
         rows=len(texts),
-        accuracy_a=accuracy_a,
-        accuracy_b=accuracy_b,
+        accuracy_a=found.accuracies[0],
+        accuracy_b=found.accuracies[1],
         macro_f1_a=macro_f1[0],
         macro_f1_b=macro_f1[1],
-        difference=difference,
+        difference=found.difference,
         only_a_right=flips(right[0] & ~right[1]),
         only_b_right=flips(right[1] & ~right[0]),
-        mcnemar_p=p,
-        verdict=_verdict((str(folder_a), str(folder_b)), accuracy_a, macro_f1, difference, p, len(texts)),
+        mcnemar_p=found.p,
+        verdict=found.verdict,
         notes=(*table.notes, *itertools.chain(*(_seen(each, predictor, table, data_dir) for each, predictor in both))),
         seed=seed,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RightRows:
+    """Which of two classifiers is right on more rows, and whether that may be chance."""
+
+    accuracies: tuple[Estimate, Estimate]
+    difference: Estimate
+    p: float
+    verdict: str
+
+
+def compare_right_rows(
+    names: tuple[str, str], right: Sequence[Bool[np.ndarray, " n"]], macro_f1: Sequence[float], *, seed: int = 0
+) -> RightRows:
+    """Compare two classifiers by the rows that each answers rightly.
+
+    Args:
+        right: for each classifier, whether it is right on each of the same rows.
+        macro_f1: of each classifier.
+    """
+    accuracies = (share_right(right[0], seed=seed), share_right(right[1], seed=seed))
+    difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
+    p = mcnemar(right[0], right[1])[2]
+    return RightRows(
+        accuracies=accuracies,
+        difference=difference,
+        p=p,
+        verdict=_verdict(names, accuracies[0], macro_f1, difference, p, len(right[0])),
     )
 
 
@@ -186,7 +215,7 @@ def _some(labels: Sequence[str]) -> str:
 def _verdict(
     names: tuple[str, str],
     accuracy_a: Estimate,
-    macro_f1: Sequence[Estimate],
+    macro_f1: Sequence[float],
     difference: Estimate,
     p: float,
     rows: int,
@@ -199,7 +228,7 @@ def _verdict(
         better, worse = (name_a, name_b) if low > 0 else (name_b, name_a)
         near, far = sorted((abs(low), abs(high)))
         size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
-        against = macro_f1_against(name_a, macro_f1[0].value, name_b, macro_f1[1].value, more_accurate=better)
+        against = macro_f1_against(name_a, macro_f1[0], name_b, macro_f1[1], more_accurate=better)
         return f"{better} is more accurate than {worse} by {size}.{against}"
     size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
     return f"No clear difference between {name_a} and {name_b} on {counted(rows, 'row')}: {size}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,27 +19,10 @@ from glassformer.serving.guard import Guard
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.page_files import add_page
 from glassformer.serving.served_model import ServedModel, named
+from glassformer.serving.service import REFUSALS, Service
 from glassformer.serving.shapes import About, ExplainRequest, Prediction, PredictRequest, Reasons, Refusal, Status
+from glassformer.serving.table_route import add_tables
 from glassformer.serving.worker import Worker
-
-_REASONS = {
-    403: "The request comes from another website.",
-    413: "The request is too large.",
-    422: "The request cannot be understood, or a text is too long.",
-    429: "Too many requests wait.",
-}
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Refusal, "description": said} for status, said in _REASONS.items()
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Service:
-    """The models by name, the limits on requests, and the thread that asks the models."""
-
-    models: Mapping[str, ServedModel]
-    limits: Limits
-    worker: Worker
 
 
 def create_app(
@@ -67,13 +50,14 @@ def create_app(
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(Guard, most_bytes=limits.body_bytes)
+    app.add_middleware(Guard, most_bytes=limits.body_bytes, larger={"/table": limits.table_bytes})
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(GlassformerError, _failed)
     app.add_exception_handler(Exception, _broken)
     _add_texts(app, service)
+    add_tables(app, service)
     _add_server(app, service)
     add_page(app)
     return app
@@ -82,7 +66,7 @@ def create_app(
 def _add_texts(app: FastAPI, service: Service) -> None:
     """Add the routes that take texts."""
 
-    @app.post("/predict", responses=_REFUSALS, response_model=Prediction)
+    @app.post("/predict", responses=REFUSALS, response_model=Prediction)
     async def predict(request: PredictRequest) -> dict[str, Any]:
         """Answer one text or several."""
         if (request.text is None) == (request.texts is None):
@@ -93,7 +77,7 @@ def _add_texts(app: FastAPI, service: Service) -> None:
         model = named(service.models, request.model)
         return {"model": model.name, "answers": await service.worker.do(lambda: model.answers(asked))}
 
-    @app.post("/explain", responses=_REFUSALS, response_model=Reasons)
+    @app.post("/explain", responses=REFUSALS, response_model=Reasons)
     async def explain(request: ExplainRequest) -> dict[str, Any]:
         """Say what each word adds to an answer, and whether that can be trusted."""
         service.limits.check_explained(request.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -29,9 +30,10 @@ class Guard:
     answers, but it could keep the model busy.
     """
 
-    def __init__(self, app: ASGIApp, *, most_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, most_bytes: int, larger: Mapping[str, int]) -> None:
         self.app = app
         self.most_bytes = most_bytes
+        self.larger = larger  # path → bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,12 +51,13 @@ class Guard:
             refusal = _refusal(403, f"requests from {origin} are not answered, only those of this server's own page")
             await refusal(scope, receive, send_with_headers)
             return
-        if int(headers.get("content-length") or 0) > self.most_bytes:
-            await _refusal(413, self._too_large())(scope, receive, send_with_headers)
+        most = self.larger.get(scope["path"], self.most_bytes)
+        if int(headers.get("content-length") or 0) > most:
+            await _refusal(413, _too_large(most))(scope, receive, send_with_headers)
             return
-        await self.app(scope, self._counted(receive), send_with_headers)
+        await self.app(scope, self._counted(receive, most), send_with_headers)
 
-    def _counted(self, receive: Receive) -> Receive:
+    def _counted(self, receive: Receive, most: int) -> Receive:
         """Return the same body, with an error as soon as it is too large: its length may not be known before."""
         total = 0
 
@@ -62,14 +65,15 @@ class Guard:
             nonlocal total
             message = await receive()
             total += len(message.get("body", b""))
-            if total > self.most_bytes:
-                raise HTTPException(413, self._too_large())
+            if total > most:
+                raise HTTPException(413, _too_large(most))
             return message
 
         return counted
 
-    def _too_large(self) -> str:
-        return f"the request is larger than {self.most_bytes:,} bytes; send less at once"
+
+def _too_large(most: int) -> str:
+    return f"the request is larger than {most:,} bytes; send less at once"
 
 
 def _refusal(status: int, reason: str) -> JSONResponse:

@@ -30,6 +30,7 @@ class Limits:
         texts: of one request.
         characters: of one text.
         explained_characters: of a text to explain, which takes about a hundred times as long as an answer.
+        table_bytes, table_rows: of a table.
         waiting: requests that wait for the model at the same time.
     """
 
@@ -37,14 +38,20 @@ class Limits:
     texts: int = 256
     characters: int = 100_000
     explained_characters: int = 20_000
+    table_bytes: int = 20_000_000
+    table_rows: int = 50_000
     waiting: int = 32
 
     def check_texts(self, texts: Sequence[str]) -> None:
         """Raise `RefusedError` (422) if these are too many texts, or one is too long."""
         if len(texts) > self.texts:
             raise RefusedError(422, f"{len(texts):,} texts are more than {self.texts:,}; send them in several requests")
+        self.check_lengths(texts, "text")
+
+    def check_lengths(self, texts: Sequence[str], unit: str) -> None:
+        """Raise `RefusedError` (422) if one of the texts is too long. `unit` is what a text is called: text or row."""
         for number, text in enumerate(texts, 1):
-            which = f"text {number}" if len(texts) > 1 else "the text"
+            which = f"{unit} {number:,}" if len(texts) > 1 else "the text"
             _check_text(text, which, self.characters, "`glassformer predict` reads texts of any length")
 
     def check_explained(self, text: str) -> None:

@@ -1,0 +1,124 @@
+"""The route that answers a table. It tells how far it is, a line of JSON each, and ends with the result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.predictor import Answers
+from glassformer.serving.limits import RefusedError
+from glassformer.serving.service import REFUSALS, Service
+from glassformer.serving.tables import (
+    ROWS_AT_ONCE,
+    SentTable,
+    check_columns,
+    compared,
+    first_texts,
+    joined,
+    kept_for_now,
+    labelled_rows,
+    measured,
+    read_sent,
+    table_of_answers,
+)
+
+_EXAMPLE = '{"answered": 64, "rows": 100}\n{"answered": 100, "rows": 100}\n{"result": {"rows": 100, "answers": []}}\n'
+_RESPONSES = REFUSALS | {
+    200: {
+        "description": "Lines of JSON: how many rows are answered, then the result, or the reason why there is none.",
+        "content": {"application/x-ndjson": {"example": _EXAMPLE}},
+    }
+}
+_BODY = {"required": True, "content": {"text/csv": {"example": "text,label\nnot at all bad,positive\n"}}}
+
+
+def add_tables(app: FastAPI, service: Service) -> None:
+    """Add the route. One table is answered at a time."""
+    busy = asyncio.Lock()
+
+    @app.post("/table", responses=_RESPONSES, openapi_extra={"requestBody": _BODY})
+    async def table(
+        request: Request,
+        name: Annotated[str, Query(max_length=255, description="The name of the file; its extension is its kind.")],
+        baselines: Annotated[
+            bool, Query(description="Also train TF-IDF + logistic regression on the training rows, and measure it.")
+        ] = False,
+    ) -> StreamingResponse:
+        """Answer the rows of a table, and measure the answers if it has labels."""
+        if busy.locked():
+            raise RefusedError(429, "another table is being answered; try again when it is done")
+        await busy.acquire()
+        kept = ExitStack()
+        kept.callback(busy.release)
+        try:
+            path = kept.enter_context(kept_for_now(name, await request.body()))
+            sent = await run_in_threadpool(_read, path, name, service)
+        except BaseException:
+            kept.close()
+            raise
+        return StreamingResponse(_lines(service, sent, kept, baselines=baselines), media_type="application/x-ndjson")
+
+
+def _read(path: Path, name: str, service: Service) -> SentTable:
+    try:
+        sent = read_sent(path, name, next(iter(service.models.values())), service.limits)
+        check_columns(sent, service.models)
+    except UsageError as error:
+        raise UsageError(error.message.replace(str(path), name)) from error
+    return sent
+
+
+async def _lines(service: Service, sent: SentTable, kept: ExitStack, *, baselines: bool) -> AsyncIterator[str]:
+    """Yield the lines of the answer. At the end, or if nobody reads them any more, the table is deleted."""
+    with kept:
+        parts: dict[str, list[Answers]] = {name: [] for name in service.models}
+        rows = len(sent.texts)
+        try:
+            for start in range(0, rows, ROWS_AT_ONCE):
+                texts = sent.texts[start : start + ROWS_AT_ONCE]
+                for name, model in service.models.items():
+                    while service.worker.full:
+                        await asyncio.sleep(0.1)
+                    parts[name].append(await service.worker.do(partial(model.predictor.answer, texts)))
+                yield _line({"answered": start + len(texts), "rows": rows})
+            answers = {name: joined(found) for name, found in parts.items()}
+            yield _line({"result": await run_in_threadpool(_result, service, sent, answers, baselines=baselines)})
+        except GlassformerError as error:
+            yield _line({"reason": error.message})
+        except OSError as error:  # the model folder is gone, the disk is full
+            yield _line({"reason": f"{error.strerror}: {error.filename}"})
+
+
+def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *, baselines: bool) -> dict[str, Any]:
+    labelled = {name: labelled_rows(sent, model, answers[name]) for name, model in service.models.items()}
+    rows = {name: found for name, found in labelled.items() if not isinstance(found, str)}
+    figures = {
+        name: measured(service.models[name], found, answers[name], baselines=baselines) for name, found in rows.items()
+    }
+    comparison = None
+    if len(rows) > 1:
+        macro_f1 = [found["contestants"][-1]["macro_f1"]["value"] for found in figures.values()]
+        comparison = compared(list(rows), list(rows.values()), macro_f1)
+    return {
+        "name": sent.name,
+        "rows": len(sent.texts),
+        "first_texts": first_texts(sent),
+        "answers": [table_of_answers(sent, model, answers[name]) for name, model in service.models.items()],
+        "measured": list(figures.values()),
+        "not_measured": {name: found for name, found in labelled.items() if isinstance(found, str)},
+        "comparison": comparison,
+    }
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"

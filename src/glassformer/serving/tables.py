@@ -1,0 +1,210 @@
+"""Answer a table that was sent, and measure the answers if it has labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.columns import find_columns, same_column
+from glassformer.data.labels import label_name
+from glassformer.data.rows import iterate_rows
+from glassformer.data.sources import read_like_training
+from glassformer.data.table import Table
+from glassformer.errors import UsageError, quoted
+from glassformer.evaluation.evaluate_model import measure_model
+from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.paired_comparison import compare_right_rows
+from glassformer.evaluation.result import Evaluation
+from glassformer.evaluation.seen_rows import remembered_rows
+from glassformer.evaluation.verdict import rarely_found
+from glassformer.prediction.answered_rows import added_columns, cell, refuse_taken, texts_of, with_answers
+from glassformer.prediction.predictor import Answers
+from glassformer.serving.limits import Limits, RefusedError
+from glassformer.serving.served_model import ServedModel
+
+FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
+ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
+_ROWS_SHOWN = 10
+_LONGEST_SHOWN = 300  # characters
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentTable:
+    """A table that was sent: its rows, the texts in them, and where the file lies for now."""
+
+    name: str
+    path: Path
+    frame: pl.DataFrame
+    texts: list[str]
+    text_column: str
+
+
+@contextmanager
+def kept_for_now(name: str, content: bytes) -> Iterator[Path]:
+    """Write a file, and delete it at the end of the `with` block.
+
+    Raises:
+        RefusedError: the table is of a kind that is not read here (422).
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix not in FORMATS:
+        raise RefusedError(
+            422, f"{quoted(name)}: tables are read as {', '.join(FORMATS)}; `glassformer predict` reads other kinds"
+        )
+    with TemporaryDirectory(prefix="glassformer-") as folder:
+        path = Path(folder) / f"table{suffix}"
+        path.write_bytes(content)
+        yield path
+
+
+def read_sent(path: Path, name: str, model: ServedModel, limits: Limits) -> SentTable:
+    """Read the rows of a table, and find its column of texts: that of the training table, if there is one.
+
+    Raises:
+        RefusedError: it has too many rows, or a text is too long.
+        UsageError: it cannot be read.
+    """
+    frames: list[pl.DataFrame] = []
+    rows = 0
+    for frame in iterate_rows(path, rows_per_batch=4096):
+        rows += frame.height
+        if rows > limits.table_rows:
+            raise RefusedError(
+                422,
+                f"{name} has more than {limits.table_rows:,} rows; `glassformer predict` answers tables of any size",
+            )
+        frames.append(frame)
+    learned = same_column(model.predictor.trained.config.remembered.data.text_column, frames[0].columns)
+    column = find_columns(frames[0], name, text=learned, label=None, group=None, labelled=False).text
+    whole = pl.concat(frames)
+    texts = texts_of(whole, column)
+    limits.check_lengths(texts, "row")
+    return SentTable(name=name, path=path, frame=whole, texts=texts, text_column=column)
+
+
+def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:
+    """Raise `UsageError` if the table has a column that the answers need."""
+    for model in models.values():
+        refuse_taken(table.frame, added_columns(model.predictor.trained.config.labels), table.name)
+
+
+def joined(parts: Sequence[Answers]) -> Answers:
+    """Join the answers to parts of a table."""
+    first = parts[0]
+    return replace(
+        first,
+        probs=np.concatenate([part.probs for part in parts]),
+        empty=np.concatenate([part.empty for part in parts]),
+        unknown=sum((part.unknown for part in parts), Counter()),
+        readers={name: np.concatenate([part.readers[name] for part in parts]) for name in first.readers},
+    )
+
+
+def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> dict[str, Any]:
+    """Return what the page shows of a model's answers, and all of them as CSV."""
+    given = [None if label is None else cell(label) for label in answers.predictions()]
+    return {
+        "model": model.name,
+        "counts": dict(Counter(label for label in given if label is not None).most_common()),
+        "unanswered": int(answers.empty.sum()),
+        "first": [
+            {"prediction": label, "confidence": round(confidence, 6)}
+            for label, confidence in zip(given[:_ROWS_SHOWN], answers.confidences().tolist(), strict=False)
+        ],
+        "csv": with_answers(table.frame, answers).write_csv(),
+    }
+
+
+def first_texts(table: SentTable) -> list[str]:
+    """Return the first texts, those that are long without their end."""
+    return [text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…" for text in table.texts[:_ROWS_SHOWN]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled:
+    """The rows of a sent table that have a text and a label, with the labels as a model knows them."""
+
+    table: Table
+    labels: np.ndarray[Any, Any]
+    names: tuple[str, ...]
+    right: np.ndarray[Any, Any]
+
+
+def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Labelled | str:
+    """Return the rows to measure on, or say why there are none."""
+    config = model.predictor.trained.config
+    remembered, labels = config.remembered, config.label_set
+    try:
+        rows = read_like_training(
+            str(table.path),
+            remembered.read_as,
+            None,
+            text=table.text_column,
+            label=None,
+            multilabel=None,
+            labels=labels.names,
+            fold=remembered.fold_labels,
+        )
+        encoded = labels.encode(rows)
+    except UsageError as error:
+        return error.message.replace(str(table.path), table.name)
+    places = rows.frame["row"].to_numpy() - 1
+    return Labelled(
+        table=replace(rows, source=table.name),
+        labels=encoded,
+        names=labels.names,
+        right=correct_rows(answers.probs[places], encoded, multilabel=config.multilabel),
+    )
+
+
+def measured(model: ServedModel, labelled: Labelled, answers: Answers, *, baselines: bool) -> dict[str, Any]:
+    """Measure a model, and with `baselines` also TF-IDF + logistic regression, trained on the rows that it saw."""
+    config = model.predictor.trained.config
+    places = labelled.table.frame["row"].to_numpy() - 1
+    seen = remembered_rows(config.remembered, config.label_set, None) if baselines else "No baseline was measured."
+    found = measure_model(
+        model.predictor,
+        model.folder,
+        labelled.table,
+        seen,
+        split="the rows with text and label",
+        by_reader={name: logits[places] * config.temperature for name, logits in answers.readers.items()},
+    )
+    duel = found.duel
+    contestants = [*reversed(duel.baselines), *duel.readers, duel.model]
+    return {
+        "model": model.name,
+        "rows": found.metrics.rows,
+        "contestants": [
+            {
+                "name": each.name,
+                "accuracy": each.metrics.accuracy.model_dump(),
+                "macro_f1": each.metrics.macro_f1.model_dump(),
+                "log_loss": each.metrics.log_loss,
+            }
+            for each in contestants
+        ],
+        "sentences": _sentences(found, baselines=baselines),
+        "notes": [note for note in found.notes if note != seen],
+        "baseline_missing": seen if baselines and isinstance(seen, str) else None,
+    }
+
+
+def _sentences(found: Evaluation, *, baselines: bool) -> list[str]:
+    said = [found.duel.verdict if baselines else None, found.duel.reader_verdict, rarely_found(found.metrics)]
+    return [sentence for sentence in said if sentence]
+
+
+def compared(names: Sequence[str], labelled: Sequence[Labelled], macro_f1: Sequence[float]) -> str | None:
+    """Say which of two models is more accurate on the same rows. None if they have other labels."""
+    if len({tuple(sorted(map(label_name, each.names))) for each in labelled}) > 1:
+        return None
+    return compare_right_rows((names[0], names[1]), [each.right for each in labelled], macro_f1).verdict

@@ -1,0 +1,135 @@
+import asyncio
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from fastapi.testclient import TestClient
+
+from glassformer.evaluation.evaluate_model import evaluate_model
+from glassformer.prediction.predictor import Predictor
+from glassformer.serving.api import create_app
+from glassformer.serving.limits import Limits
+from tests.cli.conftest import Trained
+from tests.cli.conftest import reviews as reviews  # a fixture
+from tests.serving.samples import served
+
+SMALL = Limits(table_bytes=20_000, table_rows=200, characters=60)
+
+
+def sent(client: TestClient, content: str | bytes, name: str = "new.csv", **more: Any) -> Any:
+    body = content.encode() if isinstance(content, str) else content
+    return client.post("/table", content=body, params={"name": name} | more)
+
+
+def result(answer: Any) -> Any:
+    """The last line, after lines that say how far it is."""
+    assert answer.status_code == 200, answer.text
+    *progress, last = map(json.loads, answer.text.splitlines())
+    assert [line["answered"] for line in progress] == sorted(line["answered"] for line in progress)
+    assert progress[-1]["answered"] == progress[-1]["rows"]
+    return last["result"]
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    with TestClient(create_app(served(), limits=SMALL)) as found:
+        yield found
+
+
+@pytest.fixture
+def trained(reviews: Trained) -> Any:
+    model = {"reviews": reviews.folder}
+    predictor = Predictor.load(model["reviews"])
+    with TestClient(create_app(served(trained=predictor.trained, folder=reviews.folder))) as found:
+        yield found
+
+
+def test_a_table_without_labels_is_answered(client: TestClient) -> None:
+    rows = "".join(f'"the plot, is thin {number}",{number}\n' for number in range(150))
+    found = result(sent(client, f"text,id\n{rows}"))
+    assert found["rows"] == 150
+    (answers,) = found["answers"]
+    assert sum(answers["counts"].values()) == 150
+    frame = pl.read_csv(io.StringIO(answers["csv"]))
+    assert frame.columns[:4] == ["text", "id", "prediction", "confidence"]
+    expected = Predictor(served()["reviews"].predictor.trained).answer(frame["text"].to_list())
+    assert frame["prediction"].to_list() == expected.predictions()
+    assert frame["confidence"].to_list() == pytest.approx(expected.confidences().tolist(), abs=1e-5)
+    assert found["measured"] == []
+    assert "new.csv" in found["not_measured"]["reviews"]
+    assert "/tmp" not in found["not_measured"]["reviews"]
+
+
+def test_an_empty_text_gets_no_answer(client: TestClient) -> None:
+    (answers,) = result(sent(client, "text,id\nthe plot,1\n,2\nthin,3\n"))["answers"]
+    assert answers["unanswered"] == 1
+    assert pl.read_csv(io.StringIO(answers["csv"]))["prediction"].null_count() == 1
+
+
+def test_a_table_with_labels_is_measured_as_evaluate_does(
+    trained: TestClient, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(reviews.table.parent)  # where the training table is
+    expected = evaluate_model(Predictor.load(reviews.folder), reviews.folder, str(reviews.table))
+    content = reviews.table.read_bytes()
+    (found,) = result(sent(trained, content, "test.csv"))["measured"]
+    assert found["rows"] == 230
+    assert found["contestants"][-1]["accuracy"] == expected.metrics.accuracy.model_dump()
+    assert found["baseline_missing"] is None
+    assert not any("baseline" in note for note in found["notes"])
+    names = [each["name"] for each in found["contestants"]]
+    (more,) = result(sent(trained, content, "test.csv", baselines=True))["measured"]
+    assert len(more["contestants"]) > len(names)
+    assert more["sentences"][0] == expected.duel.verdict
+
+
+def test_two_models_are_compared(reviews: Trained) -> None:
+    trained = Predictor.load(reviews.folder).trained
+    models = served("one", trained, reviews.folder) | served("two", trained, reviews.folder)
+    with TestClient(create_app(models)) as client:
+        found = result(sent(client, reviews.table.read_bytes()))
+    assert [each["model"] for each in found["measured"]] == ["one", "two"]
+    assert found["comparison"].startswith("one and two are right on the same rows")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "status", "says"),
+    [
+        ("text\n" + "a\n" * 201, "new.csv", 422, "new.csv has more than 200 rows"),
+        (f"text\nthe plot\n{'a' * 61}\n", "new.csv", 422, "row 2 has 61 characters"),
+        ("text\na\n", "new.parquet", 422, "'new.parquet': tables are read as .csv, .tsv"),
+        ("text\na\n", "new.csv.gz", 422, "tables are read as"),
+        ("text\n", "../../new.csv", 422, "../../new.csv has a header but no rows below it"),
+        (b"text\n\xff\xfe\n", "new.csv", 422, "new.csv"),
+        ("text,prediction\nthe plot,bad\n", "new.csv", 422, "already has a column 'prediction'"),
+        ("text\n" + "a" * 20_000, "new.csv", 413, "larger than 20,000 bytes"),
+    ],
+)
+def test_a_table_that_is_not_read_is_refused(
+    client: TestClient, content: str | bytes, name: str, status: int, says: str
+) -> None:
+    answer = sent(client, content, name)
+    assert answer.status_code == status, answer.text
+    assert says in answer.json()["reason"]
+    assert "/tmp" not in answer.json()["reason"]
+    assert result(sent(client, "text\nthe plot\n"))["rows"] == 1, "the next table is answered"
+
+
+def test_a_model_folder_that_is_gone_is_said(client: TestClient) -> None:
+    lines = sent(client, "text,label\nthe plot,good\nthin,fine\n").text.splitlines()
+    assert json.loads(lines[-1])["reason"].startswith("No such file or directory")
+
+
+def test_nothing_of_a_table_is_kept(client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result(sent(client, "text\nthe plot\n"))
+    sent(client, "text\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_table_waits_its_turn(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asyncio.Lock, "locked", lambda _: True)
+    assert "another table is being answered" in sent(client, "text\na\n").json()["reason"]
