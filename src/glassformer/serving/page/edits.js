@@ -1,5 +1,7 @@
 // Words that the reader dropped or swapped. The text that was typed stays as it is.
 
+import { counted } from "./dom.js";
+
 export class Edits {
   constructor() {
     this.clear("");
@@ -39,10 +41,11 @@ export class Edits {
     return result + points.slice(end).join("");
   }
 
-  /** "2 dropped, 1 swapped" */
+  /** "2 words dropped, 1 word swapped" */
   get summary() {
     const dropped = [...this.words.values()].filter((edit) => !edit.put).length;
     const swapped = this.words.size - dropped;
-    return [dropped && `${dropped} dropped`, swapped && `${swapped} swapped`].filter(Boolean).join(", ");
+    return [dropped && `${counted(dropped, "word")} dropped`, swapped && `${counted(swapped, "word")} swapped`]
+      .filter(Boolean).join(", ");
   }
 }

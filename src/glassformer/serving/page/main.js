@@ -5,6 +5,7 @@ import { el, percent, said } from "./dom.js";
 import { Edits } from "./edits.js";
 import { closeEditor } from "./editor.js";
 import { get, Gone } from "./server.js";
+import { TableDesk } from "./table.js";
 
 const TYPING = 120, EXPLAINING = 450, SPEAKING = 900, KNOCKING = 2000; // milliseconds
 const byId = (id) => document.getElementById(id);
@@ -38,7 +39,7 @@ function showChanges() {
   }
   const button = (name, act) => el("button", { type: "button", onclick: act }, name);
   changes.replaceChildren(
-    el("span", {}, `Words ${edits.summary}.`), " ",
+    el("span", {}, `${edits.summary}.`), " ",
     button("Keep", () => { text.value = edits.changed; onInput(); text.focus(); }), " ",
     button("Undo", () => { edits.clear(text.value); onEdit(); text.focus(); }));
 }
@@ -93,6 +94,7 @@ async function start() {
     new Column(model, edits, { onEdit, onAnswer, onGone, named: found.models.length > 1 }));
   byId("columns").className = columns.length > 1 ? "two" : "alone";
   byId("columns").replaceChildren(...columns.map(({ place }) => place));
+  new TableDesk(byId("table"), { limits: found.limits, onGone });
   text.addEventListener("input", onInput);
   if (text.value) onInput(); // a browser may keep what was typed when the page is loaded again
 }

@@ -1,0 +1,83 @@
+// The answers to a table: how often each label was given, the first rows, what was measured, and a file to keep.
+
+import { counted, el, percent, table } from "./dom.js";
+
+const share = (value) => value.toFixed(3).replace(/^0/, "");
+const interval = ({ low, high }) => `${share(low)} – ${share(high)}`;
+
+export function drawResult(result, { onBaselines, baselines }) {
+  const several = result.answers.length > 1;
+  const more = !baselines && result.measured.length;
+  return el("div", {},
+    el("h3", {}, `${result.name}: ${counted(result.rows, "row")}`),
+    result.comparison ? el("p", { className: "comparison" }, result.comparison) : null,
+    el("div", { className: several ? "two" : "" }, ...result.answers.map((answers) => drawModel(result, answers, several))),
+    more ? el("p", {}, el("button", { type: "button", onclick: onBaselines },
+      "Compare with TF-IDF + logistic regression")) : null,
+    firstRows(result));
+}
+
+function drawModel(result, answers, several) {
+  const figures = result.measured.find(({ model }) => model === answers.model);
+  const missing = result.not_measured[answers.model];
+  return el("div", { className: "of-model" },
+    several ? el("h4", {}, answers.model) : null,
+    figures ? drawFigures(figures) : null,
+    drawCounts(answers, result.rows),
+    missing ? el("p", { className: "soft" }, `Not measured: ${missing}`) : null,
+    el("p", {}, download(result.name, answers)));
+}
+
+function drawCounts({ counts, unanswered }, rows) {
+  const bars = Object.entries(counts).slice(0, 8).map(([label, count]) => {
+    const bar = el("span", { className: "bar", "aria-hidden": "true" });
+    bar.style.setProperty("--share", count / rows);
+    return el("li", {}, el("span", { className: "name", dir: "auto" }, label), bar,
+      el("span", { className: "value" }, count.toLocaleString("en")));
+  });
+  const more = Object.keys(counts).length - bars.length;
+  const notes = [
+    more > 0 && `${counted(more, "more label")}.`,
+    unanswered && `${counted(unanswered, "empty text")} without an answer.`,
+  ].filter(Boolean);
+  return el("div", {}, el("ul", { className: "bars", "aria-label": "How often each label was given" }, ...bars),
+    notes.length ? el("p", { className: "soft" }, notes.join(" ")) : null);
+}
+
+function drawFigures(figures) {
+  const ours = figures.contestants.at(-1);
+  const rows = figures.contestants.map((each) =>
+    [each.name, share(each.accuracy.value), interval(each.accuracy), share(each.macro_f1.value), share(each.log_loss)]);
+  const said = [...figures.sentences, figures.baseline_missing].filter(Boolean);
+  return el("div", { className: "figures-of-table" },
+    el("p", { className: "label" }, share(ours.accuracy.value), " ",
+      el("span", { className: "confidence" }, "accuracy")),
+    el("p", { className: "soft" }, `95% interval ${interval(ours.accuracy)}, ${counted(figures.rows, "row")} with a label`),
+    rows.length > 1
+      ? table("All were measured on the same rows", ["", "accuracy", "95% interval", "macro F1", "log loss"], rows) : null,
+    ...said.map((sentence) => el("p", {}, sentence)),
+    figures.notes.length
+      ? el("ul", { className: "soft notes" }, ...figures.notes.map((note) => el("li", {}, note))) : null);
+}
+
+function firstRows(result) {
+  const rows = result.first_texts.map((text, number) => [
+    String(number + 1),
+    el("span", { className: "text", dir: "auto" }, text),
+    ...result.answers.map(({ first }) => first[number].prediction === null
+      ? "no answer" : `${first[number].prediction} ${percent(first[number].confidence)}`),
+  ]);
+  const heads = result.answers.length > 1 ? result.answers.map(({ model }) => model) : ["answer"];
+  const drawn = table(rows.length < result.rows ? "The first rows" : "All rows", ["row", "text", ...heads], rows);
+  drawn.classList.add("first-rows");
+  return drawn;
+}
+
+function download(name, { model, csv }) {
+  const file = new Blob([csv], { type: "text/csv" });
+  const link = el("a", {
+    href: URL.createObjectURL(file), className: "download",
+    download: `${name.replace(/\.[^.]+$/, "")}-${model.replace(/[^\w.-]+/g, "-")}.csv`,
+  }, "Download the answers (CSV)");
+  return link;
+}

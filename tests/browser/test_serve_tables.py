@@ -1,0 +1,121 @@
+import csv
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from glassformer.prediction.predictor import Predictor
+from glassformer.serving.limits import Limits
+from tests.browser.serving import complaints, running
+from tests.browser.test_report import CHROMIUM
+from tests.browser.test_serve import WORDS
+from tests.browser.test_serve import browser as browser  # a fixture
+from tests.cli.conftest import Trained
+from tests.cli.conftest import reviews as reviews  # a fixture
+from tests.serving.samples import TEXT, served
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+DROP = """([name, content]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([content], name));
+  for (const type of ["dragover", "drop"]) {
+    dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def two(reviews: Trained) -> Iterator[str]:
+    """A trained model beside one with random weights, which has other labels."""
+    models = served("trained", Predictor.load(reviews.folder).trained, reviews.folder) | served("random")
+    with chdir(reviews.table.parent), running(models, limits=Limits(table_rows=400)) as url:
+        yield url
+
+
+@pytest.fixture
+def page(browser: Browser, two: str) -> Iterator[Page]:
+    opened = browser.new_page()
+    said = complaints(opened)
+    opened.goto(two)
+    expect(opened.locator(".choose")).to_be_visible()
+    yield opened
+    assert said == []
+    opened.close()
+
+
+def test_two_models_answer_side_by_side(page: Page) -> None:
+    assert page.title() == "trained and random · glassformer"
+    typed_in_both(page)
+    columns = page.locator(".column")
+    assert [columns.nth(number).locator("h2").inner_text() for number in range(2)] == ["trained", "random"]
+    tops = [columns.nth(number).locator(".why").bounding_box() for number in range(2)]
+    assert tops[0] is not None
+    assert tops[1] is not None
+    assert tops[0]["y"] == tops[1]["y"], "the reasons begin at the same height"
+    assert tops[0]["x"] < tops[1]["x"]
+    columns.nth(1).locator(WORDS).nth(1).focus()
+    page.keyboard.press("Delete")
+    for number in range(2):
+        expect(columns.nth(number).locator(".dropped")).to_have_text("plot")
+        expect(columns.nth(number).locator(".verdict-of-change")).to_be_visible()
+
+
+def typed_in_both(page: Page) -> None:
+    page.locator("#text").fill(TEXT)
+    for number in range(2):
+        expect(page.locator(".words").nth(number)).to_have_text(TEXT)
+
+
+def test_a_dropped_table_is_answered_measured_and_can_be_kept(page: Page, reviews: Trained, tmp_path: Path) -> None:
+    page.evaluate(DROP, ["test.csv", reviews.table.read_text(encoding="utf-8")])
+    expect(page.locator(".found h3")).to_have_text("test.csv: 230 rows")
+    ours, other = page.locator(".of-model").nth(0), page.locator(".of-model").nth(1)
+    expect(ours.locator(".label")).to_have_text("1.000 accuracy")
+    assert ours.locator(".bars .value").all_inner_texts() == ["115", "115"]
+    expect(other).to_contain_text("Not measured: ")
+    with page.expect_download() as download:
+        ours.get_by_text("Download the answers").click()
+    assert download.value.suggested_filename == "test-trained.csv"
+    download.value.save_as(tmp_path / "answers.csv")
+    with (tmp_path / "answers.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 230
+    assert all(row["prediction"] == row["label"] for row in rows)
+    page.get_by_role("button", name="Compare with TF-IDF").click()
+    expect(ours.locator("tbody th").first).to_have_text("TF-IDF + logistic regression", timeout=60_000)
+    expect(page.get_by_role("button", name="Compare with TF-IDF")).to_have_count(0)
+
+
+def test_a_table_that_is_refused_says_why(page: Page) -> None:
+    desk = page.locator("#table")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "new.csv", "mimeType": "text/csv", "buffer": b"text\n" + b"a\n" * 401}
+    )
+    expect(desk.get_by_role("status")).to_contain_text("new.csv has more than 400 rows")
+    page.locator("input[type=file]").set_input_files({"name": "<b>.xlsx", "mimeType": "text/csv", "buffer": b"PK"})
+    expect(desk.get_by_role("status")).to_contain_text("'<b>.xlsx': tables are read as .csv")
+    page.evaluate(DROP, ["new.csv", "text,id\nthe plot,1\n,2\n"])
+    expect(page.locator(".first-rows tbody tr")).to_have_count(2)
+    expect(page.locator(".of-model").nth(1)).to_contain_text("1 empty text without an answer.")
+    typed_in_both(page)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
+def test_two_models_and_a_table_can_be_read_and_fit(
+    browser: Browser, two: str, reviews: Trained, scheme: Any, width: int
+) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.goto(two)
+    expect(page.locator(".choose")).to_be_visible()
+    typed_in_both(page)
+    page.locator("input[type=file]").set_input_files(reviews.table)
+    expect(page.locator(".first-rows tbody tr")).to_have_count(10)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    results = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert results.violations_count == 0, results.generate_report()
+    page.close()
