@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ def measure_model(
     seen: Splits | str,
     *,
     split: str,
-    by_reader: Mapping[Reader, FloatArray] | None = None,
+    by_reader: dict[Reader, FloatArray] | None = None,
     command: str = "",
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,
