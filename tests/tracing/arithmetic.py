@@ -48,7 +48,9 @@ def _compute(step: Step, read: list[Array]) -> Array:
     if step.operation == "pick":
         return x[0 if settings["row"] == "first" else -1]
     if step.operation == "flatten":
-        return np.concatenate([x.ravel(), np.zeros(24 * x.shape[1] - x.size)])
+        return np.concatenate([x.ravel(), np.zeros(24 * x.shape[1] - x.size)]) if step.name == "pooled" else x.ravel()
+    if step.operation == "columns":
+        return x[: settings["columns"]]
     assert step.operation in ("scale", "divide"), step.operation
     return x * settings["factor"] if step.operation == "scale" else x / settings["divisor"]
 
@@ -71,8 +73,8 @@ def _rotate(x: Array, cos: Array, sin: Array) -> Array:
 
 
 def _scores(query: Array, key: Array, settings: Mapping[str, Any]) -> Array:
-    scores = np.einsum("hqd,hkd->hqk", query, key) / np.sqrt(settings["head_dim"])
-    distance = np.arange(scores.shape[1])[:, None] - np.arange(scores.shape[2])
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(settings["head_dim"])
+    distance = np.arange(scores.shape[-2])[:, None] - np.arange(scores.shape[-1])
     seen = {
         "full": np.full(distance.shape, True),
         "causal": distance >= 0,
@@ -108,6 +110,7 @@ PLAIN: Mapping[str, Callable[..., Array]] = {
     "sigmoid": expit,
     "mix": lambda weights, value: weights @ value,
     "join": lambda heads: np.concatenate(list(heads), axis=1),
+    "product": lambda a, b: a * b,
     "gate": lambda a, x: a * x[..., a.shape[-1] :],
     "mean": lambda x: x.mean(axis=0),
     "max": lambda x: x.max(axis=0),

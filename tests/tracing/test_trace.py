@@ -11,10 +11,13 @@ from glassformer.errors import UsageError
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
+from glassformer.models.published.sentiment140 import Sentiment140Config
+from glassformer.models.published.vinh_attention import VinhAttentionConfig
+from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing import trace as tracing
-from glassformer.tracing.planning import tensors_of
+from glassformer.tracing.layers import tensors_of
 from glassformer.tracing.trace import Trace, trace
 from glassformer.tracing.writing import as_json, write_npz
 from tests.explanation.test_explain import two_readers
@@ -49,6 +52,10 @@ DESIGNS: dict[str, AnyModelConfig] = {
         | {"local_rotary_base": 100.0, "pooling": "mean", "head_activation": "gelu", "head_norm": "layer"}
     ),
     "relu and silu": PretrainedConfig.model_validate(ENCODER | {"activation": "relu", "head_activation": "silu"}),
+    "sentiment140": Sentiment140Config(d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24),
+    "vinh-mlp": VinhMLPConfig(max_seq_len=24, embed_dim=6),
+    "vinh-attention": VinhAttentionConfig(max_seq_len=24, embed_dim=6),
+    "vinh-attention, as meant": VinhAttentionConfig(max_seq_len=24, embed_dim=6, flattens="attention"),
     "tanh form of gelu": PretrainedConfig.model_validate(ENCODER | {"activation": "gelu-tanh"}),
 }
 
@@ -76,7 +83,7 @@ def test_numpy_computes_the_same_numbers_from_the_weights(design: str) -> None:
     predictor = predictor_of(DESIGNS[design])
     found = trace(predictor, TEXT)
     by_numpy = recompute(predictor, found)
-    assert len(by_numpy) > 20
+    assert len(by_numpy) == len(found.matrices) > 7
     for matrix in found:
         scale = max(1.0, float(np.abs(matrix.values[np.isfinite(matrix.values)]).max()))
         np.testing.assert_allclose(
@@ -102,7 +109,7 @@ def test_both_readers_add_up(transformer: float) -> None:
     np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert"])
+@pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert", "sentiment140"])
 def test_gradients_say_how_the_margin_moves(design: str) -> None:
     """By differences: every hundredth number of a weight is moved a little, and the text is read again."""
     predictor = predictor_of(DESIGNS[design])
@@ -131,7 +138,7 @@ def test_gradients_say_how_the_margin_moves(design: str) -> None:
                 assert (above - below) / 2e-4 == pytest.approx(gradient[place], rel=1e-3, abs=1e-5), matrix.step.name
                 checked += 1
     assert checked > 15
-    assert {matrix.step.name for matrix in found if matrix.gradient is not None} >= {"embedding", "hidden", "pooled"}
+    assert {matrix.step.name for matrix in found if matrix.gradient is not None} >= {"embedding", "logits", "pooled"}
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -145,6 +152,12 @@ def test_the_tokens_are_written_as_in_the_text() -> None:
     assert trace(Predictor(small_trained_model()), TEXT).tokens == (
         "(start)", "The", "plot", "is", "thin", ",", "but", "i", "loved", "it"
     )  # fmt: skip
+
+
+def test_padding_of_a_design_of_fixed_length_is_shown() -> None:
+    found = trace(predictor_of(DESIGNS["vinh-mlp"]), TEXT)
+    assert found.tokens == ("The", "plot", "is", "thin", ",", "but", "i", "loved", "it", *["(padding)"] * 14)
+    assert found["token_ids"].tolist()[9:] == [0] * 14
 
 
 def test_files_hold_every_number(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ _MOST_NUMBERS = 12
 """A reader adds or multiplies at most this many numbers for a blank cell."""
 _OVER_A_ROW = ("linear", "linear-with-bias", "softmax", "mix", "scores", "query-scores")
 _OVER_A_COLUMN = ("mean", "max", "weighted-mean", "column-sum")
-_OF_ONE_NUMBER = ("add", "gate", "scale", "divide", "sigmoid")
+_OF_ONE_NUMBER = ("add", "gate", "product", "scale", "divide", "sigmoid")
 
 
 @dataclass(frozen=True, kw_only=True)

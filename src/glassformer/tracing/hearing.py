@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from glassformer.data.store import IntArray
 from glassformer.models.listening import listeners, taps_of
-from glassformer.tracing.planning import modules_of, tensors_of
+from glassformer.tracing.layers import modules_of, tensors_of
 from glassformer.tracing.steps import TOKENS, Step
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
@@ -29,7 +28,8 @@ def hear(
         margin: computes the margin from the logits (n_classes,). Its gradients are returned.
     """
     tensors = tensors_of(model)
-    names = {step.name for step in steps if step.operation not in ("given", "weight", "join")}
+    named = taps_of(model).keys() | modules_of(model).keys()
+    names = {step.name for step in steps if step.name in named or step.name.removesuffix(".output") in named}
     rows = torch.from_numpy(token_ids)[None].to(next(model.parameters()).device)
     model.zero_grad(set_to_none=True)
     with torch.enable_grad(), _recorded(model, names) as heard:
@@ -38,25 +38,41 @@ def hear(
     found: dict[str, tuple[Array, Array | None]] = {}
     for step in steps:
         if step.operation == "given":
-            found[step.name] = token_ids.astype(np.float32), None
+            found[step.name] = _as_read(step, token_ids), None
         elif step.operation == "weight":
             tensor = tensors[step.name]
-            length = len(token_ids) if TOKENS in step.axes else len(tensor)
+            length = len(found["token_ids"][0]) if TOKENS in step.axes else len(tensor)
             found[step.name] = _array(tensor[:length]), _gradient(tensor.grad, length)
-        elif step.operation == "join":
-            values, gradient = found[step.inputs[0]]
-            found[step.name] = joined(values), None if gradient is None else joined(gradient)
-        else:
+        elif step.name in heard:
             tensor = heard[step.name]
             found[step.name] = _array(tensor[0]), None if tensor.grad is None else _array(tensor.grad[0])
+        else:
+            values, gradient = found[step.inputs[0]]
+            found[step.name] = rearranged(step, values), None if gradient is None else rearranged(step, gradient)
     model.zero_grad(set_to_none=True)
     return found
 
 
-def joined(heads: Float[np.ndarray, "heads seq dim"]) -> Float[np.ndarray, "seq features"]:
-    """Put the heads side by side."""
-    result: Array = heads.transpose(1, 0, 2).reshape(heads.shape[1], -1)
-    return result
+def rearranged(step: Step, x: Array) -> Array:
+    """Compute a step that computes nothing, and puts numbers elsewhere. No tap shows it."""
+    moved: Mapping[str, Callable[[], Array]] = {
+        "same": lambda: x,
+        "join": lambda: x.transpose(1, 0, 2).reshape(x.shape[1], -1),
+        "flatten": lambda: x.reshape(-1),
+        "pick": lambda: x[0],
+        "columns": lambda: x[: step.settings["columns"]],
+    }
+    return moved[step.operation]()
+
+
+def _as_read(step: Step, token_ids: IntArray) -> Array:
+    """Return the token ids that the model reads. Some designs drop the start token, and pad each text."""
+    length = step.settings.get("fixed_length")
+    if length is None:
+        return token_ids.astype(np.float32)
+    read = np.zeros(length, np.float32)
+    read[: len(token_ids) - 1] = token_ids[1:]
+    return read
 
 
 @contextmanager

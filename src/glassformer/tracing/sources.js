@@ -64,7 +64,8 @@ function sources(matrices, matrix, cell) {
   };
   switch (operation) {
     case "lookup": return { groups: [[x, [[cell[0]]]]], value: NaN };
-    case "same": return one(x, cell);
+    case "same": case "columns": return one(x, cell);
+    case "product": return { groups: [[x, [cell]], [a, [cell]]], value: number(x, cell) * number(a, cell) };
     case "add": return { groups: [group(x, () => [cell]), group(a, () => [cell])], value: a ? number(x, cell) + number(a, cell) : NaN };
     case "rotate": return turned(x.shape[1], last, (index) => [cell[0], index]);
     case "head": return one(x, inHead(last));
@@ -83,11 +84,11 @@ function sources(matrices, matrix, cell) {
     }
     case "batch-norm": return normed(read(a, () => [[last]])[0], read(b, () => [[last]])[0], c, d, [cell]);
     case "scores": {
-      const [head, query, key] = cell, away = query - key;
+      const query = cell.at(-2), key = last, away = query - key, head = cell.slice(0, -2);
       if ((settings.pattern === "causal" && away < 0) || (settings.pattern === "local" && Math.abs(away) > settings.reach)) {
         return { groups: [], value: -Infinity, zero: "This token may not look at that one." };
       }
-      return products([x, row(x, [head, query])], [a, row(a, [head, key])], 1 / Math.sqrt(settings.head_dim));
+      return products([x, row(x, [...head, query])], [a, row(a, [...head, key])], 1 / Math.sqrt(settings.head_dim));
     }
     case "softmax": {
       const cells = row(x, before), most = Math.max(...cells.map((at) => number(x, at)));
@@ -95,7 +96,7 @@ function sources(matrices, matrix, cell) {
       return { groups: [[x, cells]], value: powers[last] / sum(powers) };
     }
     case "sigmoid": return one(x, cell, FUNCTIONS.sigmoid(number(x, cell)));
-    case "mix": return products([x, row(x, before)], [a, column(a, [cell[0]], last)]);
+    case "mix": return products([x, row(x, before)], [a, column(a, cell.slice(0, -2), last)]);
     case "join": return one(x, [Math.floor(last / x.shape[2]), cell[0], last % x.shape[2]]);
     case "activation": return one(x, cell, FUNCTIONS[settings.function](number(x, cell)));
     case "gate": {

@@ -8,6 +8,7 @@ from typing import Any
 
 TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
 """The meanings of the axes of matrices."""
+TOKENS_BY_FEATURES = (TOKENS, FEATURES)
 OUT, IN = "outputs", "inputs"
 """The axes of a weight."""
 
@@ -32,12 +33,14 @@ FORMULAS: Mapping[str, str] = {
     "join": "the heads side by side",
     "activation": "{function}(x), of the first {columns} columns of x",
     "gate": "activation ⊗ x, with the second half of the columns of x",
+    "product": "a ⊗ b",
     "pick": "row {row} of x",
     "mean": "mean of each column",
     "max": "largest value of each column",
     "query-scores": "x·query / √{d_model}",
     "weighted-mean": "Σ weight · row",
     "flatten": "the rows one after the other, then zeros",
+    "columns": "the first {columns} columns of x",
     "scale": "{factor:.6g} · x",
     "divide": "x / {divisor:.6g}",
     "column-sum": "sum of each column, plus the bias",

@@ -88,6 +88,8 @@ def trace(predictor: Predictor, text: str) -> Trace:
         return logits[first] - (0 if rival is None else logits[rival])
 
     heard = hear(predictor.trained.model, steps, token_ids, margin)
+    if "fixed_length" in steps[0].settings:
+        tokens = (*tokens[1:], *["(padding)"] * (len(heard["token_ids"][0]) - len(tokens) + 1))
     matrices = [Matrix(step=step, values=heard[step.name][0], gradient=heard[step.name][1]) for step in steps]
     weights = sum(matrix.values.size for matrix in matrices if matrix.step.operation == "weight")
     if weights > MOST_NUMBERS:
@@ -130,15 +132,18 @@ def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> N
         UsageError: the text is too long for this model.
     """
     of_one_token = hear(predictor.trained.model, steps, np.array([START_ID]), torch.sum)
+    fixed = "fixed_length" in steps[0].settings
     powers = [
-        (of_one_token[step.name][0].size, step.axes.count(TOKENS)) for step in steps if step.operation != "weight"
+        (of_one_token[step.name][0].size, 0 if fixed else step.axes.count(TOKENS))
+        for step in steps
+        if step.operation != "weight"
     ]
 
     def numbers(tokens: int) -> int:
         return sum(int(size) * tokens**power for size, power in powers)
 
     if numbers(length) > MOST_NUMBERS:
-        longest = next(tokens for tokens in range(length, 0, -1) if numbers(tokens) <= MOST_NUMBERS) - 1
+        longest = max((tokens for tokens in range(1, length) if numbers(tokens) <= MOST_NUMBERS), default=1) - 1
         raise UsageError(
             f"the text has {length - 1:,} tokens, and a trace of this model holds at most {longest:,}; "
             "give a passage of it"

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.build import build_model, parameter_count
-from glassformer.models.published.vinh_attention import VinhAttention, VinhAttentionConfig, self_attention
+from glassformer.models.published.vinh_attention import VinhAttention, VinhAttentionConfig, attention_scores
 from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
 from glassformer.models.published.vinh_transformer import VinhTransformer, VinhTransformerConfig
@@ -102,7 +102,7 @@ def test_attention_without_projections_by_hand() -> None:
     words = torch.tensor([[[1.0, 0, 0, 0], [0, 2, 0, 0]]])  # scores 1/2 0 and 0 4/2
     near, far = torch.tensor([0.5, 0.0]).softmax(0), torch.tensor([0.0, 2.0]).softmax(0)
     expected = torch.tensor([[[near[0], 2 * near[1], 0, 0], [far[0], 2 * far[1], 0, 0]]])
-    torch.testing.assert_close(self_attention(words), expected)
+    torch.testing.assert_close(attention_scores(words).softmax(-1) @ words, expected)
 
 
 def test_in_the_printed_transformer_samples_attend_to_each_other() -> None:

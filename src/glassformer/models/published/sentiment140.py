@@ -32,6 +32,7 @@ from glassformer.layers.dropout import Dropout
 from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
 from glassformer.layers.positions import NoPositions, Rotary
+from glassformer.layers.taps import Tap
 from glassformer.models.bounds import Depth, Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
@@ -92,10 +93,14 @@ class _EncoderBlock(nn.Module):
         self.value, self.gate, self.out = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         self.norm1, self.norm2 = RMSNorm(d_model), RMSNorm(d_model)
         self.dropout = Dropout(config.dropout)
+        self.tap_after_attention, self.tap_after_feed_forward = Tap(), Tap()
+        self.tap_activation, self.tap_product = Tap(), Tap()
 
     def forward(
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch seq d_model"]:
-        hidden = self.norm1(hidden + self.dropout(self.attention(hidden, attention_mask)), attention_mask)
-        gated = self.out(self.dropout(self.value(hidden) * F.sigmoid(self.gate(hidden))))
-        return self.norm2(hidden + self.dropout(gated), attention_mask)
+        mixed = self.attention(hidden, attention_mask)
+        hidden = self.norm1(self.tap_after_attention(hidden + self.dropout(mixed)), attention_mask)
+        gate = self.tap_activation(F.sigmoid(self.gate(hidden)))
+        gated = self.out(self.dropout(self.tap_product(self.value(hidden) * gate)))
+        return self.norm2(self.tap_after_feed_forward(hidden + self.dropout(gated)), attention_mask)

@@ -16,6 +16,7 @@ from typing import Literal
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from glassformer.layers.taps import Tap
 from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig
 from glassformer.models.parts import Parts
@@ -42,18 +43,20 @@ class VinhAttention(nn.Module):
         self.length, self.flattens = config.max_seq_len - 1, config.flattens
         self.word_emb = nn.Embedding(vocab_size, config.embed_dim)
         self.fc = nn.Linear(self.length * config.embed_dim, n_classes)
+        self.tap_scores, self.tap_weights, self.tap_attention = Tap(), Tap(), Tap()
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
         words = self.word_emb(fixed_length(token_ids, self.length))
-        attention = self_attention(words)
+        weights = self.tap_weights(self.tap_scores(attention_scores(words)).softmax(-1))
+        attention = self.tap_attention(weights @ words)
         return self.fc((attention if self.flattens == "attention" else words).flatten(1))
 
     def parts(self) -> Parts:
         return Parts(embedding=(self.word_emb,), head=(self.fc,))
 
 
-def self_attention(words: Float[Tensor, "batch seq embed"]) -> Float[Tensor, "batch seq embed"]:
-    """Return softmax(DDᵀ/√d) D."""
-    return (words @ words.transpose(1, 2) / math.sqrt(words.shape[-1])).softmax(-1) @ words
+def attention_scores(words: Float[Tensor, "batch seq embed"]) -> Float[Tensor, "batch seq seq"]:
+    """Return DDᵀ/√d."""
+    return words @ words.transpose(1, 2) / math.sqrt(words.shape[-1])

@@ -1,0 +1,58 @@
+"""The steps of published designs. Those that compute in ways of their own are not among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from glassformer.models.published.sentiment140 import Sentiment140
+from glassformer.models.published.vinh_attention import VinhAttention
+from glassformer.models.published.vinh_mlp import VinhMLP
+from glassformer.tracing.layers import Steps
+from glassformer.tracing.steps import CLASSES, FEATURES, HIDDEN, TOKENS, TOKENS_BY_FEATURES
+
+
+def sentiment140(steps: Steps, model: Sentiment140) -> None:
+    """Embed → rotate → post-norm blocks → the first token → classes, of which the unused ones are left out."""
+    x = steps.add(
+        "rotate", "rotation", (steps.embedding(model.embedding), *steps.angles(model.rotation)), TOKENS_BY_FEATURES
+    )
+    for number, block in enumerate(model.blocks):
+        x = _sentiment140_block(steps, f"blocks.{number}", block, x)
+    pooled = steps.add("pick", "pooled", (x,), (FEATURES,), row="first")
+    logits = steps.linear(model.classifier, pooled, axes=(HIDDEN,))
+    steps.add("columns", "logits", (logits,), (CLASSES,), columns=model.n_classes)
+
+
+def _sentiment140_block(steps: Steps, at: str, block: Any, x: str) -> str:
+    mixed = steps.attention(block.attention, x)
+    x = steps.norm(block.norm1, steps.add("add", f"{at}.after_attention", (x, mixed), TOKENS_BY_FEATURES))
+    before, hidden = steps.linear(block.gate, x), block.gate.out_features
+    gate = steps.activation(nn.functional.sigmoid, f"{at}.activation", before, (TOKENS, HIDDEN), columns=hidden)
+    inner = steps.add("product", f"{at}.product", (steps.linear(block.value, x), gate), (TOKENS, HIDDEN))
+    moved = steps.linear(block.out, inner, axes=TOKENS_BY_FEATURES)
+    return steps.norm(block.norm2, steps.add("add", f"{at}.after_feed_forward", (x, moved), TOKENS_BY_FEATURES))
+
+
+def vinh_mlp(steps: Steps, model: VinhMLP) -> None:
+    """Embed → flatten → linear."""
+    steps.fix_length(model.length)
+    _flattened(steps, steps.embedding(model.embedding), model.fc)
+
+
+def vinh_attention(steps: Steps, model: VinhAttention) -> None:
+    """Embed → attend → flatten → linear. As printed, it flattens the embeddings, and attention goes nowhere."""
+    steps.fix_length(model.length)
+    words = steps.embedding(model.word_emb, "word_emb")
+    width = model.word_emb.embedding_dim
+    square = (TOKENS, TOKENS)
+    scores = steps.add("scores", "scores", (words, words), square, head_dim=width, pattern="full")
+    weights = steps.add("softmax", "weights", (scores,), square)
+    attention = steps.add("mix", "attention", (weights, words), TOKENS_BY_FEATURES)
+    _flattened(steps, attention if model.flattens == "attention" else words, model.fc)
+
+
+def _flattened(steps: Steps, x: str, layer: nn.Linear) -> None:
+    steps.linear(layer, steps.add("flatten", "flattened", (x,), (FEATURES,)), axes=(CLASSES,))
+    steps.add("same", "logits", (steps.paths[layer],), (CLASSES,))
