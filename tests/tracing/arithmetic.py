@@ -109,6 +109,7 @@ PLAIN: Mapping[str, Callable[..., Array]] = {
     "softmax": _softmax,
     "sigmoid": expit,
     "mix": lambda weights, value: weights @ value,
+    "beside": lambda *heads: np.concatenate(heads, axis=1),
     "join": lambda heads: np.concatenate(list(heads), axis=1),
     "product": lambda a, b: a * b,
     "gate": lambda a, x: a * x[..., a.shape[-1] :],

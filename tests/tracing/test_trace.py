@@ -11,6 +11,7 @@ from glassformer.errors import UsageError
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
+from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from glassformer.models.published.vinh_attention import VinhAttentionConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
@@ -53,6 +54,8 @@ DESIGNS: dict[str, AnyModelConfig] = {
     ),
     "relu and silu": PretrainedConfig.model_validate(ENCODER | {"activation": "relu", "head_activation": "silu"}),
     "sentiment140": Sentiment140Config(d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24),
+    "notes-decoder": NotesDecoderConfig(emb_dim=12, n_layers=2, num_heads=3, max_seq_len=24),
+    "notes-decoder, causal": NotesDecoderConfig(emb_dim=12, num_heads=2, max_seq_len=24, is_decoder=True),
     "vinh-mlp": VinhMLPConfig(max_seq_len=24, embed_dim=6),
     "vinh-attention": VinhAttentionConfig(max_seq_len=24, embed_dim=6),
     "vinh-attention, as meant": VinhAttentionConfig(max_seq_len=24, embed_dim=6, flattens="attention"),

@@ -43,20 +43,24 @@ def hear(
             tensor = tensors[step.name]
             length = len(found["token_ids"][0]) if TOKENS in step.axes else len(tensor)
             found[step.name] = _array(tensor[:length]), _gradient(tensor.grad, length)
-        elif step.name in heard:
+        elif step.name in names:
             tensor = heard[step.name]
             found[step.name] = _array(tensor[0]), None if tensor.grad is None else _array(tensor.grad[0])
         else:
-            values, gradient = found[step.inputs[0]]
-            found[step.name] = rearranged(step, values), None if gradient is None else rearranged(step, gradient)
+            read = [found[name] for name in step.inputs]
+            gradients = [gradient for _, gradient in read if gradient is not None]
+            values = rearranged(step, [values for values, _ in read])
+            found[step.name] = values, rearranged(step, gradients) if gradients else None
     model.zero_grad(set_to_none=True)
     return found
 
 
-def rearranged(step: Step, x: Array) -> Array:
+def rearranged(step: Step, read: Sequence[Array]) -> Array:
     """Compute a step that computes nothing, and puts numbers elsewhere. No tap shows it."""
+    x = read[0]
     moved: Mapping[str, Callable[[], Array]] = {
         "same": lambda: x,
+        "beside": lambda: np.concatenate(read, axis=1),
         "join": lambda: x.transpose(1, 0, 2).reshape(x.shape[1], -1),
         "flatten": lambda: x.reshape(-1),
         "pick": lambda: x[0],

@@ -57,7 +57,7 @@ class Steps:
 
     def weight(self, module: nn.Module, name: str, axes: tuple[str, ...] = (FEATURES,)) -> str:
         """Add a weight or table. Of a table with a row for each position, only the rows of the text are shown."""
-        return self.add("weight", f"{self.paths[module]}.{name}", (), axes)
+        return self.add("weight", f"{self.paths[module]}.{name}".removeprefix("."), (), axes)
 
     def linear(self, layer: nn.Linear, x: str, *, name: str = "", axes: tuple[str, ...] = (TOKENS, HIDDEN)) -> str:
         inputs: tuple[str, ...] = (x, self.weight(layer, "weight", (OUT, IN)))

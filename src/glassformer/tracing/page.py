@@ -64,6 +64,16 @@ _TITLES = {
     "attention": "Weighted words",
     "flattened": "The words one after the other",
     "fc": "The linear layer",
+    "positioned": "With positions",
+    "layernorm1": "Normalised for attention",
+    "joined": "The heads side by side",
+    "projection.0": "What attention gives",
+    "layernorm2": "Normalised for the feed-forward",
+    "feedforward.0": "Inside the feed-forward",
+    "feedforward.1": "After the activation",
+    "feedforward.2": "What the feed-forward gives",
+    "final_layernorm": "The last norm",
+    "final_linear": "Logits of each token",
     "head.activation": "After the activation",
     "head.norm": "Normalised",
     "logits": "Logits of the transformer",
@@ -149,7 +159,7 @@ def _matrix(matrix: Matrix, stage: str) -> dict[str, Any]:
     short = step.name if block is None else step.name.removeprefix(f"{_BLOCKS}{block}.")
     return {
         "name": step.name,
-        "title": _TITLES.get(short, short),
+        "title": _title(short),
         "stage": stage,
         "block": block,
         "operation": step.operation,
@@ -161,6 +171,15 @@ def _matrix(matrix: Matrix, stage: str) -> dict[str, Any]:
         "values": _packed(matrix.values),
         "gradient": None if matrix.gradient is None else _packed(matrix.gradient),
     }
+
+
+def _title(name: str) -> str:
+    """Return the name of a step in words. Some designs have a step for each head."""
+    if not name.startswith("heads."):
+        return _TITLES.get(name, name)
+    _, head, *rest = name.split(".")
+    of_head = {"query": "queries", "key": "keys", "value": "values", "scores": "scores", "weights": "attention weights"}
+    return f"Head {int(head) + 1}: {of_head.get('.'.join(rest), 'weighted values')}"
 
 
 def _packed(values: Array) -> str:

@@ -12,11 +12,12 @@ from glassformer.layers.block import Block
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.classifier import Classifier
 from glassformer.models.pretrained import PretrainedEncoder
+from glassformer.models.published.notes_decoder import NotesDecoder
 from glassformer.models.published.sentiment140 import Sentiment140
 from glassformer.models.published.vinh_attention import VinhAttention
 from glassformer.models.published.vinh_mlp import VinhMLP
 from glassformer.tracing.layers import Steps
-from glassformer.tracing.published import sentiment140, vinh_attention, vinh_mlp
+from glassformer.tracing.published import notes_decoder, sentiment140, vinh_attention, vinh_mlp
 from glassformer.tracing.steps import TOKENS_BY_FEATURES, Step
 
 
@@ -62,6 +63,7 @@ def _encoder(steps: Steps, model: PretrainedEncoder) -> None:
 _WALKS: Mapping[type[nn.Module], Callable[[Steps, Any], None]] = {
     Classifier: _classifier,
     PretrainedEncoder: _encoder,
+    NotesDecoder: notes_decoder,
     Sentiment140: sentiment140,
     VinhAttention: vinh_attention,
     VinhMLP: vinh_mlp,

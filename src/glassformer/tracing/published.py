@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from glassformer.models.published.notes_decoder import NotesDecoder
 from glassformer.models.published.sentiment140 import Sentiment140
 from glassformer.models.published.vinh_attention import VinhAttention
 from glassformer.models.published.vinh_mlp import VinhMLP
@@ -33,6 +34,43 @@ def _sentiment140_block(steps: Steps, at: str, block: Any, x: str) -> str:
     inner = steps.add("product", f"{at}.product", (steps.linear(block.value, x), gate), (TOKENS, HIDDEN))
     moved = steps.linear(block.out, inner, axes=TOKENS_BY_FEATURES)
     return steps.norm(block.norm2, steps.add("add", f"{at}.after_feed_forward", (x, moved), TOKENS_BY_FEATURES))
+
+
+def notes_decoder(steps: Steps, model: NotesDecoder) -> None:
+    """Embed + positions → pre-norm blocks with separate heads → norm → classes at each token → their mean."""
+    steps.fix_length(model.length)
+    words = steps.embedding(model.embedding)
+    x = steps.add(
+        "add", "positioned", (words, steps.weight(model, "positions", TOKENS_BY_FEATURES)), TOKENS_BY_FEATURES
+    )
+    for number, block in enumerate(model.blocks):
+        x = _notes_block(steps, f"blocks.{number}", block, x)
+    x = steps.linear(model.final_linear, steps.norm(model.final_layernorm, x), axes=(TOKENS, CLASSES))
+    steps.add("mean", "logits", (x,), (CLASSES,))
+
+
+def _notes_block(steps: Steps, at: str, block: Any, x: str) -> str:
+    normed = steps.norm(block.layernorm1, x)
+    heads = tuple(_notes_head(steps, steps.paths[head], head, normed) for head in block.heads)
+    joined = steps.add("beside", f"{at}.joined", heads, TOKENS_BY_FEATURES)
+    mixed = steps.linear(block.projection[0], joined, axes=TOKENS_BY_FEATURES)
+    x = steps.add("add", f"{at}.after_attention", (x, mixed), TOKENS_BY_FEATURES)
+    first, relu, last = block.feedforward[:3]
+    inner = steps.linear(first, steps.norm(block.layernorm2, x))
+    inner = steps.activation(nn.functional.relu, steps.paths[relu], inner, (TOKENS, HIDDEN), columns=first.out_features)
+    moved = steps.linear(last, inner, axes=TOKENS_BY_FEATURES)
+    return steps.add("add", f"{at}.after_feed_forward", (x, moved), TOKENS_BY_FEATURES)
+
+
+def _notes_head(steps: Steps, at: str, head: Any, x: str) -> str:
+    query, key, value = (
+        steps.linear(layer, x, axes=TOKENS_BY_FEATURES) for layer in (head.query, head.key, head.value)
+    )
+    pattern, square = "causal" if head.is_decoder else "full", (TOKENS, TOKENS)
+    width = head.key.out_features
+    scores = steps.add("scores", f"{at}.scores", (query, key), square, head_dim=width, pattern=pattern)
+    weights = steps.add("softmax", f"{at}.weights", (scores,), square)
+    return steps.add("mix", at, (weights, value), TOKENS_BY_FEATURES)
 
 
 def vinh_mlp(steps: Steps, model: VinhMLP) -> None:

@@ -97,6 +97,7 @@ function sources(matrices, matrix, cell) {
     }
     case "sigmoid": return one(x, cell, FUNCTIONS.sigmoid(number(x, cell)));
     case "mix": return products([x, row(x, before)], [a, column(a, cell.slice(0, -2), last)]);
+    case "beside": return one(matrices[matrix.inputs[Math.floor(last / x.shape[1])]], [cell[0], last % x.shape[1]]);
     case "join": return one(x, [Math.floor(last / x.shape[2]), cell[0], last % x.shape[2]]);
     case "activation": return one(x, cell, FUNCTIONS[settings.function](number(x, cell)));
     case "gate": {

@@ -31,6 +31,7 @@ FORMULAS: Mapping[str, str] = {
     "sigmoid": "1 / (1 + e⁻ˣ)",
     "mix": "weights times values",
     "join": "the heads side by side",
+    "beside": "the heads side by side",
     "activation": "{function}(x), of the first {columns} columns of x",
     "gate": "activation ⊗ x, with the second half of the columns of x",
     "product": "a ⊗ b",

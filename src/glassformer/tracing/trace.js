@@ -6,13 +6,18 @@ const matrices = Object.fromEntries(trace.matrices.map((matrix) => [matrix.name,
 const view = { block: 0, head: 0, gradients: false, pointed: null, pinned: null };
 const ROWS = 8, STRONGEST = 5;
 
+// Numbers are unpacked when they are first needed.
 function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
   return new Float32Array(bytes.buffer);
 }
+function unpackLater(matrix, key, text) {
+  let numbers = null;
+  Object.defineProperty(matrix, key, { get: () => (numbers ??= text === null ? null : unpacked(text)) });
+}
 for (const matrix of trace.matrices) {
-  matrix.values = unpacked(matrix.values);
-  matrix.gradient &&= unpacked(matrix.gradient);
+  for (const key of ["values", "gradient"]) unpackLater(matrix, key, matrix[key]);
   matrix.start = [0, 0]; // the first row and column that are shown
 }
 

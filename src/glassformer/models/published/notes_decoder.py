@@ -24,6 +24,7 @@ from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.dropout import Dropout
 from glassformer.layers.positions import sinusoidal_table
 from glassformer.layers.slots import AttentionMask, Positions
+from glassformer.layers.taps import Tap
 from glassformer.models.bounds import Depth, Width, Window
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.model_config import DesignConfig, how_many
@@ -79,9 +80,10 @@ class _Notes(nn.Module):
         self.blocks = nn.Sequential(*(_DecoderBlock(config) for _ in range(config.n_layers)))
         self.final_layernorm = nn.LayerNorm(config.emb_dim)
         self.final_linear = nn.Linear(config.emb_dim, outputs)
+        self.tap_positioned, self.tap_logits = Tap(), Tap()
 
     def hidden(self, token_ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq emb_dim"]:
-        embedded = self.embedding(token_ids) + self.positions[: token_ids.shape[1]]
+        embedded = self.tap_positioned(self.embedding(token_ids) + self.positions[: token_ids.shape[1]])
         return self.final_layernorm(self.blocks(self.dropout(embedded)))
 
     def parts(self) -> Parts:
@@ -102,7 +104,7 @@ class NotesDecoder(_Notes):
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
-        return self.final_linear(self.hidden(fixed_length(token_ids, self.length))).mean(1)
+        return self.tap_logits(self.final_linear(self.hidden(fixed_length(token_ids, self.length))).mean(1))
 
 
 class NotesLanguageModel(_Notes, TokenPredictor):
@@ -131,7 +133,7 @@ class NotesLanguageModel(_Notes, TokenPredictor):
         return []
 
     def logits(self, hidden: Float[Tensor, "*places emb_dim"]) -> Float[Tensor, "*places vocab"]:
-        return self.final_linear(hidden)
+        return self.tap_logits(self.final_linear(hidden))
 
 
 class _DecoderBlock(nn.Module):
@@ -146,11 +148,13 @@ class _DecoderBlock(nn.Module):
             nn.Linear(wide, 4 * wide), nn.ReLU(), nn.Linear(4 * wide, wide), Dropout(dropout)
         )
         self.layernorm1, self.layernorm2 = nn.LayerNorm(wide), nn.LayerNorm(wide)
+        self.tap_after_attention, self.tap_after_feed_forward = Tap(), Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq emb_dim"]) -> Float[Tensor, "batch seq emb_dim"]:
         normed = self.layernorm1(hidden)
-        hidden = hidden + self.projection(torch.cat([head(normed) for head in self.heads], dim=-1))
-        return hidden + self.feedforward(self.layernorm2(hidden))
+        mixed = self.projection(torch.cat([head(normed) for head in self.heads], dim=-1))
+        hidden = self.tap_after_attention(hidden + mixed)
+        return self.tap_after_feed_forward(hidden + self.feedforward(self.layernorm2(hidden)))
 
 
 class _Head(nn.Module):
@@ -161,6 +165,7 @@ class _Head(nn.Module):
         size = config.emb_dim // config.num_heads
         self.key, self.query, self.value = (nn.Linear(config.emb_dim, size, bias=False) for _ in range(3))
         self.dropout, self.is_decoder = Dropout(config.dropout), config.is_decoder
+        self.tap_scores, self.tap_weights = Tap(), Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq emb_dim"]) -> Float[Tensor, "batch seq head"]:
         key, query, value = self.key(hidden), self.query(hidden), self.value(hidden)
@@ -168,4 +173,4 @@ class _Head(nn.Module):
         if self.is_decoder:
             seq = hidden.shape[1]
             weights = weights.masked_fill(torch.ones(seq, seq, device=hidden.device).tril() == 0, float("-inf"))
-        return self.dropout(weights.softmax(-1)) @ value
+        return self.dropout(self.tap_weights(self.tap_scores(weights).softmax(-1))) @ value
