@@ -62,7 +62,7 @@ def shown(page: Page) -> dict[str, Any]:
 
 
 def test_the_answer_follows_what_is_typed(page: Page) -> None:
-    assert page.title() == "reviews · glassformer"
+    expect(page).to_have_title("reviews · glassformer")
     assert page.locator(".answer .name").all_inner_texts() == ["bad", "fine", "good"]
     typed(page)
     first = shown(page)
@@ -182,6 +182,20 @@ def test_a_dead_server_is_said_and_the_page_goes_on_when_it_is_back(browser: Bro
         expect(page.get_by_role("alert")).to_be_hidden(timeout=15_000)
         expect(page.locator(".words")).to_have_text(f"{TEXT} again")
     page.close()
+
+
+def test_every_number_opens_in_a_tab_of_its_own(page: Page) -> None:
+    typed(page, "the plot\nis thin")
+    page.locator(WORDS).nth(3).focus()
+    page.keyboard.press("Delete")
+    expect(page.locator(".verdict-of-change")).to_be_visible()
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Every number of this answer").click()
+    trace = opened.value
+    expect(trace.locator("h1")).to_have_text("Every number of an answer")
+    expect(trace.locator("header")).to_contain_text("the plot is")
+    expect(trace.locator(".stage table").first).to_be_visible()
+    trace.close()
 
 
 def test_the_card_is_set_in_type(page: Page) -> None:

@@ -49,7 +49,7 @@ def page(browser: Browser, two: str) -> Iterator[Page]:
 
 
 def test_two_models_answer_side_by_side(page: Page) -> None:
-    assert page.title() == "trained and random · glassformer"
+    expect(page).to_have_title("trained and random · glassformer")
     typed_in_both(page)
     columns = page.locator(".column")
     assert [columns.nth(number).locator("h2").inner_text() for number in range(2)] == ["trained", "random"]

@@ -172,6 +172,22 @@ def test_every_answer_forbids_what_comes_from_elsewhere(client: TestClient) -> N
     assert "unsafe" not in CONTENT_SECURITY_POLICY
 
 
+def test_every_number_of_an_answer_is_a_page_of_its_own(client: TestClient) -> None:
+    answer = client.post("/trace", data={"text": "<the> plot", "model": "reviews"})
+    assert answer.status_code == 200
+    assert "Every number of an answer" in answer.text
+    assert "&lt;the&gt; plot" in answer.text
+    assert "sandbox allow-scripts" in answer.headers["content-security-policy"], "it cannot ask the server"
+    for form, reason in (
+        ({"text": " "}, "the text is empty"),
+        ({"text": "a" * 101}, "the text has 101 characters"),
+        ({"text": "a", "model": "<b>"}, "`model=&#x27;&lt;b&gt;&#x27;`: there is no such model"),
+    ):
+        refused = client.post("/trace", data=form)
+        assert refused.status_code == 422
+        assert reason in refused.text
+
+
 def test_model_says_what_is_known(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# A card\n", encoding="utf-8")
     (tmp_path / "evaluation").mkdir()

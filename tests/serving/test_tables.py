@@ -86,6 +86,15 @@ def test_a_table_with_labels_is_measured_as_evaluate_does(
     assert more["sentences"][0] == expected.duel.verdict
 
 
+def test_a_baseline_that_cannot_be_trained_is_said(
+    trained: TestClient, reviews: Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where the training table is not
+    (found,) = result(sent(trained, reviews.table.read_bytes(), baselines=True))["measured"]
+    assert found["baseline_missing"].startswith("The training rows cannot be read")
+    assert not any("aseline" in sentence for sentence in found["sentences"] + found["notes"])
+
+
 def test_two_models_are_compared(reviews: Trained) -> None:
     trained = Predictor.load(reviews.folder).trained
     models = served("one", trained, reviews.folder) | served("two", trained, reviews.folder)

@@ -22,6 +22,7 @@ from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSALS, Service
 from glassformer.serving.shapes import About, ExplainRequest, Prediction, PredictRequest, Reasons, Refusal, Status
 from glassformer.serving.table_route import add_tables
+from glassformer.serving.trace_route import add_traces
 from glassformer.serving.worker import Worker
 
 
@@ -58,6 +59,7 @@ def create_app(
     app.add_exception_handler(Exception, _broken)
     _add_texts(app, service)
     add_tables(app, service)
+    add_traces(app, service)
     _add_server(app, service)
     add_page(app)
     return app

@@ -12,12 +12,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
+    "form-action 'self'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # without it, the origin of a form would be null
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",  # answers may hold private texts
 }
@@ -42,7 +42,9 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers_of_answer = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers_of_answer.setdefault(name, value)
             await send(message)
 
         headers = Headers(scope=scope)

@@ -192,14 +192,18 @@ def measured(model: ServedModel, labelled: Labelled, answers: Answers, *, baseli
             }
             for each in contestants
         ],
-        "sentences": _sentences(found, baselines=baselines),
+        "sentences": _sentences(found),
         "notes": [note for note in found.notes if note != seen],
         "baseline_missing": seen if baselines and isinstance(seen, str) else None,
     }
 
 
-def _sentences(found: Evaluation, *, baselines: bool) -> list[str]:
-    said = [found.duel.verdict if baselines else None, found.duel.reader_verdict, rarely_found(found.metrics)]
+def _sentences(found: Evaluation) -> list[str]:
+    said = [
+        found.duel.verdict if found.duel.baselines else None,
+        found.duel.reader_verdict,
+        rarely_found(found.metrics),
+    ]
     return [sentence for sentence in said if sentence]
 
 

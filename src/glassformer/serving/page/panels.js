@@ -6,6 +6,7 @@ import { drawCard } from "./card.js";
 import { drawNgrams } from "./ngrams.js";
 import { drawReaders } from "./readers.js";
 import { drawShares } from "./shares.js";
+import { drawTrace } from "./trace.js";
 
 export const BESIDE = [
   { name: "answer", draw: drawAnswer },
@@ -15,5 +16,6 @@ export const BESIDE = [
 export const BELOW = [
   { name: "shares", draw: drawShares },
   { name: "ngrams", draw: drawNgrams },
+  { name: "trace", draw: drawTrace },
   { name: "card", draw: drawCard },
 ];

@@ -63,12 +63,12 @@ function drawFigures(figures) {
 function firstRows(result) {
   const rows = result.first_texts.map((text, number) => [
     String(number + 1),
-    el("span", { className: "text", dir: "auto" }, text),
     ...result.answers.map(({ first }) => first[number].prediction === null
       ? "no answer" : `${first[number].prediction} ${percent(first[number].confidence)}`),
+    el("span", { className: "text", dir: "auto" }, text),
   ]);
   const heads = result.answers.length > 1 ? result.answers.map(({ model }) => model) : ["answer"];
-  const drawn = table(rows.length < result.rows ? "The first rows" : "All rows", ["row", "text", ...heads], rows);
+  const drawn = table(rows.length < result.rows ? "The first rows" : "All rows", ["row", ...heads, "text"], rows);
   drawn.classList.add("first-rows");
   return drawn;
 }

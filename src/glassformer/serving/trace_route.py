@@ -1,0 +1,53 @@
+"""The route of the page with every number of an answer. It is opened by a form, in a tab of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+from typing import Any
+from urllib.parse import parse_qs
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
+
+from glassformer.errors import UsageError
+from glassformer.pages.html import page
+from glassformer.serving.limits import RefusedError
+from glassformer.serving.served_model import ServedModel, named
+from glassformer.serving.service import Service
+from glassformer.tracing.page import render
+from glassformer.tracing.trace import trace as trace_text
+
+# The page is one file with its style and scripts inside, whose hashes it names itself. The sandbox keeps it from
+# asking this server anything.
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
+}
+_FORM = {"application/x-www-form-urlencoded": {"example": "text=not+at+all+bad&model=reviews"}}
+
+
+def add_traces(app: FastAPI, service: Service) -> None:
+    """Add the route."""
+    description: dict[str, Any] = {"requestBody": {"required": True, "content": _FORM}}
+
+    @app.post("/trace", response_class=HTMLResponse, openapi_extra=description)
+    async def trace(request: Request) -> HTMLResponse:
+        """Return a page with every number between a text and its answer."""
+        try:
+            form = parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True)
+            text = form.get("text", [""])[0].replace("\r\n", "\n")  # forms send line breaks in this way
+            service.limits.check_explained(text)
+            model = named(service.models, form.get("model", [None])[0])
+            return HTMLResponse(await service.worker.do(partial(_traced, model, text)), headers=_HEADERS)
+        except (RefusedError, UsageError) as error:
+            status = error.status if isinstance(error, RefusedError) else 422
+            return HTMLResponse(_refusal(error.message), status, headers=_HEADERS)
+
+
+def _traced(model: ServedModel, text: str) -> str:
+    return render(trace_text(model.predictor, text))
+
+
+def _refusal(reason: str) -> str:
+    return page("There is no trace", "trace", subtitle="", headline=f"<p>{escape(reason)}</p>", sections={}, footer="")
