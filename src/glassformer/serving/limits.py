@@ -29,7 +29,7 @@ class Limits:
         body_bytes: of a request with texts.
         texts: of one request.
         characters: of one text.
-        explained_characters: of a text to explain, which takes about a hundred times as long as an answer.
+        explained_characters: of a text to explain. It takes a few seconds, in which nothing else is answered.
         table_bytes, table_rows: of a table.
         waiting: requests that wait for the model at the same time.
     """
@@ -37,7 +37,7 @@ class Limits:
     body_bytes: int = 2_000_000
     texts: int = 256
     characters: int = 100_000
-    explained_characters: int = 20_000
+    explained_characters: int = 5_000
     table_bytes: int = 20_000_000
     table_rows: int = 50_000
     waiting: int = 32
