@@ -53,11 +53,11 @@ const size = (matrix) => [matrix.shape.length > 1 ? matrix.shape.at(-2) : 1, mat
 const heads = (matrix) => (matrix.shape.length > 2 ? [Math.min(view.head, matrix.shape[0] - 1)] : []);
 const cellAt = (matrix, i, j) => (matrix.shape.length > 1 ? [...heads(matrix), i, j] : [j]);
 const named = (matrix) => matrix.shape.length > 1; // whether its rows have names
-const columnsThatFit = (matrix) => Math.max(2, Math.floor((matrix.figure.clientWidth - (named(matrix) ? 110 : 10)) / 66));
+const columnsThatFit = (matrix) => Math.max(2, Math.floor((matrix.figure.clientWidth - (named(matrix) ? 110 : 10)) / 72));
 
 function draw(matrix) {
   const { grid, windows } = matrix;
-  if (!matrix.figure?.isConnected) return;
+  if (!matrix.figure?.isConnected || matrix.figure.open === false) return;
   const shown = [ROWS, columnsThatFit(matrix)], total = size(matrix);
   matrix.shown = shown;
   matrix.start = matrix.start.map((start, axis) => Math.max(0, Math.min(start, total[axis] - shown[axis])));
@@ -131,8 +131,9 @@ function listen(matrix) {
     return td && { matrix, cell: cellAt(matrix, ...td.dataset.place.split(",").map(Number)) };
   };
   const { grid } = matrix;
-  grid.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(place(event)));
-  grid.addEventListener("pointerleave", () => point(null));
+  const filling = () => document.activeElement.matches(".grid input"); // the mouse may rest anywhere
+  grid.addEventListener("pointerover", (event) => event.pointerType === "mouse" && !filling() && point(place(event)));
+  grid.addEventListener("pointerleave", () => !filling() && point(null));
   grid.addEventListener("focusin", (event) => point(place(event)));
   grid.addEventListener("click", (event) => event.target.tagName !== "INPUT" && pin(place(event)));
   grid.addEventListener("keydown", (event) => keys(event, matrix));
@@ -224,11 +225,13 @@ function go(matrix, at) {
     matrix.figure.open = true;
     draw(matrix);
   }
+  view.pinned = at && !blank(matrix, at) ? { matrix, cell: at } : null;
   if (at) show(matrix, ...lastTwo(matrix, at));
   matrix.figure.scrollIntoView({ block: "center" });
   const [i, j] = at ? lastTwo(matrix, at) : matrix.start;
   const td = matrix.grid.querySelector(`td[data-place="${i},${j}"]`);
   (td?.querySelector("input") ?? td)?.focus({ preventScroll: true });
+  highlight();
 }
 
 const explained = el("aside", { id: "panel", "aria-live": "polite", hidden: true });
