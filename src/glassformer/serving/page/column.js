@@ -36,10 +36,10 @@ export class Column {
 
   set(found) {
     Object.assign(this.state, found);
-    this.refusal.hidden = true;
-    this.place.classList.remove("stale");
     this.draw();
-    if ("answer" in found || "changed" in found) this.onAnswer();
+    if (!("answer" in found || "changed" in found)) return;
+    this.refusal.hidden = true;
+    this.onAnswer();
   }
 
   refuse(reason) {

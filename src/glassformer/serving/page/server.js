@@ -1,6 +1,11 @@
 // The server's answers. A refusal holds the server's reason; a server that is gone is told from one that refuses.
 
-export class Refusal extends Error {}
+export class Refusal extends Error {
+  constructor(reason) {
+    super(`${reason.replace(/^the /, "The ")}${reason.endsWith(".") ? "" : "."}`); // it may begin with a file's name
+  }
+}
+
 export class Gone extends Error {}
 
 export async function get(path) {
