@@ -26,9 +26,9 @@ def test_a_text_answers_the_same_alone_and_in_a_batch() -> None:
 def test_batching_changes_no_answer(monkeypatch: pytest.MonkeyPatch, batch_tokens: int, batch_size: int) -> None:
     model, store = small_trained_model().model, TokenStore.in_memory(ROWS)
     before = score(logits_of(model), store, max_seq_len=24, n_classes=3)
-    monkeypatch.setattr(scoring, "_BATCH_TOKENS", batch_tokens)
     monkeypatch.setattr(scoring, "_BATCH_SIZE", batch_size)
-    np.testing.assert_allclose(score(logits_of(model), store, max_seq_len=24, n_classes=3), before, atol=1e-5)
+    after = score(logits_of(model), store, max_seq_len=24, n_classes=3, batch_tokens=batch_tokens)
+    np.testing.assert_allclose(after, before, atol=1e-5)
 
 
 def test_a_long_text_gets_the_mean_of_its_windows() -> None:

@@ -64,6 +64,7 @@ def _show(found: Explanation) -> None:
 def _table(found: Explanation) -> list[tuple[str, ...]]:
     """Return the lines of the strongest words and of what the margin holds besides."""
     from glassformer.data.table import counted
+    from glassformer.explanation.explain import signed
 
     both = len(found.readers) > 1
     columns = (*found.readers, "total") if both else ("total",)
@@ -75,26 +76,19 @@ def _table(found: Explanation) -> list[tuple[str, ...]]:
         lines.append(_line(f"the other {counted(len(others), 'word')}", others, columns))
     blank = ("",) * (len(columns) - 1)
     rest = (("without known words", found.nothing), ("not explained", found.error), ("sum", found.margin))
-    return lines + [(name, *blank, _signed(value)) for name, value in rest if round(value, 2) or name == "sum"]
+    return lines + [(name, *blank, signed(value)) for name, value in rest if round(value, 2) or name == "sum"]
 
 
 def _line(name: str, words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
-    return name, *(_signed(sum(getattr(word, column) for word in words)) for column in columns)
+    from glassformer.explanation.explain import signed
+
+    return name, *(signed(sum(getattr(word, column) for word in words)) for column in columns)
 
 
 def _painted(found: Explanation) -> list[Piece]:
     """Return the text with a paint for each word: for the label, against it, or neither."""
-    most = max((abs(word.total) for word in found.words), default=0.0) or 1.0
-    pieces, end = [], 0
-    for word in found.words:
-        pieces.append(Piece(found.text[end : word.start], "plain"))
-        side = "for" if word.total > 0 else "against"
-        strength = abs(word.total) / most
-        paint = f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
-        pieces.append(Piece(word.word, paint))
-        end = word.end
-    return [*pieces, Piece(found.text[end:] + "\n", "plain")]
+    return [Piece(piece.text, _paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+def _paint(side: str, strength: float) -> str:
+    return f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"

@@ -5,14 +5,14 @@ The margin of a text is a weighted sum of its logits. All methods take the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from glassformer.data.batches import covering_windows
@@ -26,7 +26,7 @@ from glassformer.models.parts import parts_of
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 _NODES = 24  # of the integral
-_TOKENS_AT_ONCE = 16_384
+_TOKENS_AT_ONCE = 2_048  # then the activations of a layer fit into the cache of a CPU
 _ROLLOUT_TOKENS = 2_048  # of all windows: it keeps the square of them for each block
 
 
@@ -63,17 +63,28 @@ class TokenReading:
         logits: Tensor = self.model(token_ids.to(device), mask.to(device))
         return logits.float().cpu() @ torch.from_numpy(self.direction).float()
 
+    def margins_of(self, rows: Sequence[Int[Tensor, " seq"]]) -> Float[Tensor, " rows"]:
+        """Return the margin of each row. Rows may differ in length; equally long ones are read together."""
+        found = torch.zeros(len(rows), dtype=torch.float64)
+        by_length: dict[int, list[int]] = {}
+        for number, row in enumerate(rows):
+            by_length.setdefault(len(row), []).append(number)
+        for length, numbers in by_length.items():
+            for part in torch.tensor(numbers).split(max(1, _TOKENS_AT_ONCE // length)):
+                found[part] = self.margins(torch.stack([rows[number] for number in part])).double()
+        return found
+
     @property
     def margin(self) -> float:
         """The margin of the text: the mean over its windows."""
         with torch.inference_mode():
-            return float(self.margins(self.windows[0]).mean())
+            return float(self.margins_of(list(self.windows[0])).mean())
 
     @property
     def margin_of_nothing(self) -> float:
         """The margin of the text if all of its words were unknown."""
         with torch.inference_mode():
-            return float(self.margins(_hidden(self.windows[0])).mean())
+            return float(self.margins_of(list(_hidden(self.windows[0]))).mean())
 
     def spread(self, values: Float[Tensor, "windows length"]) -> FloatArray:
         """Return the mean over all windows of the values of each token, 0 in windows without it: (tokens,).
@@ -109,21 +120,23 @@ def occlusion(reading: TokenReading) -> FloatArray:
 
     A word that is in several windows is hidden in each of them by itself.
     """
-    windows, starts = reading.windows
-    values = torch.zeros(len(windows), windows.shape[1] - 1, dtype=torch.float64)
-    with torch.inference_mode():
-        for number, (window, start) in enumerate(zip(windows, starts, strict=True)):
-            groups = torch.from_numpy(reading.groups[start : start + len(window) - 1])
-            shown = [group for group in groups.unique().tolist() if group != NO_WORD]
-            rows = window.repeat(len(shown) + 1, 1)
-            for place, group in enumerate(shown, 1):
-                rows[place, 1:][groups == group] = UNKNOWN_ID
-            size = max(1, _TOKENS_AT_ONCE // len(window))
-            margins = torch.cat([reading.margins(part) for part in rows.split(size)]).double()
-            for group, margin in zip(shown, margins[1:], strict=True):
-                of_word = groups == group
-                values[number][of_word] = (margins[0] - margin) / of_word.sum()
-    return reading.spread(values)
+
+    def hidden(window: Int[Tensor, " seq"], of_word: Bool[Tensor, " seq"]) -> Int[Tensor, " seq"]:
+        return window.masked_fill(of_word, UNKNOWN_ID)
+
+    return _word_by_word(reading, hidden)
+
+
+def leave_one_out(reading: TokenReading) -> FloatArray:
+    """Delete each word, so that the text is shorter (Li et al. 2016). Its tokens share the change equally.
+
+    A word that is in several windows is deleted from each of them by itself.
+    """
+
+    def deleted(window: Int[Tensor, " seq"], of_word: Bool[Tensor, " seq"]) -> Int[Tensor, " seq"]:
+        return window[~of_word]
+
+    return _word_by_word(reading, deleted)
 
 
 def rollout(reading: TokenReading) -> FloatArray:
@@ -158,8 +171,31 @@ METHODS: Mapping[str, Callable[[TokenReading], FloatArray]] = {
     "integrated-gradients": integrated_gradients,
     "gradient-x-input": gradient_x_input,
     "occlusion": occlusion,
+    "leave-one-out": leave_one_out,
     "rollout": rollout,
 }
+
+
+def _word_by_word(
+    reading: TokenReading, without: Callable[[Int[Tensor, " seq"], Bool[Tensor, " seq"]], Int[Tensor, " seq"]]
+) -> FloatArray:
+    """Return what the margin loses if a word is taken away.
+
+    Args:
+        without: returns a window without the tokens of a word, which a mask marks.
+    """
+    windows, starts = reading.windows
+    values = torch.zeros(len(windows), windows.shape[1] - 1, dtype=torch.float64)
+    with torch.inference_mode():
+        whole = reading.margins_of(list(windows))
+        for number, (window, start) in enumerate(zip(windows, starts, strict=True)):
+            groups = torch.from_numpy(reading.groups[start : start + len(window) - 1])
+            words = [groups == group for group in groups.unique().tolist() if group != NO_WORD]
+            kept = torch.zeros(1, dtype=torch.bool)  # the start token
+            margins = reading.margins_of([without(window, torch.cat([kept, of_word])) for of_word in words])
+            for of_word, margin in zip(words, margins, strict=True):
+                values[number][of_word] = (whole[number] - margin) / of_word.sum()
+    return reading.spread(values)
 
 
 def _hidden(token_ids: Int[Tensor, "rows seq"]) -> Int[Tensor, "rows seq"]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from glassformer.errors import UsageError, brief_value
-from glassformer.explanation.attribution import METHODS, FloatArray, TokenReading
-from glassformer.explanation.counting import NgramShare, counted_shares
+from glassformer.errors import UsageError
+from glassformer.explanation.attribution import METHODS, FloatArray
 from glassformer.explanation.faithfulness import Faithfulness, measure_faithfulness
-from glassformer.explanation.words import NO_WORD, TextInWords
+from glassformer.explanation.question import Question
+from glassformer.explanation.words import NO_WORD
 from glassformer.prediction.predictor import Predictor
 
 DEFAULT_METHOD = "integrated-gradients"
@@ -35,6 +35,20 @@ class WordShare:
     @property
     def total(self) -> float:
         return self.counting + self.transformer
+
+
+class Piece(NamedTuple):
+    """A word of the text, or what stands between words.
+
+    Attributes:
+        side: for the label, against it, or neither.
+        strength: from 0 to 1, which is the strength of the word that moves the margin most.
+    """
+
+    text: str
+    side: Literal["for", "against", "neither"] = "neither"
+    strength: float = 0.0
+    share: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +113,17 @@ class Explanation:
             return f"{checked} random rankings, so they can be trusted."
         return f"{checked} random rankings only, so do not rely on them."
 
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the whole text in pieces, each word with its side and strength."""
+        most = max((abs(word.total) for word in self.words), default=0.0) or 1.0
+        end = 0
+        for word in self.words:
+            yield Piece(self.text[end : word.start])
+            side: Literal["for", "against", "neither"] = "for" if word.total > 0 else "against"
+            yield Piece(word.word, side if word.total else "neither", abs(word.total) / most, word.total)
+            end = word.end
+        yield Piece(self.text[end:])
+
     def _repr_html_(self) -> str:
         """Show the page in a notebook, in a frame of its own."""
         from glassformer.explanation.page import render
@@ -110,6 +135,11 @@ class Explanation:
         found = asdict(self)
         found["words"] = [asdict(word) | {"total": word.total} for word in self.words]
         return found
+
+
+def signed(value: float) -> str:
+    """Write a share or a margin: +1.25 or −0.30."""
+    return f"{value:+.2f}".replace("-", "−")
 
 
 def explain(
@@ -126,99 +156,63 @@ def explain(
     """
     if method not in METHODS:
         raise UsageError(f"`method={method!r}`: no such method; choose from {', '.join(METHODS)}")
-    if not text.strip():
-        raise UsageError("the text is empty, so there is nothing to explain")
-    (answer,) = [predictor.answer([text])]
-    config = predictor.trained.config
-    first, rival = _labels(answer.probs[0], list(config.labels), label, multilabel=config.multilabel)
-    direction = np.zeros(config.n_classes)
-    direction[first] = 1
-    if rival is not None:
-        direction[rival] = -1
-
-    def margins(texts: Sequence[str]) -> FloatArray:
-        found: FloatArray = predictor.logits(texts) @ direction / config.temperature
-        return found
-
-    cut = TextInWords.cut(text)
-    counting, ngrams, bias = _counted(predictor, cut, direction)
-    reading = _reading(predictor, cut, direction)
-    transformer, nothing, error = np.zeros(len(cut.words)), bias, 0.0
-    if reading is not None:
-        of_tokens = METHODS[method](reading)
-        np.add.at(transformer, reading.groups[reading.groups != NO_WORD], of_tokens[reading.groups != NO_WORD])
-        nothing += reading.margin_of_nothing
-    margin = float(margins([text])[0])
-    error = margin - nothing - float((counting + transformer).sum())
-    shares = counting + transformer
+    question = Question.ask(predictor, text, label)
+    counting, transformer = _counting(question), _transformer(question, method)
+    nothing = _nothing(question)
+    margin = float(question.margins([text])[0])
+    labels = predictor.trained.config.labels
     return Explanation(
         text=text,
-        label=config.labels[first],
-        rival=None if rival is None else config.labels[rival],
-        probability=float(answer.probs[0, first]),
+        label=labels[question.label],
+        rival=None if question.rival is None else labels[question.rival],
+        probability=float(question.probs[question.label]),
         margin=margin,
         words=tuple(
             WordShare(word=word.text, start=word.start, end=word.end, counting=counted, transformer=attended)
-            for word, counted, attended in zip(cut.words, counting.tolist(), transformer.tolist(), strict=True)
+            for word, counted, attended in zip(
+                question.text.words, counting.tolist(), transformer.tolist(), strict=True
+            )
         ),
         nothing=nothing,
-        error=error,
-        ngrams=ngrams,
+        error=margin - nothing - float((counting + transformer).sum()),
+        ngrams=_ngrams(question),
         method=method,
-        faithfulness=measure_faithfulness(cut, shares, margins) if faithfulness else None,
+        faithfulness=measure_faithfulness(question.text, counting + transformer, question.margins)
+        if faithfulness
+        else None,
     )
 
 
-def _labels(probs: FloatArray, labels: list[Any], label: Any, *, multilabel: bool) -> tuple[int, int | None]:
-    """Return the numbers of the explained label and of its rival.
-
-    Raises:
-        UsageError: there is no such label.
-    """
-    order = np.argsort(-probs, kind="stable").tolist()
-    first = order[0]
-    if label is not None:
-        named = [number for number, known in enumerate(labels) if known == label or str(known) == str(label)]
-        if not named:
-            known = ", ".join(brief_value(each) for each in labels[:_NGRAMS_SHOWN])
-            raise UsageError(f"`label={brief_value(label)}`: the model has no such label; it has {known}")
-        first = named[0]
-    others = [number for number in order if number != first]
-    return first, None if multilabel or not others else others[0]
+def _counting(question: Question) -> FloatArray:
+    """Return what each word adds to the margin by counting: (words,)."""
+    if question.counted is None:
+        return np.zeros(len(question.text.words))
+    return question.counted.words @ question.counting_direction
 
 
-def _counted(
-    predictor: Predictor, cut: TextInWords, direction: FloatArray
-) -> tuple[FloatArray, tuple[NgramInMargin, ...], float]:
-    """Return the shares of the words in the margin by counting, the strongest n-grams, and the share of the bias."""
-    readers, reader = predictor.trained.config.readers, predictor.trained.counting
-    if readers is None or reader is None:
-        return np.zeros(len(cut.words)), (), 0.0
-    scaled = direction * readers.counting.weight / predictor.trained.config.temperature
-    found = counted_shares(reader, cut)
-    by_share = sorted(found.ngrams, key=lambda each: -abs(float(each.logits @ scaled)))
-    return (
-        found.words @ scaled,
-        tuple(_in_margin(each, scaled) for each in by_share[:_NGRAMS_SHOWN]),
-        float(found.bias @ scaled),
+def _transformer(question: Question, method: str) -> FloatArray:
+    """Return what each word adds to the margin by the transformer: (words,)."""
+    shares = np.zeros(len(question.text.words))
+    if (reading := question.reading) is not None:
+        in_word = reading.groups != NO_WORD
+        np.add.at(shares, reading.groups[in_word], METHODS[method](reading)[in_word])
+    return shares
+
+
+def _nothing(question: Question) -> float:
+    """Return the margin of a text without known words."""
+    reading, counted = question.reading, question.counted
+    return (0.0 if reading is None else reading.margin_of_nothing) + (
+        0.0 if counted is None else float(counted.bias @ question.counting_direction)
     )
 
 
-def _in_margin(share: NgramShare, direction: FloatArray) -> NgramInMargin:
-    return NgramInMargin(ngram=share.ngram, count=share.count, share=float(share.logits @ direction))
-
-
-def _reading(predictor: Predictor, cut: TextInWords, direction: FloatArray) -> TokenReading | None:
-    """Return the transformer's reading of the text, or None if it does not take part in the answer."""
-    config, tokenizer = predictor.trained.config, predictor.trained.tokenizer
-    weight = 1.0 if config.readers is None else config.readers.transformer.weight
-    if not weight:
-        return None
-    ids, spans = tokenizer.encode_with_offsets(cut.text)
-    return TokenReading(
-        model=predictor.trained.model,
-        ids=np.array(ids, np.int64),
-        groups=cut.of_tokens(spans),
-        direction=direction * weight / config.temperature,
-        max_seq_len=config.model.max_seq_len,
-    )
+def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:
+    """Return the n-grams that move the margin most by counting."""
+    if question.counted is None:
+        return ()
+    found = [
+        NgramInMargin(ngram=each.ngram, count=each.count, share=float(each.logits @ question.counting_direction))
+        for each in question.counted.ngrams
+    ]
+    return tuple(sorted(found, key=lambda each: -abs(each.share))[:_NGRAMS_SHOWN])

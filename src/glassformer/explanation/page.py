@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
-from glassformer.explanation.explain import Explanation, WordShare
+from glassformer.explanation.explain import Explanation, Piece, WordShare, signed
 from glassformer.pages.html import page, table
 
 _STYLE = """
@@ -47,42 +47,33 @@ def render(found: Explanation) -> str:
 
 def words(found: Explanation) -> str:
     """Return the text with each word marked by its share."""
-    most = max((abs(word.total) for word in found.words), default=0.0) or 1.0
-    parts, end = [], 0
-    for word in found.words:
-        strength = abs(word.total) / most * _DEEPEST
-        side = "for" if word.total > 0 else "against"
-        shown = escape(word.word)
-        if strength >= 1:
-            shown = (
-                f'<mark class="{side}" style="--share: {strength:.0f}%" title="{_signed(word.total)}">{shown}</mark>'
-            )
-        parts += [escape(found.text[end : word.start]), shown]
-        end = word.end
-    return "".join([*parts, escape(found.text[end:])])
+    return "".join(_marked(piece) for piece in found.pieces())
+
+
+def _marked(piece: Piece) -> str:
+    shown, strength = escape(piece.text), piece.strength * _DEEPEST
+    if strength < 1:
+        return shown
+    return f'<mark class="{piece.side}" style="--share: {strength:.0f}%" title="{signed(piece.share)}">{shown}</mark>'
 
 
 def _shares(found: Explanation) -> str:
     rows = [(escape(word.word), _cells(word)) for word in found.words]
     foot = [
-        ("without known words", ("", "", _signed(found.nothing))),
-        ("not explained", ("", "", _signed(found.error))),
-        ("sum: the margin", ("", "", _signed(found.margin))),
+        ("without known words", ("", "", signed(found.nothing))),
+        ("not explained", ("", "", signed(found.error))),
+        ("sum: the margin", ("", "", signed(found.margin))),
     ]
     head = ("word", "counting", "transformer", "both")
     return table("What each word adds to the margin, in logits", head, rows, foot=foot, sortable=True)
 
 
 def _cells(word: WordShare) -> tuple[str, str, str]:
-    return _signed(word.counting), _signed(word.transformer), _signed(word.total)
+    return signed(word.counting), signed(word.transformer), signed(word.total)
 
 
 def _ngrams(found: Explanation) -> str:
     if not found.ngrams:
         return ""
-    rows = [(escape(each.ngram), (str(each.count), _signed(each.share))) for each in found.ngrams]
+    rows = [(escape(each.ngram), (str(each.count), signed(each.share))) for each in found.ngrams]
     return table("The n-grams that move the margin most", ("n-gram", "times", "share"), rows)
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")

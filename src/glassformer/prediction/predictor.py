@@ -14,7 +14,7 @@ from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.calibration import THRESHOLD, probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, logits_of, score
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 Reader = Literal["counting", "transformer"]
@@ -150,11 +150,13 @@ class Predictor:
         return self._score(self.trained.tokenizer.encode(texts))
 
     def _score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
+        on_cpu = next(self.trained.model.parameters()).device.type == "cpu"
         return score(
             logits_of(self.trained.model),
             TokenStore.in_memory(rows),
             max_seq_len=self.trained.config.model.max_seq_len,
             n_classes=self.trained.config.n_classes,
+            batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
             on_progress=on_progress,
         )
 

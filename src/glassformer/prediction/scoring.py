@@ -17,7 +17,9 @@ from glassformer.models.memory import is_out_of_memory
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 Precision = TypeVar("Precision", np.float32, np.float64)
 
-_BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
+BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
+TOKENS_ON_CPU = 2_048
+"""A batch of this many tokens is read fastest on a CPU, because the activations of a layer then fit into its cache."""
 
 
 def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
@@ -40,12 +42,14 @@ def score(
     *,
     max_seq_len: int,
     n_classes: int,
+    batch_tokens: int = BATCH_TOKENS,
     on_progress: Callable[[float], None] | None = None,
 ) -> FloatArray:
     """Return the logits (rows, n_classes) in float32. A text of several windows gets the mean of their logits.
 
     Args:
         read: computes the logits (batch, n_classes) of a batch of windows, like `logits_of(model)`.
+        batch_tokens: the most tokens of a batch, with padding.
         on_progress: called with the share of tokens that are done.
     """
     tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
@@ -59,7 +63,9 @@ def score(
             on_progress(so_far / tokens)
         return logits, torch.ones(len(logits), 1)
 
-    return window_means(sums, store, max_seq_len=max_seq_len, width=n_classes, precision=np.float32)
+    return window_means(
+        sums, store, max_seq_len=max_seq_len, width=n_classes, precision=np.float32, batch_tokens=batch_tokens
+    )
 
 
 @torch.inference_mode()
@@ -70,6 +76,7 @@ def window_means(
     max_seq_len: int,
     width: int,
     precision: type[Precision],
+    batch_tokens: int = BATCH_TOKENS,
 ) -> np.ndarray[Any, np.dtype[Precision]]:
     """Return a mean over all windows of each row of the store: (rows, width). A row without counts gets zeros.
 
@@ -78,7 +85,7 @@ def window_means(
             (batch, 1).
     """
     totals, counts = np.zeros((len(store), width), precision), np.zeros((len(store), 1), precision)
-    for batch in covering_batches(store, max_seq_len, batch_tokens=_BATCH_TOKENS, batch_size=_BATCH_SIZE):
+    for batch in covering_batches(store, max_seq_len, batch_tokens=batch_tokens, batch_size=_BATCH_SIZE):
         total, count = sums(batch)
         np.add.at(totals, batch.rows, total.cpu().numpy())
         np.add.at(counts, batch.rows, count.cpu().numpy())
