@@ -1,0 +1,53 @@
+"""Do the methods agree? An explanation that another method contradicts should not be relied on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from glassformer.explanation.attribution import METHODS, FloatArray, TokenReading
+from glassformer.explanation.words import NO_WORD
+
+COMPARED = ("integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out")
+"""The methods that are compared. Rollout has no direction."""
+WORDS_COMPARED = 24
+"""So many words of a longer text are drawn, because two of the methods read the text once for each word."""
+FEWEST_WORDS = 4
+
+
+def measure_agreement(reading: TokenReading, shares: FloatArray, method: str) -> Mapping[str, float]:
+    """Return for each other method the rank correlation (Spearman) of its shares with these.
+
+    Empty if there are too few words, or if a ranking is undefined because all its shares are equal.
+
+    Args:
+        shares: (words,) of the transformer by `method`.
+    """
+    words = np.setdiff1d(reading.groups, [NO_WORD])
+    if len(words) < FEWEST_WORDS:
+        return {}
+    drawn = np.random.default_rng(0).permutation(words)[:WORDS_COMPARED]
+    some = replace(reading, groups=np.where(np.isin(reading.groups, drawn), reading.groups, NO_WORD))
+    found = {
+        name: _correlation(shares[drawn], of_words(some, METHODS[name](some), len(shares))[drawn])
+        for name in COMPARED
+        if name != method
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def of_words(reading: TokenReading, of_tokens: FloatArray, n_words: int) -> FloatArray:
+    """Add up the values of the tokens of each word: (n_words,)."""
+    shares = np.zeros(n_words)
+    in_word = reading.groups != NO_WORD
+    np.add.at(shares, reading.groups[in_word], of_tokens[in_word])
+    return shares
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float | None:
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None
+    return float(spearmanr(first, second).statistic)

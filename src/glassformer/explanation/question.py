@@ -1,0 +1,109 @@
+"""What is asked about a text: the margin between two labels, as both readers answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from glassformer.errors import UsageError, brief_value
+from glassformer.explanation.attribution import FloatArray, TokenReading
+from glassformer.explanation.counting import CountedShares, counted_shares
+from glassformer.explanation.words import TextInWords
+from glassformer.prediction.predictor import Predictor
+
+_LABELS_SHOWN = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A text, and the two labels whose margin is asked about.
+
+    Attributes:
+        probs: (n_classes,) the probabilities of the text's labels.
+        label: the number of the explained label.
+        rival: the number of the most probable other label. None with several labels per text.
+    """
+
+    predictor: Predictor
+    text: TextInWords
+    probs: FloatArray
+    label: int
+    rival: int | None
+
+    @classmethod
+    def ask(cls, predictor: Predictor, text: str, label: Any = None) -> Question:
+        """Ask why a text gets a label, by default the most probable one.
+
+        Raises:
+            UsageError: the text is empty, or there is no such label.
+        """
+        if not text.strip():
+            raise UsageError("the text is empty, so there is nothing to explain")
+        config = predictor.trained.config
+        probs = predictor.answer([text]).probs[0].astype(np.float64)
+        first, rival = _labels(probs, list(config.labels), label, multilabel=config.multilabel)
+        return cls(predictor=predictor, text=TextInWords.cut(text), probs=probs, label=first, rival=rival)
+
+    @property
+    def direction(self) -> FloatArray:
+        """(n_classes,) The margin is `logits @ direction`."""
+        direction = np.zeros(self.predictor.trained.config.n_classes)
+        direction[self.label] = 1
+        if self.rival is not None:
+            direction[self.rival] = -1
+        return direction / self.predictor.trained.config.temperature
+
+    def margins(self, texts: Sequence[str]) -> FloatArray:
+        """Return the margin of each text, by both readers."""
+        found: FloatArray = self.predictor.logits(texts) @ self.direction
+        return found
+
+    @cached_property
+    def counted(self) -> CountedShares | None:
+        """What the n-grams and words of the text add to the logits. None if there is no counting reader."""
+        reader = self.predictor.trained.counting
+        return None if reader is None else counted_shares(reader, self.text)
+
+    @property
+    def counting_direction(self) -> FloatArray:
+        """(n_classes,) What the counting reader adds to the margin is its `logits @ counting_direction`."""
+        readers = self.predictor.trained.config.readers
+        return self.direction * (0.0 if readers is None else readers.counting.weight)
+
+    @cached_property
+    def reading(self) -> TokenReading | None:
+        """The transformer's reading of the text. None if it does not take part in the answer."""
+        trained = self.predictor.trained
+        weight = 1.0 if trained.config.readers is None else trained.config.readers.transformer.weight
+        if not weight:
+            return None
+        ids, spans = trained.tokenizer.encode_with_offsets(self.text.text)
+        return TokenReading(
+            model=trained.model,
+            ids=np.array(ids, np.int64),
+            groups=self.text.of_tokens(spans),
+            direction=self.direction * weight,
+            max_seq_len=trained.config.model.max_seq_len,
+        )
+
+
+def _labels(probs: FloatArray, labels: list[Any], label: Any, *, multilabel: bool) -> tuple[int, int | None]:
+    """Return the numbers of the explained label and of its rival.
+
+    Raises:
+        UsageError: there is no such label.
+    """
+    order = np.argsort(-probs, kind="stable").tolist()
+    first = order[0]
+    if label is not None:
+        named = [number for number, known in enumerate(labels) if known == label or str(known) == str(label)]
+        if not named:
+            known = ", ".join(brief_value(each) for each in labels[:_LABELS_SHOWN])
+            raise UsageError(f"`label={brief_value(label)}`: the model has no such label; it has {known}")
+        first = named[0]
+    others = [number for number in order if number != first]
+    return first, None if multilabel or not others else others[0]
