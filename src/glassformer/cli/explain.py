@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+import itertools
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Device, Json, Quiet
-from glassformer.cli.output import Piece, hush, print_json, print_table, show, show_painted
+from glassformer.cli.options import Device, Json, Quiet, TextColumn
+from glassformer.cli.output import doing, hush, insist, print_json, say, show
+from glassformer.cli.pace import Pace, size_of_file, size_of_rows
+from glassformer.cli.predict import text_column
+from glassformer.cli.resume import Stopped
+from glassformer.cli.writers import check_out, write_columns
+from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from glassformer.explanation.explain import Explanation, WordShare
+    from glassformer.explanation.explain import Explanation
+    from glassformer.prediction.predictor import Predictor
 
-_WORDS_SHOWN = 8
-_STRONG, _WEAK = 0.5, 0.1  # shares of the strongest word from which on a word is painted
+_ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
 
 
 def explain(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    text: Annotated[str, typer.Argument(help="The text.")],
+    given: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Explain the answers to a table of texts, a row for each.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file for the rows of --file: .csv, .tsv or .jsonl, each also with .gz. Default: CSV."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
+    text: TextColumn = None,
     label: Annotated[str | None, typer.Option(help="Explain this label. Default: the most probable one.")] = None,
     method: Annotated[
         str | None,
         typer.Option(help="How the transformer is explained: see docs/explain.md. Default: the most faithful."),
     ] = None,
+    counterfactual: Annotated[
+        bool, typer.Option("--counterfactual", help="Search for a small change of words that turns the answer.")
+    ] = False,
+    heads: Annotated[
+        bool, typer.Option("--heads", help="Show what each attention head adds to the answer, and where it looks.")
+    ] = False,
+    neighbours: Annotated[
+        bool, typer.Option("--neighbours", help="Show the nearest words, in the embeddings, of the strongest words.")
+    ] = False,
     html: Annotated[Path | None, typer.Option(help="Also write a page with the explanation to this file.")] = None,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -35,7 +59,12 @@ def explain(
     """Show what each word adds to an answer, by counting and by the transformer."""
     if quiet:
         hush()
-    check_order(model, text)
+    if given is not None:
+        check_order(model, given, option="--file ")
+    of_a_text = {
+        "label": label, "counterfactual": counterfactual, "heads": heads, "neighbours": neighbours, "html": html
+    }  # fmt: skip
+    _check(given, file, out, text, [name for name, value in of_a_text.items() if value], overwrite=overwrite, json=json)
     from glassformer.explanation.explain import DEFAULT_METHOD
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.page import write_explanation
@@ -43,52 +72,97 @@ def explain(
     from glassformer.prediction.predictor import Predictor
 
     predictor = Predictor.load(model, device=choose_device(device))
-    found = explain_text(predictor, text, label=label, method=method or DEFAULT_METHOD)
+    method = method or DEFAULT_METHOD
+    if file is not None:
+        _explain_file(predictor, file, out, text, method, json=json)
+        return
+    doing("explaining")
+    found = explain_text(
+        predictor, given or "", label=label, method=method, counterfactual=counterfactual, heads=heads,
+        neighbours=neighbours,
+    )  # fmt: skip
     if html is not None:
         write_explanation(html, found)
     if json:
         print_json(found.as_json())
     else:
-        _show(found)
+        show_explanation(found)
 
 
-def _show(found: Explanation) -> None:
-    rather = "" if found.rival is None else f", rather than {found.rival}"
-    show(f"{found.label} ({found.probability:.1%}){rather}\n")
-    show_painted(_painted(found))
-    show()
-    print_table(_table(found))
-    show(f"\n{found.verdict}")
+def _check(
+    given: str | None,
+    file: Path | None,
+    out: Path | None,
+    text: str | None,
+    of_a_text: Sequence[str],
+    *,
+    overwrite: bool,
+    json: bool,
+) -> None:
+    """Refuse options that do not go together, before a model is loaded.
+
+    Args:
+        of_a_text: the given options that go with a text only.
+    """
+    if (given is None) == (file is None):
+        raise UsageError("give a text or --file TABLE" + (", not both" if file else ""))
+    if file is None:
+        if out is not None or text is not None or overwrite:
+            name = "out" if out is not None else "text" if text is not None else "overwrite"
+            raise UsageError(f"--{name} goes with --file; the explanation of a text is printed")
+        return
+    if of_a_text:
+        raise UsageError(f"--{of_a_text[0]} goes with a text, not with --file; leave it out")
+    if out is not None:
+        check_out(out, file, overwrite=overwrite)
+    elif overwrite or json:
+        raise UsageError(f"--{'overwrite' if overwrite else 'json'} goes with --out; leave it out")
 
 
-def _table(found: Explanation) -> list[tuple[str, ...]]:
-    """Return the lines of the strongest words and of what the margin holds besides."""
+def _explain_file(
+    predictor: Predictor, file: Path, out: Path | None, text: str | None, method: str, *, json: bool
+) -> None:
+    """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
+    from glassformer.data.rows import Delimited, iterate_rows
     from glassformer.data.table import counted
-    from glassformer.explanation.explain import signed
+    from glassformer.explanation.explain import explain as explain_text
+    from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
+    from glassformer.prediction.answered_rows import texts_of
+    from glassformer.training.stopping import stop_requests
 
-    both = len(found.readers) > 1
-    columns = (*found.readers, "total") if both else ("total",)
-    strongest = sorted(found.words, key=lambda word: -abs(word.total))[:_WORDS_SHOWN]
-    others = [word for word in found.words if word not in strongest]
-    lines = [("", *found.readers, "both") if both else ("", "share")]
-    lines += [_line(word.word, [word], columns) for word in strongest]
-    if others:
-        lines.append(_line(f"the other {counted(len(others), 'word')}", others, columns))
-    blank = ("",) * (len(columns) - 1)
-    rest = (("without known words", found.nothing), ("not explained", found.error), ("sum", found.margin))
-    return lines + [(name, *blank, signed(value)) for name, value in rest if round(value, 2) or name == "sum"]
-
-
-def _line(name: str, words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
-    from glassformer.explanation.explain import signed
-
-    return name, *(signed(sum(getattr(word, column) for word in words)) for column in columns)
-
-
-def _painted(found: Explanation) -> list[Piece]:
-    """Return the text with a paint for each word: for the label, against it, or neither."""
-    return [Piece(piece.text, _paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
-
-
-def _paint(side: str, strength: float) -> str:
-    return f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
+    read_as: list[Delimited] = []
+    frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
+    first = next(frames)
+    like = read_as[0] if read_as else Delimited()
+    column = text_column(predictor, first, str(file), text)
+    total = size_of_file(file)
+    pace = Pace("rows", total, doing="explaining")
+    rows = reliable = empty = 0
+    with (
+        stop_requests() as stop,
+        write_columns(out, added=REASON_COLUMNS, source=str(file), like=like) as write,
+    ):
+        for frame in itertools.chain([first], frames):
+            pace.begin(size_of_rows(frame, file) if total else 0)
+            done: list[Explanation | None] = []
+            for each in texts_of(frame, column):
+                if stop.number is not None:
+                    break
+                done.append(explain_text(predictor, each, method=method) if each.strip() else None)
+                pace.on_progress(len(done) / frame.height)
+            write(frame.head(len(done)), reasons_table(done))
+            rows += len(done)
+            empty += done.count(None)
+            reliable += sum(found is not None and found.reliable for found in done)
+            pace.end(len(done))
+            if stop.number is not None:
+                break
+    if empty:
+        say(f"warning: {counted(empty, 'row')} {'has' if empty == 1 else 'have'} an empty text and no explanation")
+    if out is not None and json:
+        print_json({"out": str(out), "rows": rows, "explained": rows - empty, "reliable": reliable})
+    elif out is not None:
+        show(f"{out}: {counted(rows, 'row')} explained; the shares of {reliable:,} can be trusted")
+    if stop.number is not None:
+        insist(f"stopped; the rows that are done are {'kept in ' + str(out) if out else 'printed'}")
+        raise Stopped(KeyboardInterrupt(signal.Signals(stop.number)))

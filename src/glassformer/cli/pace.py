@@ -21,10 +21,18 @@ class Pace:
     Args:
         unit: what is counted, `texts` or `rows`.
         total: the size of all batches together, or None if it is not known.
+        doing: what is done with them.
     """
 
-    def __init__(self, unit: str, total: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._unit, self._total, self._clock = unit, total, clock
+    def __init__(
+        self,
+        unit: str,
+        total: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        doing: str = "answering",
+    ) -> None:
+        self._unit, self._total, self._clock, self._doing = unit, total, clock, doing
         self._rows = self._read = self._size = 0
         self._busy = self._begun = 0.0
 
@@ -50,13 +58,14 @@ class Pace:
         busy = self._busy + self._clock() - self._begun
         parts = [f"{human_count(self._rows)} {self._unit}"] if self._rows else []
         if self._rows and self._busy:
-            parts.append(f"{human_count(round(self._rows / self._busy))}/s")
+            rate = self._rows / self._busy
+            parts.append(f"{human_count(round(rate))}/s" if rate >= 10 else f"{rate:.1f}/s")
         if self._total:
             done = min(1.0, (self._read + share * self._size) / self._total)
             parts += [f"{done:.0%}", f"{duration(busy * (1 - done) / done)} left"] if done else []
         elif share:
             parts.append(f"{share:.0%} of the next {self._unit}" if self._rows else f"{share:.0%}")
-        return f"answering: {', '.join(parts)}" if parts else "answering"
+        return f"{self._doing}: {', '.join(parts)}" if parts else self._doing
 
 
 def size_of_file(path: Path) -> int | None:

@@ -106,11 +106,7 @@ def _check(
     if safe_csv and (file is None or jsonl or (json and out is None) or (out is not None and "json" in out.name)):
         raise UsageError("--safe-csv is for the answers to a file as CSV or TSV; leave it out")
     if out is not None:
-        check_out(out)
-        if file is not None and out.exists() and file.exists() and out.samefile(file):
-            raise UsageError(f"--out {out} is the table that is read; name another file")
-        if out.exists() and not overwrite:
-            raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
+        check_out(out, file, overwrite=overwrite)
     if overwrite and out is None:
         raise UsageError("--overwrite goes with --out; leave it out")
     if not texts and file is None and sys.stdin.isatty():
@@ -166,7 +162,7 @@ def _answer_file(
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
     first = next(frames)
     like = read_as[0] if read_as else Delimited()
-    column = _text_column(predictor, first, str(file), text)
+    column = text_column(predictor, first, str(file), text)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     labels = predictor.trained.config.labels
@@ -241,7 +237,8 @@ class _Told:
             )
 
 
-def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
+def text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
+    """Return the column of a table that holds the texts, and say what was noticed about the columns."""
     from glassformer.data.columns import find_columns, same_column
 
     remembered = predictor.trained.config.remembered.data

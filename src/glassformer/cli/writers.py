@@ -33,14 +33,22 @@ _NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}  # None: JSON lines
 
 
-def check_out(out: Path) -> None:
-    """Raise `UsageError` if a table cannot be written to this path."""
+def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
+    """Raise `UsageError` if a table cannot be written to this path, or if a file there must not be replaced.
+
+    Args:
+        table: the table that is read.
+    """
     if _kind(out) not in _SEPARATORS:
         raise UsageError(f"--out {out}: write answers as {', '.join(_SEPARATORS)}, each also with .gz")
     if out.is_dir():
         raise UsageError(f"--out {out} is a folder; name a file in it")
     if not out.parent.is_dir():
         raise UsageError(f"--out {out}: there is no folder {out.parent}")
+    if table is not None and out.exists() and table.exists() and out.samefile(table):
+        raise UsageError(f"--out {out} is the table that is read; name another file")
+    if out.exists() and not overwrite:
+        raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
 
 
 def check_folder(out: Path, *, ours: str | None = None) -> None:
@@ -114,23 +122,69 @@ def write_answers(
 
             yield write_records
         return
+    with _csv_rows(out, separator, mark=like.mark, safe=safe) as write_rows:
+
+        def write_answered(frame: pl.DataFrame, answers: Answers) -> None:
+            check(frame)
+            write_rows(with_answers(frame, answers))
+
+        yield write_answered
+
+
+@contextmanager
+def write_columns(
+    out: Path | None, *, added: list[str], source: str, like: Delimited
+) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
+    """Yield a function that writes a frame with further columns beside it, as `write_answers` does.
+
+    Args:
+        added: the names of these columns.
+    """
+    from glassformer.prediction.answered_rows import refuse_taken
+
+    separator = _SEPARATORS[_kind(out)] if out is not None else ","
+    if separator == "," and like.separator != "\t":
+        separator = like.separator
+    with _json_rows(out) if separator is None else _csv_rows(out, separator, mark=like.mark) as write_rows:
+
+        def write(frame: pl.DataFrame, columns: pl.DataFrame) -> None:
+            refuse_taken(frame, added, source)
+            _check_columns(frame, separator)
+            write_rows(frame.hstack(columns))
+
+        yield write
+
+
+@contextmanager
+def _csv_rows(
+    out: Path | None, separator: str, *, mark: bool, safe: bool = False
+) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Yield a function that writes rows as CSV, with a header before the first ones.
+
+    Args:
+        mark: write a byte order mark.
+        safe: see `write_answers`.
+    """
     with nullcontext() if out is None else _opened(out) as file:
         write_bytes = write_table if file is None else file.write
         header = True
 
-        def write_rows(frame: pl.DataFrame, answers: Answers) -> None:
+        def write(rows: pl.DataFrame) -> None:
             nonlocal header
-            check(frame)
-            answered = with_answers(frame, answers)
-            answered = without_formulas(answered) if safe else answered
+            rows = without_formulas(rows) if safe else rows
             write_bytes(
-                answered.write_csv(
-                    include_header=header, include_bom=header and like.mark, separator=separator
-                ).encode()
+                rows.write_csv(include_header=header, include_bom=header and mark, separator=separator).encode()
             )
             header = False
 
-        yield write_rows
+        yield write
+
+
+@contextmanager
+def _json_rows(out: Path | None) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Yield a function that writes rows as lines of JSON."""
+    with write_lines("jsonl") if out is None else _lines_in_file(out) as write:
+        yield lambda rows: write(rows.write_ndjson().rstrip("\n").split("\n")) if rows.height else None
 
 
 @contextmanager

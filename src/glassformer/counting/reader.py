@@ -50,6 +50,18 @@ class NgramWeights:
     def index(self) -> dict[str, int]:
         return {ngram: number for number, ngram in enumerate(self.ngrams)}
 
+    def of_one_among(self, words: int) -> FloatArray:
+        """Return about what a word that is new to a text of so many words adds to the outputs: (ngrams, outputs).
+
+        Its value is that in a text whose words are all as rare as it is.
+        """
+        total = np.zeros((len(self.ngrams), self._outputs), np.float32)
+        if self.tfidf is not None:
+            total += self.tfidf / np.float32(np.sqrt(max(1, words)))
+        if self.presence is not None:
+            total += self.presence
+        return total
+
     def counts(self, texts: Iterable[str]) -> sparse.csr_matrix:
         """Count the n-grams of each text: (texts, ngrams)."""
         return count_matrix(map(NGRAMS[self.family], texts), self.index)

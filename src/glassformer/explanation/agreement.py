@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import spearmanr
 
-from glassformer.explanation.attribution import METHODS, FloatArray, TokenReading
+from glassformer.explanation.attribution import METHODS, FloatArray, TokenReading, of_words
 from glassformer.explanation.words import NO_WORD
 
 COMPARED = ("integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out")
 """The methods that are compared. Rollout has no direction."""
-WORDS_COMPARED = 24
+WORDS_COMPARED = 16
 """So many words of a longer text are drawn, because two of the methods read the text once for each word."""
 FEWEST_WORDS = 4
 
@@ -37,14 +37,6 @@ def measure_agreement(reading: TokenReading, shares: FloatArray, method: str) ->
         if name != method
     }
     return {name: value for name, value in found.items() if value is not None}
-
-
-def of_words(reading: TokenReading, of_tokens: FloatArray, n_words: int) -> FloatArray:
-    """Add up the values of the tokens of each word: (n_words,)."""
-    shares = np.zeros(n_words)
-    in_word = reading.groups != NO_WORD
-    np.add.at(shares, reading.groups[in_word], of_tokens[in_word])
-    return shares
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> float | None:

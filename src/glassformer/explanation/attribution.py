@@ -167,6 +167,14 @@ def rollout(reading: TokenReading) -> FloatArray:
     return reading.spread(reached.mean(dim=1)[:, 1:])
 
 
+def of_words(reading: TokenReading, of_tokens: FloatArray, n_words: int) -> FloatArray:
+    """Add up the values of the tokens of each word: (n_words,)."""
+    total = np.zeros(n_words)
+    in_word = reading.groups != NO_WORD
+    np.add.at(total, reading.groups[in_word], of_tokens[in_word])
+    return total
+
+
 METHODS: Mapping[str, Callable[[TokenReading], FloatArray]] = {
     "integrated-gradients": integrated_gradients,
     "gradient-x-input": gradient_x_input,
@@ -222,17 +230,18 @@ def _along_the_path(
         UsageError: the model does not turn tokens into vectors.
     """
     embedding = _embedding(reading.model)
+    begins, ends = _embedded(reading, embedding, windows)
+    starts = torch.zeros_like(ends) if origin is None else _embedded(reading, embedding, origin)[1]
     size = max(1, _TOKENS_AT_ONCE // windows.shape[1])
     pairs = [(window, point) for window in range(len(windows)) for point in range(len(points))]
     values = torch.zeros(len(windows), windows.shape[1] - 1, dtype=torch.float64)
     for first in range(0, len(pairs), size):
         chosen = pairs[first : first + size]
         rows = torch.tensor([window for window, _ in chosen])
-        begins, words = _embedded(reading, embedding, windows[rows])
-        zero = torch.zeros_like(words) if origin is None else _embedded(reading, embedding, origin[rows])[1]
+        words, zero = ends[rows], starts[rows]
         at = torch.tensor([points[point] for _, point in chosen], dtype=words.dtype, device=words.device)
         path = (zero + at[:, None, None] * (words - zero)).requires_grad_()
-        with torch.enable_grad(), _hooked(embedding, lambda *_, path=path: path):
+        with torch.enable_grad(), hooked(embedding, lambda *_, path=path: path):
             (gradient,) = torch.autograd.grad(reading.margins(windows[rows]).sum(), path)
         products = ((words - zero) * gradient).sum(dim=-1).double().cpu()[:, begins : begins + values.shape[1]]
         scale = torch.tensor([weights[point] for _, point in chosen], dtype=torch.float64)[:, None]
@@ -257,14 +266,15 @@ def _embedded(
     This is place 1, after the start token, or 0 in published designs, which drop that token and add padding.
     """
     seen: list[tuple[Tensor, Tensor]] = []
-    with _hooked(embedding, lambda _module, arguments, output: seen.append((arguments[0], output))):
-        reading.margins(token_ids)
-    ids, vectors = seen[0]
-    return int(bool((ids[:, 0] == START_ID).all())), vectors.detach()
+    with hooked(embedding, lambda _module, arguments, output: seen.append((arguments[0], output.detach()))):
+        for part in token_ids.split(max(1, _TOKENS_AT_ONCE // token_ids.shape[1])):
+            reading.margins(part)
+    ids, vectors = seen[0][0], torch.cat([vectors for _, vectors in seen])
+    return int(bool((ids[:, 0] == START_ID).all())), vectors
 
 
 @contextmanager
-def _hooked(module: nn.Module, hook: Callable[..., Any]) -> Iterator[None]:
+def hooked(module: nn.Module, hook: Callable[..., Any]) -> Iterator[None]:
     """Inside the `with` block, call hook(module, arguments, output). A returned tensor replaces the output."""
     handle = module.register_forward_hook(hook)
     try:

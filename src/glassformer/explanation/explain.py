@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from glassformer.errors import UsageError
-from glassformer.explanation.attribution import METHODS, FloatArray
-from glassformer.explanation.faithfulness import Faithfulness, measure_faithfulness
+from glassformer.explanation.agreement import measure_agreement
+from glassformer.explanation.attribution import METHODS, FloatArray, of_words
+from glassformer.explanation.counterfactual import Counterfactual, find_counterfactual
+from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
+from glassformer.explanation.heads import Head, heads_of
+from glassformer.explanation.neighbours import Neighbour, neighbours_of
+from glassformer.explanation.passages import Passage, passages_of
 from glassformer.explanation.question import Question
-from glassformer.explanation.words import NO_WORD
 from glassformer.prediction.predictor import Predictor
 
 DEFAULT_METHOD = "integrated-gradients"
 _NGRAMS_SHOWN = 10
 FAITHFUL = 0.9
 """From this score on, the shares of an explanation are said to be trustworthy."""
+AGREEING = 0.5
+"""Below this median rank correlation, the methods are said to disagree."""
+_LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compares with fewer random rankings
+_NEIGHBOURED, _NEIGHBOURS = 5, 5  # the strongest words get so many neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +83,11 @@ class Explanation:
             same text with unknown words.
         error: what the method leaves unexplained. The shares of counting are exact.
         ngrams: those that move the margin most by counting, either way.
-        faithfulness: None if the text has too few words for it.
+        faithfulness: None if the text has too few words for it, or it was not asked for.
+        agreement: method → the rank correlation of its shares with those of the transformer. Empty for the same
+            reasons, or if the transformer does not take part in the answer.
+        passages: those that the transformer reads one by one. Empty if it reads the whole text at once.
+        counterfactual, heads, neighbours: see `explain`. Empty if they were not asked for.
     """
 
     text: str
@@ -89,6 +101,11 @@ class Explanation:
     ngrams: tuple[NgramInMargin, ...]
     method: str
     faithfulness: Faithfulness | None
+    agreement: Mapping[str, float]
+    passages: tuple[Passage, ...]
+    counterfactual: Counterfactual | None = None
+    heads: tuple[Head, ...] = ()
+    neighbours: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -97,8 +114,10 @@ class Explanation:
 
     @property
     def trusted(self) -> bool | None:
-        """Whether the shares can be trusted. None if that was not checked."""
-        return None if self.faithfulness is None else self.faithfulness.score >= FAITHFUL
+        """Whether the shares can be trusted, by deletion and by other methods. None if that was not checked."""
+        if self.faithfulness is None:
+            return None
+        return self.faithfulness.score >= FAITHFUL and not self.median_agreement < AGREEING
 
     @property
     def verdict(self) -> str:
@@ -107,11 +126,27 @@ class Explanation:
         if found is None:
             return "The text has too few words to check the shares by deleting some of them."
         checked = (
-            f"By deletion of words, the shares did better than {found.score * found.rankings:.0f} of {found.rankings}"
+            f"By deletion of words, the shares did better than {found.score * found.rankings:.0f} of {found.rankings} "
+            "random rankings"
         )
-        if self.trusted:
-            return f"{checked} random rankings, so they can be trusted."
-        return f"{checked} random rankings only, so do not rely on them."
+        if found.score < FAITHFUL:
+            return f"{checked} only, so do not rely on them."
+        if self.median_agreement < AGREEING:
+            return (
+                f"{checked}. But other methods rank the words differently (median rank correlation "
+                f"{self.median_agreement:.2f}), so do not rely on the order of the words."
+            )
+        return f"{checked}, so they can be trusted."
+
+    @property
+    def median_agreement(self) -> float:
+        """The median of `agreement`; NaN if it is empty. One poor method among the others does not move it."""
+        return float(np.median(list(self.agreement.values()))) if self.agreement else float("nan")
+
+    @property
+    def deciding(self) -> Passage | None:
+        """The passage that speaks for the label most. None if the text is read at once."""
+        return max(self.passages, key=lambda passage: passage.margin, default=None)
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the whole text in pieces, each word with its side and strength."""
@@ -134,7 +169,7 @@ class Explanation:
         """Return the explanation as JSON values."""
         found = asdict(self)
         found["words"] = [asdict(word) | {"total": word.total} for word in self.words]
-        return found
+        return found | {"trusted": self.trusted, "verdict": self.verdict}
 
 
 def signed(value: float) -> str:
@@ -143,13 +178,25 @@ def signed(value: float) -> str:
 
 
 def explain(
-    predictor: Predictor, text: str, *, label: Any = None, method: str = DEFAULT_METHOD, faithfulness: bool = True
+    predictor: Predictor,
+    text: str,
+    *,
+    label: Any = None,
+    method: str = DEFAULT_METHOD,
+    faithfulness: bool = True,
+    counterfactual: bool = False,
+    heads: bool = False,
+    neighbours: bool = False,
 ) -> Explanation:
     """Explain why a model gives a label to a text.
 
     Args:
         label: by default the most probable one. Its rival is the most probable other label.
         method: a key of `METHODS`, for the transformer.
+        faithfulness: check the shares, by deletion of words and by other methods.
+        counterfactual: search for a small change of words that turns the answer.
+        heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.
+        neighbours: list the words whose embeddings are nearest to those of the strongest words.
 
     Raises:
         UsageError: the text is empty, there is no such label or method, or the method does not fit the model.
@@ -157,10 +204,12 @@ def explain(
     if method not in METHODS:
         raise UsageError(f"`method={method!r}`: no such method; choose from {', '.join(METHODS)}")
     question = Question.ask(predictor, text, label)
+    reading, cut = question.reading, question.text
     counting, transformer = _counting(question), _transformer(question, method)
-    nothing = _nothing(question)
+    shares, nothing = counting + transformer, _nothing(question)
     margin = float(question.margins([text])[0])
     labels = predictor.trained.config.labels
+    strongest = [cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_NEIGHBOURED]]
     return Explanation(
         text=text,
         label=labels[question.label],
@@ -169,17 +218,18 @@ def explain(
         margin=margin,
         words=tuple(
             WordShare(word=word.text, start=word.start, end=word.end, counting=counted, transformer=attended)
-            for word, counted, attended in zip(
-                question.text.words, counting.tolist(), transformer.tolist(), strict=True
-            )
+            for word, counted, attended in zip(cut.words, counting.tolist(), transformer.tolist(), strict=True)
         ),
         nothing=nothing,
-        error=margin - nothing - float((counting + transformer).sum()),
+        error=margin - nothing - float(shares.sum()),
         ngrams=_ngrams(question),
         method=method,
-        faithfulness=measure_faithfulness(question.text, counting + transformer, question.margins)
-        if faithfulness
-        else None,
+        faithfulness=_faithfulness(question, shares) if faithfulness else None,
+        agreement=measure_agreement(reading, transformer, method) if faithfulness and reading else {},
+        passages=passages_of(question),
+        counterfactual=find_counterfactual(question, shares) if counterfactual else None,
+        heads=heads_of(reading, len(cut.words)) if heads and reading else (),
+        neighbours=neighbours_of(predictor.trained, strongest, count=_NEIGHBOURS) if neighbours else {},
     )
 
 
@@ -192,11 +242,8 @@ def _counting(question: Question) -> FloatArray:
 
 def _transformer(question: Question, method: str) -> FloatArray:
     """Return what each word adds to the margin by the transformer: (words,)."""
-    shares = np.zeros(len(question.text.words))
-    if (reading := question.reading) is not None:
-        in_word = reading.groups != NO_WORD
-        np.add.at(shares, reading.groups[in_word], METHODS[method](reading)[in_word])
-    return shares
+    reading, n_words = question.reading, len(question.text.words)
+    return np.zeros(n_words) if reading is None else of_words(reading, METHODS[method](reading), n_words)
 
 
 def _nothing(question: Question) -> float:
@@ -205,6 +252,11 @@ def _nothing(question: Question) -> float:
     return (0.0 if reading is None else reading.margin_of_nothing) + (
         0.0 if counted is None else float(counted.bias @ question.counting_direction)
     )
+
+
+def _faithfulness(question: Question, shares: FloatArray) -> Faithfulness | None:
+    rankings = RANDOM_RANKINGS if len(shares) <= _LONG else _RANKINGS_OF_LONG
+    return measure_faithfulness(question.text, shares, question.margins, rankings=rankings)
 
 
 def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from glassformer.data.files import write_aside
 from glassformer.explanation.explain import Explanation, Piece, WordShare, signed
+from glassformer.explanation.heads import Head
 from glassformer.pages.html import page, table
 
 _STYLE = """
@@ -14,8 +15,14 @@ _STYLE = """
 .words mark { color: inherit; border-radius: .2em; padding: .1em .05em; }
 .words mark.for { background: color-mix(in srgb, var(--first) var(--share), transparent); }
 .words mark.against { background: color-mix(in srgb, var(--second) var(--share), transparent); }
+.words del { color: var(--second); }
+.words ins { color: var(--first); font-weight: 600; text-decoration: none; }
+details { border-top: 1px solid var(--line); padding: .4rem 0; }
+summary { cursor: pointer; font-variant-numeric: tabular-nums; }
+#neighbours td, #passages th { white-space: normal; text-align: left; }
 .words mark.against { text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
 """
+_SHOWN = 80  # characters of either end of a passage
 _DEEPEST = 60  # per cent of the colour, behind text that must stay readable
 
 
@@ -39,6 +46,11 @@ def render(found: Explanation) -> str:
         sections={
             "words": ("Word by word", _shares(found)),
             "ngrams": ("What counting found", _ngrams(found)),
+            "passages": ("Passage by passage", _passages(found)),
+            "change": ("What would turn the answer", _counterfactual(found)),
+            "heads": ("Head by head", _heads(found)),
+            "neighbours": ("Nearest words in the embeddings", _neighbours(found)),
+            "methods": ("Do other methods agree?", _agreement(found)),
         },
         footer=f"Shares of the transformer by {found.method}; those of counting are exact.",
         style=_STYLE,
@@ -50,11 +62,12 @@ def words(found: Explanation) -> str:
     return "".join(_marked(piece) for piece in found.pieces())
 
 
-def _marked(piece: Piece) -> str:
+def _marked(piece: Piece, title: str = "") -> str:
     shown, strength = escape(piece.text), piece.strength * _DEEPEST
     if strength < 1:
         return shown
-    return f'<mark class="{piece.side}" style="--share: {strength:.0f}%" title="{signed(piece.share)}">{shown}</mark>'
+    title = title or signed(piece.share)
+    return f'<mark class="{piece.side}" style="--share: {strength:.0f}%" title="{title}">{shown}</mark>'
 
 
 def _shares(found: Explanation) -> str:
@@ -77,3 +90,79 @@ def _ngrams(found: Explanation) -> str:
         return ""
     rows = [(escape(each.ngram), (str(each.count), signed(each.share))) for each in found.ngrams]
     return table("The n-grams that move the margin most", ("n-gram", "times", "share"), rows)
+
+
+def _passages(found: Explanation) -> str:
+    if not found.passages:
+        return ""
+    rows = [
+        (escape(_shortened(found.text[passage.start : passage.end])), (signed(passage.margin),))
+        for passage in found.passages
+    ]
+    deciding = max(range(len(rows)), key=lambda number: found.passages[number].margin)
+    caption = "The transformer reads overlapping passages, and its part of the margin is the mean of these margins"
+    return table(caption, ("passage", "margin"), rows, ours=deciding)
+
+
+def _counterfactual(found: Explanation) -> str:
+    if found.counterfactual is None:
+        return ""
+    said = f"<p>{escape(found.counterfactual.sentence)}</p>"
+    if not found.counterfactual.changes:
+        return said
+    shown, end = [], 0
+    for change in found.counterfactual.changes:
+        shown += [escape(found.text[end : change.start]), f"<del>{escape(change.before)}</del>"]
+        shown += [f" <ins>{escape(change.after)}</ins>"] if change.after else []
+        end = change.end
+    shown.append(escape(found.text[end:]))
+    then = escape(str(found.counterfactual.label))
+    return f'{said}<p class="words">{"".join(shown)}</p><p>The answer is then {then}.</p>'
+
+
+def _heads(found: Explanation) -> str:
+    """Return a fold for each head, the strongest first and open. Opening a fold closes the others."""
+    order = sorted(found.heads, key=lambda head: -abs(head.share))
+    folds = [
+        f'<details name="heads"{" open" if number == 0 else ""}><summary>Layer {head.layer}, head {head.head}: '
+        f'{signed(head.share)}</summary><p class="words">{_attended(found, head)}</p></details>'
+        for number, head in enumerate(order)
+    ]
+    return (
+        '<p class="soft">How many logits the margin loses without each head. Inside: the words that the head looks at. '
+        f"The darker the word, the more attention it gets.</p>{''.join(folds)}"
+        if folds
+        else ""
+    )
+
+
+def _attended(found: Explanation, head: Head) -> str:
+    most, parts, end = max(head.attention, default=0.0) or 1.0, [], 0
+    for word, attention in zip(found.words, head.attention, strict=True):
+        parts.append(escape(found.text[end : word.start]))
+        parts.append(_marked(Piece(word.word, "for", attention / most), title=f"{attention:.1%}"))
+        end = word.end
+    return "".join([*parts, escape(found.text[end:])])
+
+
+def _neighbours(found: Explanation) -> str:
+    if not found.neighbours:
+        return ""
+    rows = [
+        (escape(word), (", ".join(f"{escape(near.word)} {near.cosine:.2f}" for near in nearest),))
+        for word, nearest in found.neighbours.items()
+    ]
+    return table("Words of the vocabulary with the largest cosine", ("word", "nearest"), rows)
+
+
+def _agreement(found: Explanation) -> str:
+    if not found.agreement:
+        return ""
+    rows = [(escape(method), (f"{value:.2f}".replace("-", "−"),)) for method, value in found.agreement.items()]
+    caption = f"Rank correlation of the shares of the transformer with those of {escape(found.method)}"
+    return table(caption, ("method", "correlation"), rows)
+
+
+def _shortened(text: str) -> str:
+    """Return the beginning and the end of a long text."""
+    return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]} … {text[-_SHOWN:]}"

@@ -75,17 +75,25 @@ class Question:
         return self.direction * (0.0 if readers is None else readers.counting.weight)
 
     @cached_property
+    def _tokens(self) -> tuple[list[int], list[tuple[int, int]]]:
+        return self.predictor.trained.tokenizer.encode_with_offsets(self.text.text)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The characters of each token: `text[start:end]`."""
+        return self._tokens[1]
+
+    @cached_property
     def reading(self) -> TokenReading | None:
         """The transformer's reading of the text. None if it does not take part in the answer."""
         trained = self.predictor.trained
         weight = 1.0 if trained.config.readers is None else trained.config.readers.transformer.weight
         if not weight:
             return None
-        ids, spans = trained.tokenizer.encode_with_offsets(self.text.text)
         return TokenReading(
             model=trained.model,
-            ids=np.array(ids, np.int64),
-            groups=self.text.of_tokens(spans),
+            ids=np.array(self._tokens[0], np.int64),
+            groups=self.text.of_tokens(self.spans),
             direction=self.direction * weight,
             max_seq_len=trained.config.model.max_seq_len,
         )

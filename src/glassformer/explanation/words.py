@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +68,15 @@ class TextInWords:
                     best, found[place] = overlap, number
         return found
 
-    def without(self, numbers: Sequence[int]) -> str:
+    def without(self, numbers: Iterable[int]) -> str:
         """Return the text without these words. What stands between words stays."""
-        gone = set(numbers)
+        return self.changed(dict.fromkeys(numbers, ""))
+
+    def changed(self, changes: Mapping[int, str]) -> str:
+        """Return the text with other words in the place of those numbers. What stands between words stays."""
         kept, end = [], 0
         for number, word in enumerate(self.words):
-            kept.append(self.text[end : word.start])
-            if number not in gone:
-                kept.append(word.text)
+            kept += [self.text[end : word.start], changes.get(number, word.text)]
             end = word.end
         return "".join([*kept, self.text[end:]])
 

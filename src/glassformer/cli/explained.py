@@ -1,0 +1,100 @@
+"""Show an explanation in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from glassformer.cli.output import Piece, human_count, one_line, print_table, shortened, show, show_painted
+
+if TYPE_CHECKING:
+    from glassformer.explanation.explain import Explanation, WordShare
+    from glassformer.explanation.heads import Head
+
+_WORDS_SHOWN = 8
+_HEADS_SHOWN, _WORDS_OF_HEAD = 5, 4
+_LONGEST_PASSAGE = 160  # characters
+_STRONG, _WEAK = 0.5, 0.1  # shares of the strongest word from which on a word is painted
+
+
+def show_explanation(found: Explanation) -> None:
+    """Print the answer, the painted text, the strongest words, the verdict, and what else was asked for."""
+    rather = "" if found.rival is None else f", rather than {found.rival}"
+    show(f"{found.label} ({found.probability:.1%}){rather}\n")
+    show_painted(_painted(found))
+    show()
+    print_table(_table(found))
+    show(f"\n{found.verdict}")
+    _show_passage(found)
+    if found.counterfactual is not None:
+        show(f"\n{found.counterfactual.sentence}")
+        if found.counterfactual.changes:
+            show(f"The answer is then {found.counterfactual.label}.")
+    if found.heads:
+        show("\nThe heads that move the margin most, and the words that they look at:")
+        print_table(_heads(found), others=str.ljust)
+    if found.neighbours:
+        show("\nNearest words in the embeddings:")
+        lines = [(word, ", ".join(near.word for near in nearest)) for word, nearest in found.neighbours.items()]
+        print_table(lines, others=str.ljust)
+
+
+def _table(found: Explanation) -> list[tuple[str, ...]]:
+    """Return the lines of the strongest words and of what the margin holds besides."""
+    from glassformer.data.table import counted
+    from glassformer.explanation.explain import signed
+
+    both = len(found.readers) > 1
+    columns = (*found.readers, "total") if both else ("total",)
+    strongest = sorted(found.words, key=lambda word: -abs(word.total))[:_WORDS_SHOWN]
+    others = [word for word in found.words if word not in strongest]
+    lines = [("", *found.readers, "both") if both else ("", "share")]
+    lines += [_line(word.word, [word], columns) for word in strongest]
+    if others:
+        lines.append(_line(f"the other {counted(len(others), 'word')}", others, columns))
+    blank = ("",) * (len(columns) - 1)
+    rest = (("without known words", found.nothing), ("not explained", found.error), ("sum", found.margin))
+    return lines + [(name, *blank, signed(value)) for name, value in rest if round(value, 2) or name == "sum"]
+
+
+def _line(name: str, words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
+    from glassformer.explanation.explain import signed
+
+    return name, *(signed(sum(getattr(word, column) for word in words)) for column in columns)
+
+
+def _painted(found: Explanation) -> list[Piece]:
+    """Return the text with a paint for each word: for the label, against it, or neither."""
+    return [Piece(piece.text, _paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
+
+
+def _paint(side: str, strength: float) -> str:
+    return f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
+
+
+def _show_passage(found: Explanation) -> None:
+    from glassformer.explanation.explain import signed
+
+    if (passage := found.deciding) is None:
+        return
+    words = sum(passage.start <= word.start < passage.end for word in found.words)
+    show(
+        f"\nThe transformer read {len(found.passages)} overlapping passages. This one, of {human_count(words)} words, "
+        f"speaks for {found.label} most ({signed(passage.margin)} by itself):"
+    )
+    show(shortened(one_line(found.text[passage.start : passage.end]), _LONGEST_PASSAGE))
+
+
+def _heads(found: Explanation) -> list[tuple[str, ...]]:
+    from glassformer.explanation.explain import signed
+
+    strongest = sorted(found.heads, key=lambda head: -abs(head.share))[:_HEADS_SHOWN]
+    return [
+        (f"layer {head.layer}, head {head.head}", signed(head.share), ", ".join(_looked_at(found, head)))
+        for head in strongest
+    ]
+
+
+def _looked_at(found: Explanation, head: Head) -> list[str]:
+    order = sorted(range(len(found.words)), key=lambda number: -head.attention[number])[:_WORDS_OF_HEAD]
+    return [f"{found.words[number].word} {head.attention[number]:.0%}" for number in order]

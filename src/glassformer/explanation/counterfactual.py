@@ -1,0 +1,208 @@
+"""The smallest change of words that turns an answer, found by search with a budget of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from glassformer.counting.reader import spread
+from glassformer.explanation.attribution import FloatArray
+from glassformer.explanation.neighbours import neighbours_of
+from glassformer.explanation.question import Question
+
+BUDGET = 500
+"""How many changed texts the model answers at most."""
+_WORDS_DROPPED, _WORDS_SWAPPED = 64, 16
+_NEIGHBOURS, _COUNTED = 4, 6  # words to swap a word for, from the embeddings and from the counting reader
+_PAIRED = 12  # words whose changes are tried in pairs
+_MOST_CHANGES = 40
+
+Changes = Mapping[int, str]
+"""The number of a word → what stands there instead. Empty if the word is dropped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A word that is changed, `text[start:end]` of the text. `after` is empty if the word is dropped."""
+
+    before: str
+    after: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterfactual:
+    """A change of words that turns an answer.
+
+    Attributes:
+        changes: in the order of the text. Empty if none was found.
+        text: the changed text.
+        label: the answer to it; with several labels per text, all of them.
+        probability: that of the explained label in the changed text.
+        answers: how many changed texts the model answered.
+        budget: how many it was allowed to.
+    """
+
+    changes: tuple[Change, ...]
+    text: str
+    label: Any
+    probability: float
+    answers: int
+    budget: int
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        if not self.changes:
+            return (
+                f"No change of words was found that turns the answer: {self.answers} changed texts were answered, "
+                f"of at most {self.budget}."
+            )
+        done = [
+            f"replace {change.before!r} by {change.after!r}" if change.after else f"drop {change.before!r}"
+            for change in self.changes
+        ]
+        return f"The answer turns if you {', '.join(done)} ({self.answers} changed texts were answered)."
+
+
+def find_counterfactual(question: Question, shares: FloatArray, *, budget: int = BUDGET) -> Counterfactual:
+    """Search for the smallest change of words that turns the answer.
+
+    A word is dropped, or swapped for a near word of the embeddings or for a word by which counting turns the answer
+    most. The search tries single words: those dropped first, then those swapped. Then it tries pairs of the strongest
+    changes, then more and more of them at once, and puts back each word that is not needed. A smaller change may exist
+    that it does not try.
+
+    Args:
+        shares: (words,) what each word adds to the margin.
+    """
+    search = _Search(question, budget)
+    kinds = _singles(question, shares, sign=search.sign)
+    gaps = [search.ask(singles) for singles in kinds]
+    found = next((single for single in map(_lowest, kinds, gaps) if single is not None), None)
+    if found is None:
+        ranked = _strongest(zip(np.concatenate(gaps).tolist(), chain(*kinds), strict=False))
+        pairs = [_joined(pair) for pair in combinations(ranked[:_PAIRED], 2)]
+        found = _lowest(pairs, search.ask(pairs))
+        if found is None:
+            found = _shrunk(search, [_joined(ranked[:n]) for n in range(3, min(len(ranked), _MOST_CHANGES) + 1)])
+    return _described(question, found or {}, search)
+
+
+def _strongest(answered: Iterable[tuple[float, Changes]]) -> list[Changes]:
+    """Return for each word the change of it that turns the answer furthest, these words first.
+
+    No word stands in the place of two words.
+    """
+    best: dict[int, Changes] = {}
+    used: set[str] = set()
+    for _, single in sorted(answered, key=lambda pair: pair[0]):
+        ((number, after),) = single.items()
+        if number not in best and after not in used:
+            best[number] = single
+            used |= {after} - {""}
+    return list(best.values())
+
+
+class _Search:
+    """Asks the model about changed texts until the budget is spent.
+
+    Attributes:
+        sign: 1 if the explained label is the answer, which should no longer be it; −1 the other way round.
+    """
+
+    def __init__(self, question: Question, budget: int) -> None:
+        self.question, self.budget, self.answers = question, budget, 0
+        self.sign = 1 if self._leads([question.text.text])[0] > 0 else -1
+
+    def ask(self, changed: Sequence[Changes]) -> FloatArray:
+        """Return how many logits each text is from turning the answer: below 0 it is turned.
+
+        The result is shorter if the budget is spent.
+        """
+        asked = changed[: self.budget - self.answers]
+        self.answers += len(asked)
+        if not asked:
+            return np.zeros(0)
+        return self.sign * self._leads([self.question.text.changed(changes) for changes in asked])
+
+    def _leads(self, texts: Sequence[str]) -> FloatArray:
+        """Return by how much the logit of the label leads that of all others; of 0 if there may be several labels."""
+        logits = self.question.predictor.logits(texts).astype(np.float64)
+        mine = logits[:, self.question.label]
+        if self.question.predictor.trained.config.multilabel or logits.shape[1] == 1:
+            return mine
+        lead: FloatArray = mine - np.delete(logits, self.question.label, axis=1).max(axis=1)
+        return lead
+
+
+def _singles(question: Question, shares: FloatArray, *, sign: int) -> list[list[Changes]]:
+    """Return changes of one word by kind: words dropped, swapped for near words, swapped for words of counting.
+
+    The words that hold the answer most come first.
+    """
+    order = np.argsort(-sign * shares, kind="stable").tolist()
+    words = {number: question.text.words[number].text for number in order[:_WORDS_SWAPPED]}
+    near = neighbours_of(question.predictor.trained, words.values(), count=_NEIGHBOURS)
+    counted = _words_that_turn(question, sign)
+    return [
+        [{number: ""} for number in order[:_WORDS_DROPPED]],
+        [{number: other.word} for number, word in words.items() for other in near.get(word, ())],
+        [{number: other} for number, word in words.items() for other in counted if other != word.lower()],
+    ]
+
+
+def _words_that_turn(question: Question, sign: int) -> list[str]:
+    """Return the single words by which the counting reader turns the answer most."""
+    reader = question.predictor.trained.counting
+    family = next((each for each in reader.families if each.family == "words"), None) if reader else None
+    if reader is None or family is None or not question.counting_direction.any():
+        return []
+    outputs = family.of_one_among(len(question.text.words))
+    effects = sign * spread(outputs, reader.n_classes) @ question.counting_direction
+    words = [number for number, ngram in enumerate(family.ngrams) if " " not in ngram and ngram.isalpha()]
+    order = sorted(words, key=lambda number: effects[number])
+    return [family.ngrams[number] for number in order[:_COUNTED]]
+
+
+def _shrunk(search: _Search, prefixes: Sequence[Changes]) -> Changes | None:
+    """Return the shortest of these changes that turns the answer, without the parts that are not needed for it."""
+    found = next((prefix for prefix, gap in zip(prefixes, search.ask(prefixes), strict=False) if gap < 0), None)
+    while found is not None and len(found) > 1:
+        fewer = [{number: after for number, after in found.items() if number != left_out} for left_out in found]
+        smaller = _lowest(fewer, search.ask(fewer))
+        if smaller is None:
+            break
+        found = smaller
+    return found
+
+
+def _lowest(changed: Sequence[Changes], gaps: FloatArray) -> Changes | None:
+    """Return the change that turns the answer furthest, or None if none does."""
+    return changed[int(gaps.argmin())] if len(gaps) and gaps.min() < 0 else None
+
+
+def _joined(several: Iterable[Changes]) -> Changes:
+    return {number: after for changes in several for number, after in changes.items()}
+
+
+def _described(question: Question, found: Changes, search: _Search) -> Counterfactual:
+    text = question.text.changed(found)
+    answer = question.predictor.answer([text])
+    return Counterfactual(
+        changes=tuple(
+            Change(before=word.text, after=found[number], start=word.start, end=word.end)
+            for number, word in enumerate(question.text.words)
+            if number in found
+        ),
+        text=text,
+        label=answer.read()[0],
+        probability=float(answer.probs[0, question.label]),
+        answers=search.answers,
+        budget=search.budget,
+    )

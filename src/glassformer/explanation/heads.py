@@ -1,0 +1,77 @@
+"""What each attention head does for an answer: how the margin changes without it, and where it looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glassformer.errors import UsageError
+from glassformer.explanation.attribution import FloatArray, TokenReading, hooked, of_words
+from glassformer.models.listening import listening, taps_of
+
+_OUTPUT, _WEIGHTS = "attention.heads", "attention.weights"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """An attention head.
+
+    Attributes:
+        layer: the number of the block, from 1.
+        head: the number of the head in its block, from 1.
+        share: what the margin loses if the output of the head is set to 0 (Michel et al. 2019, §2.2), in logits.
+        attention: (words,) how much of its attention each word gets, as a mean over the tokens that attend. The rest
+            goes to the start token and to white space.
+    """
+
+    layer: int
+    head: int
+    share: float
+    attention: tuple[float, ...]
+
+
+def heads_of(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
+    """Return the heads of all blocks. Those of a text of several windows are means over its windows.
+
+    Raises:
+        UsageError: the model has no attention heads.
+    """
+    blocks = [name.removesuffix(_OUTPUT) for name in taps_of(reading.model) if name.endswith(_OUTPUT)]
+    if not blocks:
+        raise UsageError("this model has no attention heads; leave out `heads=True`")
+    windows, _ = reading.windows
+    shares: dict[str, FloatArray] = {}
+    received: dict[str, list[Tensor]] = {block: [] for block in blocks}
+    with torch.inference_mode():
+        for window in windows:
+            with listening(reading.model, [block + _WEIGHTS for block in blocks]) as heard:
+                whole = reading.margins(window[None])
+            for block in blocks:
+                weights = heard[block + _WEIGHTS][0].float().cpu()  # (heads, query, key)
+                received[block].append(weights.mean(dim=1)[:, 1:])
+                losses = whole - _without_each_head(reading, window, block + _OUTPUT, len(weights))
+                shares[block] = shares.get(block, 0) + losses.double().numpy() / len(windows)
+    found = []
+    for layer, block in enumerate(blocks, 1):
+        attention = torch.stack(received[block], dim=1)  # (heads, windows, length)
+        for head, (share, of_windows) in enumerate(zip(shares[block].tolist(), attention, strict=True), 1):
+            of_tokens = reading.spread(of_windows)
+            seen = tuple(np.round(of_words(reading, of_tokens, n_words), 6).tolist())
+            found.append(Head(layer=layer, head=head, share=share, attention=seen))
+    return tuple(found)
+
+
+def _without_each_head(reading: TokenReading, window: Tensor, tap: str, n_heads: int) -> Tensor:
+    """Return the margin of a window without each head in turn: (heads,)."""
+
+    def silence(_module: object, _arguments: object, output: Tensor) -> Tensor:
+        silenced = output.clone()  # (row, head, seq, head_dim)
+        each = torch.arange(n_heads)
+        silenced[each, each] = 0
+        return silenced
+
+    with hooked(taps_of(reading.model)[tap], silence):
+        return reading.margins(window.repeat(n_heads, 1))
