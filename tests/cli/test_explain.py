@@ -1,10 +1,15 @@
+import csv
+import gzip
+import json
 import re
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from glassformer.cli import output
-from tests.cli.conftest import Trained
+from tests.cli.conftest import Trained, write_csv
 from tests.cli.terminal import glassformer, misused
 
 TEXT = "a dull play, but a good film"
@@ -66,3 +71,92 @@ def test_words_are_painted_only_in_a_terminal(
 )
 def test_what_cannot_be_explained(arguments: list[str], says: str, reviews: Trained) -> None:
     misused(glassformer("explain", reviews.folder, *arguments), says)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give a text or --file TABLE"),
+        ([TEXT, "--file", "t.csv"], "not both"),
+        ([TEXT, "--out", "t.csv"], "--out goes with --file"),
+        (["--file", "t.csv", "--heads"], "--heads goes with a text"),
+        (["--file", "t.csv", "--out", "reasons.parquet"], "write answers as .csv"),
+        (["--file", "t.csv", "--json"], "--json goes with --out"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments: list[str], says: str, reviews: Trained) -> None:
+    misused(glassformer("explain", reviews.folder, *arguments), says)
+
+
+def test_extra_parts_are_shown(attending: Trained, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    extra = ("--counterfactual", "--heads", "--neighbours", "--html", page)
+    outcome = glassformer("explain", attending.folder, "good film and a dull play", *extra)
+    assert outcome.code == 0
+    assert "changed texts were answered" in outcome.out
+    assert re.search(r"layer 1, head \d +[+−]\d", outcome.out)
+    assert "Nearest words in the embeddings:" in outcome.out
+    for heading in ("What would turn the answer", "Head by head", "Do other methods agree?"):
+        assert heading in page.read_text(encoding="utf-8")
+
+
+def test_a_long_text_shows_the_passage_that_decides(attending: Trained) -> None:
+    outcome = glassformer("explain", attending.folder, "a dull play " * 100 + "a good film")
+    assert outcome.code == 0
+    assert "overlapping passages" in outcome.out
+
+
+TABLE = [("good film", "x"), ("", "x"), ("=1+1 dull", "x"), ("a poor, dull\u2028play of no plot", "x")]
+COLUMNS = ["prediction", "rival", "probability", "words_for", "words_against", "faithfulness", "verdict"]
+
+
+def test_a_table_gets_a_row_of_reasons_for_each_text(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "new.csv", TABLE)
+    out = tmp_path / "reasons.csv"
+    outcome = glassformer("explain", reviews.folder, "--file", table, "--out", out)
+    assert outcome.code == 0
+    assert "4 rows explained" in outcome.out
+    assert "1 row has an empty text" in outcome.err
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["text", "label", *COLUMNS]
+    alone = glassformer("explain", reviews.folder, TABLE[3][0], "--json").document
+    assert rows[3]["verdict"] == alone["verdict"]
+    assert rows[3]["prediction"] == alone["label"]
+    strongest = max(alone["words"], key=lambda word: word["total"])
+    assert rows[3]["words_for"].startswith(f"{strongest['word']} +")
+    assert {rows[1][name] for name in COLUMNS} == {""}
+
+
+def test_reasons_as_lines_of_json(reviews: Trained, tmp_path: Path) -> None:
+    out = tmp_path / "reasons.jsonl.gz"
+    table = write_csv(tmp_path / "new.csv", TABLE)
+    found = glassformer("explain", reviews.folder, "--file", table, "--out", out, "--json").document
+    assert (found["rows"], found["explained"]) == (4, 3)
+    lines = gzip.decompress(out.read_bytes()).decode().split("\n")
+    assert [json.loads(line)["text"] for line in lines[:-1]] == [text for text, _ in TABLE]
+
+
+def test_a_table_with_a_taken_column_is_refused(reviews: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "new.csv", [("good film", "x")], header=("text", "verdict"))
+    misused(glassformer("explain", reviews.folder, "--file", table), "already has a column 'verdict'")
+
+
+def test_ctrl_c_keeps_the_rows_that_are_done(reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from glassformer.explanation import explain as explaining
+
+    calls = []
+
+    def interrupted(*arguments: Any, **settings: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 11:
+            signal.raise_signal(signal.SIGINT)
+        return found(*arguments, **settings)
+
+    found = explaining.explain
+    monkeypatch.setattr(explaining, "explain", interrupted)
+    out = tmp_path / "reasons.csv"
+    outcome = glassformer("explain", reviews.folder, "--file", reviews.table, "--out", out)
+    assert outcome.code == 130
+    assert f"kept in {out}" in outcome.err
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 1 + 11

@@ -12,6 +12,7 @@ from glassformer.explanation.attribution import (
     TokenReading,
     gradient_x_input,
     integrated_gradients,
+    leave_one_out,
     occlusion,
     rollout,
 )
@@ -89,7 +90,14 @@ def test_occlusion_is_the_change_without_a_word() -> None:
         assert occlusion(text)[text.groups == word] == pytest.approx([change / 2] * 2, abs=1e-5)
 
 
-@pytest.mark.parametrize("method", ["integrated-gradients", "gradient-x-input", "occlusion"])
+def test_leave_one_out_is_the_change_of_the_shorter_text() -> None:
+    text = reading(ours())
+    for word in range(3):
+        change = text.margin - reading(ours(), ids=IDS[text.groups != word]).margin
+        assert leave_one_out(text)[text.groups == word] == pytest.approx([change / 2] * 2, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out"])
 def test_a_long_text_is_explained_in_its_windows(method: Any) -> None:
     """A text of two windows without a common token would be the mean of both; here they share some."""
     long = reading(ours(max_seq_len=5))

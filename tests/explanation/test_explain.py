@@ -83,15 +83,47 @@ def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) 
 
 
 @pytest.mark.parametrize(
-    ("score", "says"),
+    ("score", "agreement", "says"),
     [
-        (0.95, "better than 19 of 20 random rankings, so they can be trusted"),
-        (0.5, "10 of 20 random rankings only, so do"),
+        (0.95, 0.9, "better than 19 of 20 random rankings, so they can be trusted"),
+        (0.5, 0.9, "10 of 20 random rankings only, so do not rely on them"),
+        (0.95, 0.2, "But other methods rank the words differently (median rank correlation 0.20), so do not rely"),
     ],
 )
-def test_the_verdict_says_whether_to_trust(score: float, says: str) -> None:
+def test_the_verdict_says_whether_to_trust(score: float, agreement: float, says: str) -> None:
     found = explain(Predictor(two_readers()), TEXT)
     assert found.faithfulness is not None
-    judged = dataclasses.replace(found, faithfulness=dataclasses.replace(found.faithfulness, score=score))
+    judged = dataclasses.replace(
+        found,
+        faithfulness=dataclasses.replace(found.faithfulness, score=score),
+        agreement={"occlusion": agreement, "gradient-x-input": -1.0, "leave-one-out": 1.0},
+    )
     assert says in judged.verdict
+    assert judged.reliable == ("can be trusted" in judged.verdict)
     assert "too few words" in explain(Predictor(two_readers()), "loved it").verdict
+
+
+def test_extra_parts_are_there_if_asked_for() -> None:
+    found = explain(Predictor(two_readers()), TEXT, counterfactual=True, heads=True, neighbours=True)
+    assert found.counterfactual is not None
+    assert len(found.heads) == 2
+    assert all(len(near) == 5 for near in found.neighbours.values())
+    assert set(found.agreement) == {"gradient-x-input", "occlusion", "leave-one-out"}
+    document = json.loads(json.dumps(found.as_json()))
+    assert document["heads"][0]["layer"] == 1
+    assert document["verdict"] == found.verdict
+    plain = explain(Predictor(two_readers()), TEXT)
+    assert (plain.counterfactual, plain.heads, plain.neighbours, plain.passages) == (None, (), {}, ())
+
+
+def test_heads_of_a_transformer_that_takes_no_part_are_left_out() -> None:
+    found = explain(Predictor(two_readers(transformer=0.0)), TEXT, heads=True)
+    assert (found.heads, found.agreement) == ((), {})
+
+
+def test_the_pieces_are_the_whole_text() -> None:
+    found = explain(Predictor(two_readers()), TEXT)
+    pieces = list(found.pieces())
+    assert "".join(piece.text for piece in pieces) == TEXT
+    assert max(piece.strength for piece in pieces) == 1
+    assert {piece.side for piece in pieces} == {"for", "against", "neither"}

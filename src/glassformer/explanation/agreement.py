@@ -18,24 +18,27 @@ WORDS_COMPARED = 16
 FEWEST_WORDS = 4
 
 
-def measure_agreement(reading: TokenReading, shares: FloatArray, method: str) -> Mapping[str, float]:
-    """Return for each other method the rank correlation (Spearman) of its shares with these.
+def measure_agreement(
+    reading: TokenReading, counting: FloatArray, transformer: FloatArray, method: str
+) -> Mapping[str, float]:
+    """Return for each other method the rank correlation (Spearman) of its shares of words with these.
 
     Empty if there are too few words, or if a ranking is undefined because all its shares are equal.
 
     Args:
-        shares: (words,) of the transformer by `method`.
+        counting: (words,) the shares by counting, which all methods have in common.
+        transformer: (words,) the shares of the transformer by `method`.
     """
     words = np.setdiff1d(reading.groups, [NO_WORD])
     if len(words) < FEWEST_WORDS:
         return {}
     drawn = np.random.default_rng(0).permutation(words)[:WORDS_COMPARED]
     some = replace(reading, groups=np.where(np.isin(reading.groups, drawn), reading.groups, NO_WORD))
-    found = {
-        name: _correlation(shares[drawn], of_words(some, METHODS[name](some), len(shares))[drawn])
-        for name in COMPARED
-        if name != method
-    }
+    found = {}
+    for name in COMPARED:
+        if name != method:
+            other = counting + of_words(some, METHODS[name](some), len(counting))
+            found[name] = _correlation((counting + transformer)[drawn], other[drawn])
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -84,8 +84,8 @@ class Explanation:
         error: what the method leaves unexplained. The shares of counting are exact.
         ngrams: those that move the margin most by counting, either way.
         faithfulness: None if the text has too few words for it, or it was not asked for.
-        agreement: method → the rank correlation of its shares with those of the transformer. Empty for the same
-            reasons, or if the transformer does not take part in the answer.
+        agreement: method → the rank correlation of its shares with these. Empty for the same reasons, or if
+            the transformer does not take part in the answer.
         passages: those that the transformer reads one by one. Empty if it reads the whole text at once.
         counterfactual, heads, neighbours: see `explain`. Empty if they were not asked for.
     """
@@ -225,7 +225,7 @@ def explain(
         ngrams=_ngrams(question),
         method=method,
         faithfulness=_faithfulness(question, shares) if faithfulness else None,
-        agreement=measure_agreement(reading, transformer, method) if faithfulness and reading else {},
+        agreement=measure_agreement(reading, counting, transformer, method) if faithfulness and reading else {},
         passages=passages_of(question),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
         heads=heads_of(reading, len(cut.words)) if heads and reading else (),

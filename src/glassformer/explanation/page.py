@@ -19,7 +19,7 @@ _STYLE = """
 .words ins { color: var(--first); font-weight: 600; text-decoration: none; }
 details { border-top: 1px solid var(--line); padding: .4rem 0; }
 summary { cursor: pointer; font-variant-numeric: tabular-nums; }
-#neighbours td, #passages th { white-space: normal; text-align: left; }
+#neighbours td, #neighbours thead th, #passages th { white-space: normal; text-align: left; }
 .words mark.against { text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
 """
 _SHOWN = 80  # characters of either end of a passage
@@ -159,7 +159,7 @@ def _agreement(found: Explanation) -> str:
     if not found.agreement:
         return ""
     rows = [(escape(method), (f"{value:.2f}".replace("-", "−"),)) for method, value in found.agreement.items()]
-    caption = f"Rank correlation of the shares of the transformer with those of {escape(found.method)}"
+    caption = f"Rank correlation of the shares by other methods with those by {escape(found.method)}"
     return table(caption, ("method", "correlation"), rows)
 
 
