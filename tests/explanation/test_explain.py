@@ -99,7 +99,7 @@ def test_the_verdict_says_whether_to_trust(score: float, agreement: float, says:
         agreement={"occlusion": agreement, "gradient-x-input": -1.0, "leave-one-out": 1.0},
     )
     assert says in judged.verdict
-    assert judged.reliable == ("can be trusted" in judged.verdict)
+    assert judged.trusted == ("can be trusted" in judged.verdict)
     assert "too few words" in explain(Predictor(two_readers()), "loved it").verdict
 
 

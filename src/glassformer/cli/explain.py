@@ -137,7 +137,7 @@ def _explain_file(
     column = text_column(predictor, first, str(file), text)
     total = size_of_file(file)
     pace = Pace("rows", total, doing="explaining")
-    rows = reliable = empty = 0
+    rows = trusted = empty = 0
     with (
         stop_requests() as stop,
         write_columns(out, added=REASON_COLUMNS, source=str(file), like=like) as write,
@@ -153,16 +153,16 @@ def _explain_file(
             write(frame.head(len(done)), reasons_table(done))
             rows += len(done)
             empty += done.count(None)
-            reliable += sum(found is not None and found.reliable for found in done)
+            trusted += sum(bool(found and found.trusted) for found in done)
             pace.end(len(done))
             if stop.number is not None:
                 break
     if empty:
         say(f"warning: {counted(empty, 'row')} {'has' if empty == 1 else 'have'} an empty text and no explanation")
     if out is not None and json:
-        print_json({"out": str(out), "rows": rows, "explained": rows - empty, "reliable": reliable})
+        print_json({"out": str(out), "rows": rows, "explained": rows - empty, "trusted": trusted})
     elif out is not None:
-        show(f"{out}: {counted(rows, 'row')} explained; the shares of {reliable:,} can be trusted")
+        show(f"{out}: {counted(rows, 'row')} explained; the shares of {trusted:,} can be trusted")
     if stop.number is not None:
         insist(f"stopped; the rows that are done are {'kept in ' + str(out) if out else 'printed'}")
         raise Stopped(KeyboardInterrupt(signal.Signals(stop.number)))
