@@ -111,6 +111,20 @@ def test_no_texts_and_unknown_words(fitted: TextClassifier) -> None:
     assert fitted.unknown_words(["good zebra", "a zebra"]) == {"zebra": 2, "a": 1}
 
 
+def test_texts_unlike_the_training_data(fitted: TextClassifier, tmp_path: Path) -> None:
+    texts = [TEXTS[0], "quite another matter"]
+    assert fitted.unseen_share(texts).tolist() == [0, 1]
+    assert fitted.unlike_training(texts).tolist() == [False, True]
+    assert TextClassifier.load(fitted.save(tmp_path / "m")).unlike_training(texts).tolist() == [False, True]
+    assert fitted.unlike_training([]).shape == (0,)
+
+
+def test_a_model_of_an_older_version_does_not_know_what_is_unlike_its_training_data() -> None:
+    old = Path(__file__).parent / "prediction" / "version_1" / "classifier"
+    with pytest.raises(GlassformerError, match="older glassformer; train it again"):
+        TextClassifier.load(old).unlike_training(["a text"])
+
+
 def test_several_labels_per_text(tmp_path: Path) -> None:
     classifier = small(learning_rate=1e-2, epochs=6).fit(TEXTS, LISTS)
     assert classifier.classes_.tolist() == ["a", "b"]
@@ -230,7 +244,9 @@ def test_rows_left_out_are_said() -> None:
         small().fit([*TEXTS, ""], [*BINARY, 1])
 
 
-@pytest.mark.parametrize("ask", ["predict", "predict_proba", "unknown_words", "save"])
+@pytest.mark.parametrize(
+    "ask", ["predict", "predict_proba", "unknown_words", "unlike_training", "unseen_share", "save"]
+)
 def test_an_unfitted_classifier_says_so(ask: str) -> None:
     with pytest.raises(NotFittedError):
         getattr(small(), ask)(TEXTS)

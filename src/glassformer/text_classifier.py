@@ -27,11 +27,12 @@ from glassformer.data.labels import label_name
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.table import counted
-from glassformer.errors import brief_value
+from glassformer.errors import GlassformerError, brief_value
 from glassformer.explanation.explain import DEFAULT_METHOD, Explanation, explain
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Answers, Predictor
+from glassformer.prediction.unlike import Seen
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
@@ -246,6 +247,32 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         check_is_fitted(self)
         return explain(self.predictor_, text, label=label, method=method)
+
+    def unlike_training(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
+        """Return which texts are unlike the training data (texts,): see docs/unlike.md. `unseen_share` says how much.
+
+        Raises:
+            GlassformerError: see `unseen_share`.
+        """
+        return self._seen().is_unlike(self.unseen_share(X))
+
+    def unseen_share(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
+        """Return the share of the words and word pairs of each text that no training text has (texts,).
+
+        Raises:
+            GlassformerError: the model was trained before glassformer kept the words of the training texts.
+        """
+        return self._seen().unseen_shares(as_texts(X))
+
+    def _seen(self) -> Seen:
+        check_is_fitted(self)
+        seen = self.predictor_.trained.seen
+        if seen is None:
+            raise GlassformerError(
+                "this model does not know which words its training texts had: it was made by an older glassformer; "
+                "train it again"
+            )
+        return seen
 
     def unknown_words(self, X: Iterable[str]) -> Counter[str]:  # noqa: N803
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""

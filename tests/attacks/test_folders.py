@@ -94,6 +94,11 @@ def counting(change: Callable[[torch.Tensor], torch.Tensor]) -> Tamper:
     return tamper
 
 
+def seen(hashes: torch.Tensor, name: str = "hashes") -> Tamper:
+    """Other words of the training texts."""
+    return lambda folder: save_file({name: hashes}, folder / "seen.safetensors")
+
+
 def readers(**values: Any) -> Tamper:
     return edited("config.json", lambda raw: raw | {"readers": raw["readers"] | values})
 
@@ -199,6 +204,15 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "counting-integers": (counting(lambda tensor: tensor.to(torch.int64)), ("counting.safetensors", "int64")),
     "counting-bfloat16": (counting(lambda tensor: tensor.to(torch.bfloat16)), ("counting.safetensors",)),
     "counting-transposed": (counting(lambda tensor: tensor[None]), ("counting.safetensors", "match")),
+    "seen-missing": (replaced_by("seen.safetensors", void), ("seen.safetensors", "missing")),
+    "seen-cut": (cut("seen.safetensors", 40), ("seen.safetensors", "cut short")),
+    "seen-a-pipe": (replaced_by("seen.safetensors", os.mkfifo), ("seen.safetensors", "not a file")),
+    "seen-of-floats": (seen(torch.ones(3)), ("seen.safetensors", "ascending")),
+    "seen-of-another-name": (seen(torch.arange(3, dtype=torch.uint32), "words"), ("seen.safetensors", "damaged")),
+    "seen-in-disorder": (seen(torch.tensor([3, 1], dtype=torch.uint32)), ("seen.safetensors", "ascending")),
+    "seen-in-two-dimensions": (seen(torch.ones(2, 2, dtype=torch.uint32)), ("seen.safetensors", "ascending")),
+    "unlike-of-nan": (edited("config.json", lambda raw: raw | {"unlike": raw["unlike"] | {"threshold": float("nan")}}),
+                      ("config.json",)),
     "readers-of-no-weight": (readers(counting=NO_WEIGHT, transformer=NO_WEIGHT), ("both have the weight 0", "damaged")),
     "readers-negative": (readers(counting={"weight": -1, "temperature": 1}), ("readers.counting.weight", "damaged")),
     "readers-infinite": (readers(counting={"weight": 1e400, "temperature": 1}), ("config.json",)),

@@ -31,7 +31,7 @@ SHORT = ("--device", "cpu", "--preset", "tiny", "--set", "training.min_steps_per
          "--set", "validation.min_rows=100")  # fmt: skip
 MODEL = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
-    "tokenizer.json",
+    "seen.safetensors", "tokenizer.json",
 }  # fmt: skip
 SLOW = """
 import time

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,8 @@ from glassformer.prediction.answered_rows import RECORD_KEYS
 from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, write_csv
 from tests.cli.terminal import failed, glassformer, misused
 
-ADDED = ["prediction", "confidence", f"probability_{NEGATIVE}", f"probability_{POSITIVE}"]
+UNLIKE = ["unseen_share", "unlike_training"]
+ADDED = ["prediction", "confidence", f"probability_{NEGATIVE}", f"probability_{POSITIVE}", *UNLIKE]
 TEXTS = ("good film", "bad book", "dull, poor play")
 
 
@@ -59,7 +61,7 @@ def test_json_probabilities_sum_to_one(reviews: Trained) -> None:
         assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=2e-6)
         assert answer["confidence"] == max(answer["probabilities"].values())
         assert answer["prediction"] == max(answer["probabilities"], key=answer["probabilities"].__getitem__)
-    assert len(glassformer("predict", reviews.folder, "x", "--json", "--top-k", 1).document["answers"][0]) == 5
+    assert len(glassformer("predict", reviews.folder, "x", "--json", "--top-k", 1).document["answers"][0]) == 7
     for answer in answers:
         margin = sum(answer["readers"].values())
         assert answer["confidence"] == pytest.approx(1 / (1 + math.exp(-margin)), abs=1e-5)
@@ -90,13 +92,13 @@ def test_unknown_words_are_listed_as_a_warning(attending: Trained) -> None:
     said = glassformer("predict", attending.folder, "good zebra film", "unheard zebra", "--json")
     assert said.code == 0
     assert said.document["answers"]
-    assert said.err == "warning: words never seen in training are read as unknown: zebra, unheard\n"
+    assert said.err.splitlines()[0] == "warning: words never seen in training are read as unknown: zebra, unheard"
 
 
 def test_a_model_that_answers_by_counting_alone_has_no_unknown_words(reviews: Trained) -> None:
     config = json.loads((reviews.folder / "config.json").read_text(encoding="utf-8"))
     assert config["readers"]["transformer"]["weight"] == 0
-    assert glassformer("predict", reviews.folder, "good zebra film").err == BY_COUNTING
+    assert "zebra" not in glassformer("predict", reviews.folder, "good zebra film").err
 
 
 def test_a_model_that_answers_by_counting_alone_says_so_once(
@@ -111,6 +113,34 @@ def test_a_model_that_answers_by_counting_alone_says_so_once(
         glassformer("predict", reviews.folder, "good film", "--quiet"),
     ):
         assert BY_COUNTING not in answered.err
+
+
+def test_texts_unlike_the_training_data_are_warned_of(reviews: Trained, tmp_path: Path) -> None:
+    unlike = "zebras do not read"
+    said = glassformer("predict", reviews.folder, unlike)
+    assert said.err == f"warning: the text is unlike the training data; its answer means little\n{BY_COUNTING}"
+    said = glassformer("predict", reviews.folder, "good film", unlike, " ", unlike)
+    assert "warning: 2 of 4 texts are unlike the training data; such answers mean little (first: text 2)\n" in said.err
+    table = write_csv(tmp_path / "new.csv", [("good film",)] * 70 + [(unlike,)], ("text",))
+    said = glassformer("predict", reviews.folder, "--file", table, "--jsonl")
+    assert "warning: 1 of 71 rows is unlike the training data; 1 in 100 is usual (first: row 71)\n" in said.err
+    *like, last = map(json.loads, said.out.splitlines())
+    assert (last["unseen_share"], last["unlike_training"]) == (1, True)
+    assert not any(answer["unlike_training"] for answer in like)
+
+
+def test_a_model_of_an_older_version_says_that_it_does_not_know(reviews: Trained, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(reviews.folder, old)
+    config = json.loads((old / "config.json").read_text(encoding="utf-8"))
+    (old / "config.json").write_text(json.dumps(config | {"unlike": None, "format_version": 3}), encoding="utf-8")
+    said = glassformer("predict", old, "zebras do not read")
+    assert said.err.splitlines()[-1].startswith("note: this model cannot tell which texts are unlike its training data")
+    answer = glassformer("predict", old, "zebras do not read", "--json").document["answers"][0]
+    assert (answer["unseen_share"], answer["unlike_training"]) == (None, None)
+    table = write_csv(tmp_path / "new.csv", [("good film",)], ("text",))
+    (row,) = csv.DictReader(io.StringIO(glassformer("predict", old, "--file", table).out))
+    assert (row["unseen_share"], row["unlike_training"]) == ("", "")
 
 
 def test_texts_longer_than_the_window_are_answered(reviews: Trained) -> None:
@@ -138,7 +168,7 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
         header, *answers = csv.reader(file)
     assert header == ["id", "text", "remark", *ADDED]
     assert [tuple(answer[:3]) for answer in answers] == rows
-    assert answers[1][3:] == ["", "", "", ""]
+    assert answers[1][3:] == [""] * len(ADDED)
     for answer in (answers[0], answers[2]):
         assert answer[3] in (POSITIVE, NEGATIVE)
         assert float(answer[5]) + float(answer[6]) == pytest.approx(1, abs=2e-6)
@@ -174,7 +204,7 @@ def test_answers_to_a_file_in_every_format(
     content = gzip.decompress(content) if name.endswith(".gz") else content
     if "json" in name:
         frame = pl.read_ndjson(io.BytesIO(content))
-        assert frame.columns == ["text", "label", "prediction", "confidence", "probabilities", "readers"]
+        assert frame.columns == ["text", "label", "prediction", "confidence", "probabilities", "readers", *UNLIKE]
     else:
         frame = pl.read_csv(io.BytesIO(content), separator="\t" if "tsv" in name else ",")
         assert frame.columns == ["text", "label", *ADDED]
@@ -202,6 +232,7 @@ def test_a_file_without_out_is_answered_on_standard_output(reviews: Trained) -> 
     as_json = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin=table).document["answers"]
     assert [row["text"] for row in as_json] == ["good, film", "bad"] == [row[0] for row in rows]
     assert [str(row["confidence"]) for row in as_json] == [row[3] for row in rows]
+    assert [json.dumps(row["unlike_training"]) for row in as_json] == [row[-1] for row in rows]
 
 
 def test_json_lines_from_a_pipe(reviews: Trained) -> None:
@@ -340,7 +371,7 @@ def test_an_answer_has_one_json_shape(reviews: Trained, tmp_path: Path) -> None:
     piped = "\n".join(texts).encode()
     expected = glassformer("predict", reviews.folder, *texts, "--json").document["answers"]
     assert [list(answer) for answer in expected] == [
-        ["text", "prediction", "confidence", "probabilities", "readers"]
+        ["text", "prediction", "confidence", "probabilities", "readers", *UNLIKE]
     ] * 3
     assert expected[1] == {"text": " ", **dict.fromkeys(RECORD_KEYS)}
     assert glassformer("predict", reviews.folder, "--json", stdin=piped).document["answers"] == expected
@@ -361,7 +392,7 @@ def test_a_text_without_a_word_has_no_answer(reviews: Trained) -> None:
     assert (said.code, said.out.splitlines()[0]) == (0, "(no text)\t\t")
     assert said.err == f"warning: 1 of 2 texts is empty and gets no answer (first: text 1)\n{BY_COUNTING}"
     assert glassformer("predict", reviews.folder, "").err == (
-        f"warning: 1 of 1 text is empty and gets no answer (first: text 1)\n{BY_COUNTING}"
+        f"warning: the text is empty and gets no answer\n{BY_COUNTING}"
     )
 
 
@@ -391,18 +422,18 @@ def test_a_long_text_is_shown_by_its_beginning(reviews: Trained) -> None:
 def test_the_unknown_words_that_are_listed_are_the_telling_ones(attending: Trained) -> None:
     texts = ["A-10023 zebra 😀 17", "A-10024 zebra 18", "unheard 19 20", "21 22 23 24", "x" * 100]
     said = glassformer("predict", attending.folder, *texts)
-    assert said.err == (
+    assert said.err.splitlines()[0] == (
         "warning: words never seen in training are read as unknown: "
-        f"zebra, unheard, {'x' * 40}…, A, 😀 and 11 more (10 with digits, 1 punctuation)\n"
+        f"zebra, unheard, {'x' * 40}…, A, 😀 and 11 more (10 with digits, 1 punctuation)"
     )
     said = glassformer("predict", attending.folder, "10023 10024")
-    assert said.err == "warning: words never seen in training are read as unknown: 10023, 10024\n"
+    assert said.err.splitlines()[0] == "warning: words never seen in training are read as unknown: 10023, 10024"
 
 
 def test_texts_of_punctuation_only_are_answered_with_a_warning(attending: Trained) -> None:
     said = glassformer("predict", attending.folder, "good film", "?! ...", "$", "😀", " ")
     assert [bool(line.split("\t")[1]) for line in said.out.splitlines()] == [True, True, True, True, False]
-    assert said.err.splitlines()[1:] == [
+    assert said.err.splitlines()[2:] == [
         "warning: 2 of 5 texts hold punctuation only; such answers mean little (first: text 2)",
         "warning: 1 of 5 texts is empty and gets no answer (first: text 5)",
     ]

@@ -14,7 +14,7 @@ from tests.cli.terminal import QUICK, failed, glassformer, misused, plain
 
 FILES = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
-    "tokenizer.json",
+    "seen.safetensors", "tokenizer.json",
 }  # fmt: skip
 
 

@@ -40,20 +40,22 @@ def test_a_table_keeps_its_columns_and_rows_and_gains_the_answers() -> None:
         "probability_bad",
         "probability_fine",
         "probability_good",
+        "unseen_share",
+        "unlike_training",
     ]
     assert answered.select(before.columns).equals(before)
     assert answered["prediction"].is_null().to_list() == [False, True, True, True, False, False]
-    assert answered.filter(pl.col("prediction").is_null())[:, 3:].null_count().row(0) == (3,) * 5
+    assert answered.filter(pl.col("prediction").is_null())[:, 3:].null_count().row(0) == (3,) * 7
     expected = predictor.answer(["i loved it", "the plot is thin", "not at all"])
     filled = answered.drop_nulls("prediction")
     assert filled["prediction"].to_list() == expected.predictions()
     np.testing.assert_allclose(filled["confidence"].to_numpy(), expected.confidences(), atol=1e-5)
-    np.testing.assert_allclose(filled[:, -3:].to_numpy(), expected.probs, atol=1e-5)
+    np.testing.assert_allclose(filled[:, -5:-2].to_numpy(), expected.probs, atol=1e-5)
 
 
 def test_probabilities_are_written_with_six_decimals() -> None:
     predictor = Predictor(small_trained_model())
-    numbers = answered_frame(predictor, next(frames()))[:1, -4:].write_csv(include_header=False).strip().split(",")
+    numbers = answered_frame(predictor, next(frames()))[:1, -6:-2].write_csv(include_header=False).strip().split(",")
     assert all(len(number) <= len("0.123456") for number in numbers)
 
 
@@ -80,4 +82,4 @@ def test_a_record_is_the_row_with_its_answer() -> None:
     answers = predictor.answer(texts_of(frame, "review"))
     first, second = map(json.loads, record_lines(frame, answers))
     assert first == {"review": "i loved it\u2028", "day": "2024-02-29", "n": None} | next(answers.records())
-    assert second == {"review": None, "day": None, "n": 2.0} | dict.fromkeys(RECORD_KEYS[:3])
+    assert second == {"review": None, "day": None, "n": 2.0} | dict.fromkeys(RECORD_KEYS[:3] + RECORD_KEYS[4:])

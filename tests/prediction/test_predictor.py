@@ -10,6 +10,7 @@ from glassformer.prediction.predictor import Answers, Predictor
 from tests.prediction.samples import WORDS, small_trained_model
 
 TEXTS = ["the plot is thin", "i loved it", "not at all", " ".join(WORDS * 5), "it", "see it again but not the plot"]
+NOT_KNOWN = dict.fromkeys(["unseen_share", "unlike_training"])
 
 
 def answers(probs: list[list[float]], *, multilabel: bool) -> Answers:
@@ -80,7 +81,7 @@ def test_an_empty_text_has_no_answer() -> None:
     assert found.empty.tolist() == [False, True, True, False]
     assert [label is None for label in found.predictions()] == [False, True, True, False]
     records = list(found.records())
-    assert records[1] == records[2] == {"prediction": None, "confidence": None, "probabilities": None}
+    assert records[1] == records[2] == {"prediction": None, "confidence": None, "probabilities": None} | NOT_KNOWN
     assert np.isfinite(found.probs).all()
     several = Predictor(small_trained_model(multilabel=True)).answer(["", "it"])
     assert several.predictions()[0] is None
@@ -90,7 +91,7 @@ def test_an_empty_text_has_no_answer() -> None:
 def test_a_record_holds_the_answer_the_likeliest_label_first() -> None:
     found = answers([[0.2, 0.5, 0.3], [0.1234567, 0.1, 0.7765433]], multilabel=False)
     first, second = found.records()
-    assert first == {"prediction": "b", "confidence": 0.5, "probabilities": {"b": 0.5, "c": 0.3, "a": 0.2}}
+    assert first == {"prediction": "b", "confidence": 0.5, "probabilities": {"b": 0.5, "c": 0.3, "a": 0.2}} | NOT_KNOWN
     assert list(second["probabilities"].items()) == [("c", 0.776543), ("a", 0.123457), ("b", 0.1)]
     assert next(found.records(1))["probabilities"] == {"b": 0.5}
     assert next(answers([[0.5, 0.4, 0.9]], multilabel=True).records())["prediction"] == ["a", "c"]

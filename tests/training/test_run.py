@@ -92,6 +92,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
         "config.json",
         "metrics.json",
         "model.safetensors",
+        "seen.safetensors",
         "tokenizer.json",
     }
     loaded = load_model(folder, CLASSIFIER)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from glassformer.prediction.predictor import Answers, Predictor
 
 _ROWS_PER_BATCH = 4096
+_OFTEN_UNLIKE = 0.02  # of the texts: twice the share of held-out rows that are unlike the training data
 
 
 def predict(
@@ -75,8 +76,19 @@ def predict(
         _answer_texts(predictor, texts, top_k, style)
     else:
         _answer_file(predictor, file, out, text, style, safe_csv=safe_csv)
-    if style == "plain" and predictor.trained.config.answers_by_counting:
+    if style == "plain":
+        _notes(predictor)
+
+
+def _notes(predictor: Predictor) -> None:
+    """Say what the model does not do."""
+    if predictor.trained.config.answers_by_counting:
         say("note: the model answers by counting alone")
+    if predictor.trained.seen is None:
+        say(
+            "note: this model cannot tell which texts are unlike its training data: it was made by an older "
+            "glassformer; train it again"
+        )
 
 
 def _check(
@@ -191,8 +203,8 @@ class _Told:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.rows = self.empty = self._wordless = 0
-        self._first_empty = self._first_wordless = 0
+        self.rows = self.empty = self._wordless = self._unlike = 0
+        self._first_empty = self._first_wordless = self._first_unlike = 0
         self._labels: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
 
@@ -201,6 +213,10 @@ class _Told:
 
         if not self.empty and answers.empty.any():
             self._first_empty = self.rows + int(answers.empty.argmax()) + 1
+        if answers.unlike is not None:
+            if not self._unlike and answers.unlike.any():
+                self._first_unlike = self.rows + int(answers.unlike.argmax()) + 1
+            self._unlike += int(answers.unlike.sum())
         for number, text in enumerate(texts, self.rows + 1):
             if is_punctuation(text):
                 self._wordless += 1
@@ -215,7 +231,7 @@ class _Told:
         return dict(self._labels.most_common())
 
     def warn(self) -> None:
-        """Warn of unknown words, of texts of punctuation only, and of empty texts."""
+        """Warn of unknown words, of texts unlike the training data, of punctuation only, and of empty texts."""
         warn_of_unknown(self._unknown)
         punctuation = (
             "holds punctuation only; the answer means little",
@@ -224,13 +240,25 @@ class _Told:
         empty = ("is empty and gets no answer", "are empty and get no answer")
         if self.unit == "row":
             empty = ("has an empty text and gets no answer", "have an empty text and get no answer")
+        unlike = (
+            "is unlike the training data; its answer means little",
+            "are unlike the training data; such answers mean little",
+        )
+        if self._unlike <= _OFTEN_UNLIKE * self.rows:
+            unlike = (
+                "is unlike the training data; 1 in 100 is usual",
+                "are unlike the training data; 1 in 100 is usual",
+            )
+        self._warn_of(self._unlike, self._first_unlike, unlike)
         self._warn_of(self._wordless, self._first_wordless, punctuation)
         self._warn_of(self.empty, self._first_empty, empty)
 
     def _warn_of(self, count: int, first: int, said: tuple[str, str]) -> None:
         from glassformer.data.table import counted
 
-        if count:
+        if count and self.rows == 1:
+            say(f"warning: the {self.unit} {said[0]}")
+        elif count:
             say(
                 f"warning: {human_count(count)} of {counted(self.rows, self.unit)} {said[count > 1]} "
                 f"(first: {self.unit} {human_count(first)})"

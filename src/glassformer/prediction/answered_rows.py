@@ -19,10 +19,11 @@ def texts_of(frame: pl.DataFrame, text_column: str) -> list[str]:
 
 def added_columns(labels: tuple[Any, ...]) -> list[str]:
     """Return the names of the columns that `with_answers` adds."""
-    return ["prediction", "confidence", *(f"probability_{label}" for label in labels)]
+    return ["prediction", "confidence", *(f"probability_{label}" for label in labels), *_UNLIKE]
 
 
-RECORD_KEYS = ["prediction", "confidence", "probabilities", "readers"]
+_UNLIKE = ["unseen_share", "unlike_training"]
+RECORD_KEYS = ["prediction", "confidence", "probabilities", "readers", *_UNLIKE]
 """The keys that `record_lines` adds."""
 
 
@@ -35,15 +36,23 @@ def refuse_taken(frame: pl.DataFrame, added: list[str], source: str) -> None:
 
 
 def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
-    """Add the prediction, its confidence and a probability per label to the frame. All are null for an empty text."""
+    """Add the prediction, its confidence, a probability per label, and whether the text is unlike the training data.
+
+    All are null for an empty text. The last two are null too if the model does not know.
+    """
     filled = ~answers.empty
     names = added_columns(answers.labels)
     columns: dict[str, list[Any]] = {
         "prediction": [None if label is None else cell(label) for label in answers.predictions()],
         "confidence": _rounded(answers.confidences().tolist()),
     }
-    columns |= {name: _rounded(answers.probs[:, i].tolist()) for i, name in enumerate(names[len(columns) :])}
-    added = pl.DataFrame(columns, schema={name: pl.String if name == "prediction" else pl.Float64 for name in names})
+    probabilities = names[len(columns) : -len(_UNLIKE)]
+    columns |= {name: _rounded(answers.probs[:, i].tolist()) for i, name in enumerate(probabilities)}
+    unknown = [None] * len(filled)
+    columns["unseen_share"] = unknown if answers.unseen is None else _rounded(answers.unseen.tolist())
+    columns["unlike_training"] = unknown if answers.unlike is None else answers.unlike.tolist()
+    types = {"prediction": pl.String, "unlike_training": pl.Boolean}
+    added = pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in names})
     answered = pl.Series(filled)
     blank = added.select(pl.when(answered).then(pl.all()))
     return pl.concat([frame, blank], how="horizontal")

@@ -15,8 +15,9 @@ from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.calibration import TEMPERATURE_BOUNDS
+from glassformer.prediction.unlike import UnlikeConfig
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 
 class NewWord(BaseModel):
@@ -194,6 +195,8 @@ class FolderConfig(AnyFolderConfig):
     temperature: float = Field(ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
     readers: Readers | None = None
     """The weights of the counting reader and the transformer. None if the transformer answers alone."""
+    unlike: UnlikeConfig | None = None
+    """When a text is unlike the training data. None if training did not find out: the folder has an older format."""
 
     @model_validator(mode="after")
     def _labels_differ(self) -> Self:

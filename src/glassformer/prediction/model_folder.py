@@ -5,6 +5,7 @@ tokenizer.json      the vocabulary, in the format of the `tokenizers` library
 model.safetensors   the weights
 counting.json       the n-grams of the counting reader, if there is one
 counting.safetensors  their weights
+seen.safetensors    the words and word pairs of the training texts, as hashes
 metrics.json        the training history and the figures of validation
 README.md           the model card
 
@@ -46,6 +47,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
+from glassformer.prediction.unlike import SEEN_FILE, Seen
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
@@ -70,6 +72,7 @@ class Trained(Generic[Config, Module]):
     tokenizer: TextTokenizer
     metrics: dict[str, Any]
     counting: CountingReader | None = None
+    seen: Seen | None = None
 
 
 TrainedModel = Trained[FolderConfig, nn.Module]
@@ -143,8 +146,8 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
         # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
         (folder / "config.json").unlink(missing_ok=True)
-        for name in COUNTING_FILES:
-            (folder / name).unlink(missing_ok=True)  # the new model may have no counting reader
+        for name in (*COUNTING_FILES, SEEN_FILE):
+            (folder / name).unlink(missing_ok=True)  # the new model may not have them
         for name in _written(aside):
             (aside / name).replace(folder / name)
     except (OSError, SafetensorError, GlassformerError) as error:
@@ -169,6 +172,8 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     write_weights(place / "model.safetensors", trained.model)
     if trained.counting is not None:
         trained.counting.save(place)
+    if trained.seen is not None:
+        trained.seen.save(place)
     # The library makes the file readable only for its owner. Give it the permissions of the other files.
     for path in place.glob("*.safetensors"):
         path.chmod((place / "config.json").stat().st_mode)
@@ -180,6 +185,7 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     check_weights(place / "model.safetensors", _described(kind, config))
     _read_metrics(place / "metrics.json", kind)
     _read_counting(place, config)
+    _read_seen(place, config)
     if TextTokenizer.load(place / "tokenizer.json").vocab_size != config.vocab_size:
         raise GlassformerError(f"config.json says {config.vocab_size:,} tokens, but the tokenizer has another number")
 
@@ -271,6 +277,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         tokenizer=tokenizer,
         metrics=metrics,
         counting=_read_counting(folder, config),
+        seen=_read_seen(folder, config),
     )
 
 
@@ -279,6 +286,12 @@ def _read_counting(folder: Path, config: AnyFolderConfig) -> CountingReader | No
     if not isinstance(config, FolderConfig) or config.readers is None:
         return None
     return CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
+
+
+def _read_seen(folder: Path, config: AnyFolderConfig) -> Seen | None:
+    """Read the words of the training texts, if `config.json` says when a text is unlike them."""
+    unlike = config.unlike if isinstance(config, FolderConfig) else None
+    return None if unlike is None else Seen.load(folder, unlike)
 
 
 def _near_names(folder: Path) -> str:

@@ -34,6 +34,9 @@ class Answers:
         unknown: see `Predictor.unknown_words`. Empty if the model answers by counting alone.
         readers: the logits (texts, n_classes) of each reader, divided by the temperature. `probs` are the probabilities
             of their sum.
+        unseen: (texts,) the share of the words and word pairs of each text that no training text has. None if the model
+            does not know: it was trained before glassformer kept them.
+        unlike: (texts,) which texts are unlike the training data; empty texts are not. None as above.
     """
 
     labels: tuple[Any, ...]
@@ -42,6 +45,8 @@ class Answers:
     empty: BoolArray
     unknown: Counter[str]
     readers: Mapping[Reader, FloatArray]
+    unseen: FloatArray | None = None
+    unlike: BoolArray | None = None
 
     def read(self) -> list[Any]:
         """Return the label of each text, also of texts without a word.
@@ -89,7 +94,8 @@ class Answers:
     def records(self, top_k: int | None = None) -> Iterator[dict[str, Any]]:
         """Yield the JSON of each answer: `prediction`, `confidence` and `probabilities`, most probable label first.
 
-        With two readers there is also `readers`, their `margins`.
+        With two readers there is also `readers`, their `margins`. At the end, `unseen_share` and `unlike_training` are
+        those of `unseen` and `unlike`, or null.
         """
         confidences, margins = self.confidences(), self.margins() if len(self.readers) > 1 else {}
         for row, prediction in enumerate(self.predictions()):
@@ -103,6 +109,9 @@ class Answers:
             if margins:
                 shares = {name: round(float(margin[row]), 6) + 0.0 for name, margin in margins.items()}  # no −0.0
                 record["readers"] = None if self.empty[row] else shares
+            known = not self.empty[row]
+            record["unseen_share"] = round(float(self.unseen[row]), 6) if known and self.unseen is not None else None
+            record["unlike_training"] = bool(self.unlike[row]) if known and self.unlike is not None else None
             yield record
 
 
@@ -169,16 +178,20 @@ class Predictor:
 
         `on_progress` is called with the share of tokens that are done.
         """
-        config = self.trained.config
+        config, seen = self.trained.config, self.trained.seen
         rows = self.trained.tokenizer.encode(texts)
         by_reader = self._read(texts, rows, on_progress)
         probs = probabilities(_total(by_reader), temperature=config.temperature, multilabel=config.multilabel)
+        empty = np.array([not text.strip() for text in texts], dtype=np.bool_)
+        unseen = None if seen is None else seen.unseen_shares(texts)
         return Answers(
             labels=config.labels,
             multilabel=config.multilabel,
             probs=probs.astype(np.float32),
             readers={name: logits / config.temperature for name, logits in by_reader.items()},
-            empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
+            empty=empty,
+            unseen=unseen,
+            unlike=None if seen is None or unseen is None else seen.is_unlike(unseen) & ~empty,
             # Words are unknown to the transformer alone. Finding them tokenizes a text a second time, so only texts
             # with unknown tokens are searched.
             unknown=Counter()

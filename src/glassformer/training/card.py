@@ -40,6 +40,7 @@ def model_card(trained: TrainedModel) -> str:
         "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
         if config.temperature == 1
         else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
+        *_unlike(config),
         *([f"Its transformer, which is not asked, has {shape} {window}", *pretraining] if silent else []),
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
         f"on {config.created}.",
@@ -78,6 +79,17 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
         "No rows were held out for validation, so nothing is known about new texts yet; `glassformer evaluate` "
         "measures it."
     )
+
+
+def _unlike(config: FolderConfig) -> list[str]:
+    """Return what the card says about texts that are unlike the training data, if the model can tell them."""
+    if config.unlike is None:
+        return []
+    return [
+        f"A text is called unlike the training data if more than {config.unlike.threshold:.0%} of its words and word "
+        f"pairs are in no training text. About 1 in 100 rows like those of training is, by "
+        f"{counted(config.unlike.held_out_rows, 'held-out row')}."
+    ]
 
 
 def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:

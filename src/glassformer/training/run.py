@@ -34,6 +34,7 @@ from glassformer.training.readers import LearnedCounting, learn_counting, weigh_
 from glassformer.training.recipe import Recipe
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import run_to_end, versions, work_in
+from glassformer.training.unlike import learn_seen
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -212,6 +213,7 @@ def _finished(
         temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     seconds += pretraining.get("seconds", 0)
+    seen = learn_seen(prepared.splits.train, prepared.splits.validation)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -220,6 +222,7 @@ def _finished(
         multilabel=labels.multilabel,
         temperature=temperature,
         readers=readers,
+        unlike=seen.config,
         data=_data_record(prepared.splits, source) | ({"pretraining": pretraining} if pretraining else {}),
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
@@ -234,6 +237,7 @@ def _finished(
         tokenizer=prepared.tokenizer,
         metrics=state.metrics() | figures,
         counting=None if counting is None else counting.fitted.reader,
+        seen=seen,
     )
 
 

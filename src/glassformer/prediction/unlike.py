@@ -1,0 +1,114 @@
+"""Which texts are unlike the training data: those with many words and word pairs that no training text has.
+
+docs/unlike.md measures this beside other scores. The distance of the transformer's vectors was worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from glassformer.counting.ngrams import END, START, words_of
+from glassformer.errors import GlassformerError
+
+SEEN_FILE = "seen.safetensors"
+FloatArray = np.ndarray[Any, np.dtype[np.float32]]
+HashArray = np.ndarray[Any, np.dtype[np.uint32]]
+
+_FACTOR = np.uint32(0x9E3779B1)  # odd, so that the first word of a pair keeps all of its bits
+_START, _END = np.uint32(crc32(START.encode())), np.uint32(crc32(END.encode()))
+
+
+class UnlikeConfig(BaseModel):
+    """When a text is called unlike the training data (`unlike` in `config.json`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    threshold: float = Field(ge=0, le=1)
+    """The largest unseen share of a text that is not called unlike. About 1 in 100 held-out rows has a larger one."""
+    held_out_rows: int = Field(ge=1)
+    """The number of rows that the threshold was found by."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Seen:
+    """The words and word pairs of the training texts, and the share of unseen ones from which on a text is unlike them.
+
+    Attributes:
+        hashes: (words and pairs,) in ascending order. See `ngram_hashes`.
+    """
+
+    hashes: HashArray
+    config: UnlikeConfig
+
+    def unseen_shares(self, texts: Sequence[str]) -> FloatArray:
+        """Return the share of the words and word pairs of each text that no training text has: (texts,).
+
+        Each occurrence counts. The share of a text without words is 1.
+        """
+        return np.array([unseen_share(ngram_hashes(text), self.hashes) for text in texts], np.float32)
+
+    def is_unlike(self, shares: FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return whether texts with these unseen shares are unlike the training data: (texts,)."""
+        unlike: np.ndarray[Any, np.dtype[np.bool_]] = shares > np.float32(self.config.threshold)
+        return unlike
+
+    def save(self, folder: Path) -> None:
+        """Write `seen.safetensors`. `config.json` holds the rest.
+
+        Raises:
+            OSError, SafetensorError: the file cannot be written.
+        """
+        save_file({"hashes": self.hashes}, folder / SEEN_FILE)
+
+    @classmethod
+    def load(cls, folder: Path, config: UnlikeConfig) -> Seen:
+        """Read the file that `save` wrote.
+
+        Raises:
+            GlassformerError: the file is missing or damaged.
+        """
+        path = folder / SEEN_FILE
+        if not path.exists():
+            raise GlassformerError(f"{path} is missing from the model folder; copy the whole folder again")
+        if not path.is_file():  # it may be a pipe or device, which may never end
+            raise GlassformerError(f"{path} is not a file; copy it again")
+        try:
+            hashes = load_file(path)["hashes"]
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
+        if hashes.dtype != np.uint32 or hashes.ndim != 1 or (hashes[1:] <= hashes[:-1]).any():
+            raise GlassformerError(f"{path} holds no hashes in ascending order; the file is damaged")
+        return cls(hashes=hashes, config=config)
+
+
+def ngram_hashes(text: str) -> HashArray:
+    """Return a hash of 32 bits for each word and each pair of neighbouring words; none if the text has no words.
+
+    The start and the end of a text are words too, but only in pairs. Among a million hashes, one in 4,000 n-grams that
+    are not among them has the hash of another.
+    """
+    cut = words_of(text)
+    words = np.fromiter(map(crc32, map(str.encode, cut)), np.uint32, len(cut))
+    if not len(words):
+        return words
+    marked = np.concatenate([[_START], words, [_END]])
+    with np.errstate(over="ignore"):
+        pairs = marked[:-1] * _FACTOR + marked[1:]
+    return np.concatenate([words, pairs])
+
+
+def unseen_share(hashes: HashArray, seen: HashArray) -> float:
+    """Return the share of a text's hashes that are not among the seen ones, in ascending order; 1 if it has none."""
+    if not len(hashes) or not len(seen):
+        return 1.0
+    places = np.minimum(np.searchsorted(seen, hashes), len(seen) - 1)
+    return float(np.mean(seen[places] != hashes))
