@@ -18,6 +18,7 @@ from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_reproduce import read_results, reproduced
+from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared, read_comparison
 
 
@@ -50,6 +51,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
         "counting": from_file(results, counting_tables),
+        "unlike": from_file(results, unlike_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),
         "steering": from_file(results / "steering", steering_tables),

@@ -208,7 +208,7 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "seen-cut": (cut("seen.safetensors", 40), ("seen.safetensors", "cut short")),
     "seen-a-pipe": (replaced_by("seen.safetensors", os.mkfifo), ("seen.safetensors", "not a file")),
     "seen-of-floats": (seen(torch.ones(3)), ("seen.safetensors", "ascending")),
-    "seen-of-another-name": (seen(torch.arange(3, dtype=torch.uint32), "words"), ("seen.safetensors", "damaged")),
+    "seen-of-another-name": (seen(torch.tensor([1, 3], dtype=torch.uint32), "words"), ("seen.safetensors", "damaged")),
     "seen-in-disorder": (seen(torch.tensor([3, 1], dtype=torch.uint32)), ("seen.safetensors", "ascending")),
     "seen-in-two-dimensions": (seen(torch.ones(2, 2, dtype=torch.uint32)), ("seen.safetensors", "ascending")),
     "unlike-of-nan": (edited("config.json", lambda raw: raw | {"unlike": raw["unlike"] | {"threshold": float("nan")}}),

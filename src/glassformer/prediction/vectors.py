@@ -1,0 +1,40 @@
+"""The vectors that a transformer makes of whole texts, before its head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from glassformer.data.batches import ModelInputs
+from glassformer.data.store import TokenStore
+from glassformer.models.listening import listening, taps_of
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.scoring import FloatArray, logits_of, score
+
+POOLED = "pooled"
+
+
+def has_pooled(trained: TrainedModel) -> bool:
+    """Whether the model turns a text into one vector. Some published designs do not."""
+    return POOLED in taps_of(trained.model)
+
+
+def pooled_vectors(trained: TrainedModel, texts: Sequence[str]) -> FloatArray:
+    """Return the pooled vector of each text, in float32: (texts, width). A text of several windows gets their mean.
+
+    Raises:
+        ValueError: the model has no such vectors.
+    """
+    read = logits_of(trained.model)
+
+    def pooled(inputs: ModelInputs) -> Tensor:
+        with listening(trained.model, [POOLED]) as heard:
+            read(inputs)
+        return heard[POOLED]
+
+    with torch.inference_mode():
+        width = pooled(ModelInputs(torch.zeros(1, 1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool))).shape[1]
+    store = TokenStore.in_memory(trained.tokenizer.encode(texts))
+    return score(pooled, store, max_seq_len=trained.config.model.max_seq_len, n_classes=width)
