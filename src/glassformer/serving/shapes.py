@@ -47,6 +47,8 @@ class Answer(BaseModel):
     confidence: float | None
     probabilities: dict[str, float] | None = Field(description="The most probable label first.")
     readers: Margins | None = Field(default=None, description="Null if the model has one reader.")
+    unseen_share: float | None = Field(description="The share of words and word pairs that no training text has.")
+    unlike_training: bool | None = Field(description="Null if the model does not know: an older version made it.")
     reading: Reading | None = Field(description="Null if the transformer is not asked.")
 
 
@@ -64,6 +66,8 @@ class Prediction(BaseModel):
                             "confidence": 0.87,
                             "probabilities": {"positive": 0.87, "negative": 0.13},
                             "readers": {"counting": -0.4, "transformer": 2.3},
+                            "unseen_share": 0.31,
+                            "unlike_training": False,
                             "reading": {
                                 "tokens": 612,
                                 "windows": 2,
