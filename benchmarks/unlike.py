@@ -105,7 +105,7 @@ def _scores(predictor: Predictor, cut: Cut, calibrating: Texts) -> dict[str, Sco
     distance = _distance(predictor, frame["text"].to_list(), frame["label"].to_numpy())
 
     def of_words(texts: Texts) -> np.ndarray:
-        return np.array([np.mean([word not in words for word in words_of(text)] or [1.0]) for text in texts])
+        return np.array([np.mean([word not in words for word in words_of(text)] or [True]) for text in texts])
 
     def probability(texts: Texts) -> np.ndarray:
         return 1 - predictor.answer(texts).confidences()

@@ -31,8 +31,8 @@ def learn_seen(train: Table, validation: Table | None) -> Seen:
     rows = list(map(ngram_hashes, texts[::step]))
     if validation is not None:
         hashes, _ = _most_frequent(rows)
-        held_out = list(map(ngram_hashes, _spread(validation.frame["text"].to_list(), _MOST_HELD_OUT)))
-        known = hashes
+        texts, known = validation.frame["text"].to_list(), hashes
+        held_out: Sequence[HashArray] = list(map(ngram_hashes, _spread(texts, _MOST_HELD_OUT)))
     else:
         groups = frame["group"].to_list()[::step] if "group" in frame.columns else range(len(rows))
         hashes, counts = _most_frequent(_joined(rows, groups))
