@@ -13,6 +13,7 @@ from benchmarks.tables_aims import aims_table
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_counting import counting_tables
+from benchmarks.tables_faithfulness import faithfulness_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
@@ -52,6 +53,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
         "counting": from_file(results, counting_tables),
         "unlike": from_file(results, unlike_tables),
+        "faithfulness": from_file(results, faithfulness_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),
         "steering": from_file(results / "steering", steering_tables),
