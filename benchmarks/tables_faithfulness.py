@@ -16,8 +16,8 @@ def faithfulness_tables(found: Document) -> Iterator[str]:
         with_reasons = "first" in next(iter(methods.values()))
         quickest = min(figures["seconds"]["value"] for figures in methods.values())
         yield (
-            f"**`{data['data']}`**: {data['texts']} held-out texts, half of them longer than {data['words']:.0f} words; "
-            f"trained on {data['training_rows']:,} rows."
+            f"**`{data['data']}`**: {data['texts']} held-out texts, half of them longer than {data['words']:.0f} "
+            f"words; trained on {data['training_rows']:,} rows."
         )
         ranked = sorted(methods.items(), key=lambda item: -item[1]["score"]["value"])
         heads = (*_HEADINGS, "largest share is a true reason") if with_reasons else _HEADINGS
