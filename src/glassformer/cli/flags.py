@@ -14,7 +14,7 @@ FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "algorithm", "chosen", "data", "data_dir", "device", "dictionary", "dictionary_dir", "fold_labels", "group",
-        "host", "init", "label", "method", "minutes", "multilabel", "objective", "out", "overwrite", "port", "preset",
+        "heads", "host", "init", "label", "method", "minutes", "multilabel", "objective", "out", "overwrite", "port", "preset",
         "pretrain", "prompts", "recipe", "rejected", "resume", "reward", "seconds", "seeds", "steps", "test", "text",
         "train", "unlabelled", "vary",
     )
