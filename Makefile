@@ -15,7 +15,8 @@ ASK := "how is the acting?" --samples 5 --max-tokens 32
 demo: .venv/ready
 	$(BIN)/glassformer train polarity --recipe polarity --out $(DEMO) --overwrite
 	$(BIN)/glassformer evaluate $(DEMO) polarity
-	$(BIN)/glassformer predict $(DEMO) "the acting is dull, but the story is superb" "the acting is superb, but the story is dull"
+	$(BIN)/glassformer predict $(DEMO) "the acting is very dull, to be honest, but the story is truly superb, all in all" \
+		"the acting is truly superb, all in all, but the story is very dull, to be honest"
 	@echo "open $(DEMO)/evaluation/report.html in a browser"
 
 demo-assistant: .venv/ready

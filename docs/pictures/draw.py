@@ -1,31 +1,41 @@
-"""Draws the pictures of the README from a real run: `make pictures` (needs Chromium for the report).
+"""Draws the pictures of the README and the docs from a real run: `make pictures` (needs Chromium).
 
 terminal.svg    what `make demo` prints
 report.png      the top of the report that it writes
+explain.svg     the same model explains an answer
+trace.png       the top of the trace of that answer
+serve.png       the page of `serve` with that text
 """
 
 from __future__ import annotations
 
 import io
+import json
+import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).parent
 COLUMNS = 120
-REPORT_SIZE = {"width": 1100, "height": 900}
+SIZE = {"width": 1100, "height": 900}
+TEXT = "the acting is very dull, to be honest, but the story is truly superb, all in all"
+GLASSFORMER = (sys.executable, "-m", "glassformer")
 COMMANDS = (
     ("train", "polarity", "--recipe", "polarity", "--out", "runs/demo"),
     ("evaluate", "runs/demo", "polarity"),
-    ("predict", "runs/demo", "the acting is dull, but the story is superb"),
+    ("predict", "runs/demo", TEXT),
 )
 # The library's own template fetches a font from the network; any monospaced font will do.
 TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
@@ -33,40 +43,86 @@ TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DO
 
 def main() -> None:
     """Run the commands in a new folder and draw what they show."""
-    with tempfile.TemporaryDirectory() as desk:
-        console = Console(record=True, width=COLUMNS, file=io.StringIO())
-        for arguments in COMMANDS:
-            shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
-            console.print(Text(f"$ glassformer {shown}", style="bold cyan"), soft_wrap=True)
-            console.print(Text(_run(arguments, Path(desk)) + "\n"))
-        svg = console.export_svg(title="glassformer", code_format=TEMPLATE, unique_id="terminal")
-        (HERE / "terminal.svg").write_text(svg, encoding="utf-8")
-        _photograph(Path(desk) / "runs/demo/evaluation/report.html", HERE / "report.png")
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Path(folder)
+        _draw("terminal.svg", {arguments: Text(_run(arguments, desk)) for arguments in COMMANDS})
+        explain = ("explain", "runs/demo", TEXT)
+        _draw("explain.svg", {explain: Text.from_ansi(_run_in_terminal(explain, desk))})
+        _run(("trace", "runs/demo", TEXT, "--html", "trace.html"), desk)
+        with _chromium() as browser:
+            _photograph(browser, (desk / "runs/demo/evaluation/report.html").as_uri(), "report.png")
+            _photograph(browser, (desk / "trace.html").as_uri(), "trace.png")
+            with _server(desk) as url:
+                _photograph(browser, url, "serve.png", write=TEXT)
+
+
+def _draw(name: str, said: Mapping[tuple[str, ...], Text]) -> None:
+    """Draw a terminal with commands and what they said."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
+    for arguments, answer in said.items():
+        shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
+        console.print(Text(f"$ glassformer {shown}", style="bold cyan"), soft_wrap=True)
+        console.print(answer, "")
+    svg = console.export_svg(title="glassformer", code_format=TEMPLATE, unique_id=Path(name).stem)
+    (HERE / name).write_text(svg, encoding="utf-8")
 
 
 def _run(arguments: tuple[str, ...], desk: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "glassformer", *arguments],
-        cwd=desk,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=True,
-    )
+    command = [*GLASSFORMER, *arguments]
+    done = subprocess.run(command, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
     return done.stdout.rstrip()
 
 
-def _photograph(page_file: Path, picture: Path) -> None:
+def _run_in_terminal(arguments: tuple[str, ...], desk: Path) -> str:
+    """Return what a command writes to standard output if it is a terminal, with its colours."""
+    ours, theirs = pty.openpty()
+    command = [*GLASSFORMER, *arguments]
+    with subprocess.Popen(command, cwd=desk, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # how a terminal says that nobody writes to it any more
+            while part := os.read(ours, 4096):
+                said += part
+    os.close(ours)
+    if process.returncode:
+        sys.exit(f"glassformer {arguments[0]} failed")
+    return said.decode().replace("\r", "").rstrip()
+
+
+@contextmanager
+def _server(desk: Path) -> Iterator[str]:
+    """Serve the model, and return the address."""
+    command = [*GLASSFORMER, "serve", "runs/demo", "--port", "0", "--json"]
+    with subprocess.Popen(command, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        document = ""
+        while not document.endswith("}\n"):
+            document += process.stdout.readline()
+        yield json.loads(document)["url"]
+        process.terminate()
+
+
+@contextmanager
+def _chromium() -> Iterator[Browser]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
-        sys.exit("no Chromium found, so report.png was not drawn")
+        sys.exit("no Chromium found, so the pages were not drawn")
     with sync_playwright() as playwright:
         options = ["--headless", "--no-sandbox", "--disable-gpu"]
         browser = playwright.chromium.launch(executable_path=chromium, args=options)
-        page = browser.new_page(viewport=REPORT_SIZE)
-        page.goto(page_file.as_uri())
-        page.screenshot(path=picture)
+        yield browser
         browser.close()
+
+
+def _photograph(browser: Browser, url: str, name: str, *, write: str | None = None) -> None:
+    """Photograph the top of a page, after a text was written into it."""
+    page = browser.new_page(viewport=SIZE)
+    page.goto(url)
+    if write is not None:
+        page.get_by_label("Your text").fill(write)
+        page.get_by_text("random rankings").wait_for(timeout=60_000)
+    page.screenshot(path=HERE / name)
+    page.close()
 
 
 if __name__ == "__main__":
