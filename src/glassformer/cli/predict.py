@@ -213,10 +213,10 @@ class _Told:
 
         if not self.empty and answers.empty.any():
             self._first_empty = self.rows + int(answers.empty.argmax()) + 1
-        if answers.unlike is not None:
-            if not self._unlike and answers.unlike.any():
-                self._first_unlike = self.rows + int(answers.unlike.argmax()) + 1
-            self._unlike += int(answers.unlike.sum())
+        if (unlike := answers.unlike) is not None:
+            if not self._unlike and unlike.any():
+                self._first_unlike = self.rows + int(unlike.argmax()) + 1
+            self._unlike += int(unlike.sum())
         for number, text in enumerate(texts, self.rows + 1):
             if is_punctuation(text):
                 self._wordless += 1

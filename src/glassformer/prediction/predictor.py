@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.calibration import THRESHOLD, probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, logits_of, score
+from glassformer.prediction.unlike import Seen
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 Reader = Literal["counting", "transformer"]
@@ -34,9 +36,8 @@ class Answers:
         unknown: see `Predictor.unknown_words`. Empty if the model answers by counting alone.
         readers: the logits (texts, n_classes) of each reader, divided by the temperature. `probs` are the probabilities
             of their sum.
-        unseen: (texts,) the share of the words and word pairs of each text that no training text has. None if the model
-            does not know: it was trained before glassformer kept them.
-        unlike: (texts,) which texts are unlike the training data; empty texts are not. None as above.
+        texts: the texts. Needed for `unseen` and `unlike` alone, as is `seen`.
+        seen: the words of the training texts. None if the model does not know them: it was made by an older version.
     """
 
     labels: tuple[Any, ...]
@@ -45,8 +46,23 @@ class Answers:
     empty: BoolArray
     unknown: Counter[str]
     readers: Mapping[Reader, FloatArray]
-    unseen: FloatArray | None = None
-    unlike: BoolArray | None = None
+    texts: Sequence[str] = ()
+    seen: Seen | None = None
+
+    @cached_property
+    def unseen(self) -> FloatArray | None:
+        """The share of the words and word pairs of each text that no training text has: (texts,); None without `seen`.
+
+        It is computed when it is first asked for.
+        """
+        return None if self.seen is None else self.seen.unseen_shares(self.texts)
+
+    @property
+    def unlike(self) -> BoolArray | None:
+        """Which texts are unlike the training data: (texts,). Empty texts are not. None without `seen`."""
+        if self.seen is None or self.unseen is None:
+            return None
+        return self.seen.is_unlike(self.unseen) & ~self.empty
 
     def read(self) -> list[Any]:
         """Return the label of each text, also of texts without a word.
@@ -98,6 +114,7 @@ class Answers:
         those of `unseen` and `unlike`, or null.
         """
         confidences, margins = self.confidences(), self.margins() if len(self.readers) > 1 else {}
+        unseen, unlike = self.unseen, self.unlike
         for row, prediction in enumerate(self.predictions()):
             record: dict[str, Any] = {"prediction": None, "confidence": None, "probabilities": None}
             if not self.empty[row]:
@@ -110,8 +127,8 @@ class Answers:
                 shares = {name: round(float(margin[row]), 6) + 0.0 for name, margin in margins.items()}  # no −0.0
                 record["readers"] = None if self.empty[row] else shares
             known = not self.empty[row]
-            record["unseen_share"] = round(float(self.unseen[row]), 6) if known and self.unseen is not None else None
-            record["unlike_training"] = bool(self.unlike[row]) if known and self.unlike is not None else None
+            record["unseen_share"] = round(float(unseen[row]), 6) if known and unseen is not None else None
+            record["unlike_training"] = bool(unlike[row]) if known and unlike is not None else None
             yield record
 
 
@@ -178,20 +195,18 @@ class Predictor:
 
         `on_progress` is called with the share of tokens that are done.
         """
-        config, seen = self.trained.config, self.trained.seen
+        config = self.trained.config
         rows = self.trained.tokenizer.encode(texts)
         by_reader = self._read(texts, rows, on_progress)
         probs = probabilities(_total(by_reader), temperature=config.temperature, multilabel=config.multilabel)
-        empty = np.array([not text.strip() for text in texts], dtype=np.bool_)
-        unseen = None if seen is None else seen.unseen_shares(texts)
         return Answers(
             labels=config.labels,
             multilabel=config.multilabel,
             probs=probs.astype(np.float32),
             readers={name: logits / config.temperature for name, logits in by_reader.items()},
-            empty=empty,
-            unseen=unseen,
-            unlike=None if seen is None or unseen is None else seen.is_unlike(unseen) & ~empty,
+            empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
+            texts=texts,
+            seen=self.trained.seen,
             # Words are unknown to the transformer alone. Finding them tokenizes a text a second time, so only texts
             # with unknown tokens are searched.
             unknown=Counter()
