@@ -34,7 +34,8 @@ def unlike_tables(found: Document) -> Iterator[str]:
     yield markdown([("table", "texts from elsewhere", *headings), *lines, ("mean", "", *map(short, means))])
     yield "Called unlike, by unseen words and pairs, with the threshold of the model:"
     of = found["scores"][0]
-    kinds = list(dict.fromkeys(kind for table in found["tables"] for kind in table["scores"][of]["elsewhere"]))
+    others = [kind for table in found["tables"] for kind in table["scores"][of]["elsewhere"]]
+    kinds = list(dict.fromkeys([table["data"] for table in found["tables"]] + others))
     rows = [
         (
             table["data"],
