@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from glassformer.errors import UsageError
+from glassformer.explanation import attribution
 from glassformer.explanation.attribution import (
     METHODS,
     TokenReading,
@@ -70,6 +71,17 @@ def test_integrated_gradients_add_up_to_what_the_words_change(design: str) -> No
     change = text.margin - text.margin_of_nothing
     assert abs(change) > 1e-3
     assert integrated_gradients(text).sum() == pytest.approx(change, abs=5e-3 * max(1.0, abs(change)))
+
+
+def test_the_integral_takes_more_points_where_it_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = reading(ours())
+    with torch.no_grad():
+        text.model.get_parameter("head.weight").mul_(100)
+    change = text.margin - text.margin_of_nothing
+    monkeypatch.setattr(attribution, "_NODES", 1)
+    assert integrated_gradients(text).sum() == pytest.approx(change, abs=0.02 * max(1.0, abs(change)))
+    monkeypatch.setattr(attribution, "_TOKENS_ON_PATH", 0)
+    assert integrated_gradients(text).sum() != pytest.approx(change, abs=0.02 * max(1.0, abs(change)))
 
 
 @pytest.mark.parametrize("method", [integrated_gradients, gradient_x_input])
