@@ -17,7 +17,7 @@ def faithfulness_tables(found: Document) -> Iterator[str]:
         quickest = min(figures["seconds"]["value"] for figures in methods.values())
         yield (
             f"**`{data['data']}`**: {data['texts']} held-out texts, half of them longer than {data['words']:.0f} "
-            f"words; trained on {data['training_rows']:,} rows."
+            f"words; trained on {data['training_rows']:,} rows, accuracy {short(data['accuracy'])}."
         )
         ranked = sorted(methods.items(), key=lambda item: -item[1]["score"]["value"])
         heads = (*_HEADINGS, "largest share is a true reason") if with_reasons else _HEADINGS

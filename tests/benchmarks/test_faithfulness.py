@@ -61,7 +61,7 @@ def test_the_table_ranks_the_methods() -> None:
         names = ("trusted", "comprehensiveness", "sufficiency", "error", "margin", "seconds")
         return {"score": estimate(score), **{name: estimate(0.5) for name in names}}
 
-    data = {"data": "trec", "texts": 7, "words": 9.0, "training_rows": 1234}
+    data = {"data": "trec", "texts": 7, "words": 9.0, "training_rows": 1234, "accuracy": 0.9}
     found = {"data": [data | {"methods": {"rollout": figures(0.6), "occlusion": figures(0.8)}}]}
     said, table = faithfulness_tables(found)
     assert "7 held-out texts" in said
