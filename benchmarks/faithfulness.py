@@ -86,7 +86,7 @@ def _of_data(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
 
 
 def _accuracy(predictor: Predictor, table: Table) -> float:
-    """Return the accuracy on the explained texts: the reasons of a model that is often wrong need not be the true ones."""
+    """Return the accuracy on the explained texts. If a model is often wrong, its reasons need not be the true ones."""
     answers = predictor.answer(table.frame["text"].to_list()).predictions()
     return float(np.mean([answer == label for answer, label in zip(answers, table.frame["label"], strict=True)]))
 
