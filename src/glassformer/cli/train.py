@@ -72,6 +72,14 @@ def train(
     seed: Seed = None,
     device: Device = "auto",
     data_dir: DataDir = None,
+    snapshots: Annotated[
+        bool,
+        typer.Option(
+            "--snapshots",
+            help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
+            "It shows a few of your texts.",
+        ),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
@@ -89,6 +97,7 @@ def train(
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.run import train_classifier
+    from glassformer.training.snapshots import Snapshots
     from glassformer.training.time_plan import check_minutes
     from glassformer.training.unfinished import prepare_out
 
@@ -123,6 +132,7 @@ def train(
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             init=start,
             minutes=minutes,
+            snapshots=Snapshots() if snapshots else None,
         )
     _show_result(trained, out, json=json)
 
