@@ -10,6 +10,7 @@ from safetensors.numpy import load_file
 
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
+from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, TrainedModel
 from glassformer.tracing.time_lapse import TimeLapse
@@ -30,6 +31,11 @@ def run(
     trained = train_classifier(sources, settings or recipe(epochs=4), snapshots=snapshots, **more)
     assert snapshots.time_lapse is not None
     return trained, snapshots.time_lapse
+
+
+def folded(**training: Any) -> Recipe:
+    """A recipe that cross-fits: it holds out no rows."""
+    return recipe(**training).model_copy(update={"validation": ValidationConfig(fraction=0.2, min_rows=200)})
 
 
 def test_training_is_the_same_with_and_without_snapshots() -> None:
@@ -54,15 +60,16 @@ def test_snapshots_are_spread_over_the_steps_and_closer_at_the_start() -> None:
 
 
 def test_the_last_snapshot_is_what_the_model_does() -> None:
-    trained, lapse = run(recipe(max_steps=12))
-    model, last = trained.model, lapse.snapshots[-1]
-    assert last.step == 12
-    table_of_words = model.state_dict()["trunk.embedding.weight"].numpy()
-    rows = list(lapse.subject.words.values())
-    if trained.metrics["best"]["step"] == 12:
-        np.testing.assert_array_equal(last.embeddings, table_of_words[rows])
-    first = lapse.snapshots[0]
-    assert first.losses["held-out rows"] == pytest.approx(np.log(2))  # the head starts at zero
+    trained, lapse = run(folded(max_steps=12))  # without held-out rows, the last weights are kept
+    last, rows = lapse.snapshots[-1], list(lapse.subject.words.values())
+    assert last.step == lapse.kept_step == 12
+    np.testing.assert_array_equal(last.embeddings, trained.model.state_dict()["trunk.embedding.weight"].numpy()[rows])
+    with torch.no_grad():
+        for text, logits in zip(lapse.subject.texts, last.logits, strict=True):
+            ids = torch.tensor([[START_ID, *text.token_ids.tolist()]])
+            expected = trained.model(ids, torch.ones_like(ids, dtype=torch.bool))[0]
+            np.testing.assert_allclose(logits, expected.numpy(), atol=1e-5)
+    assert lapse.snapshots[0].losses["training rows"] == pytest.approx(np.log(2))  # the head starts at zero
     for text, maps in zip(lapse.subject.texts, last.attention, strict=True):
         size = len(text.token_ids) + 1
         assert maps.shape == (1, 2, size, size)
@@ -87,8 +94,7 @@ def test_the_texts_are_held_out_rows_of_each_label() -> None:
 
 
 def test_without_held_out_rows_the_texts_are_training_rows() -> None:
-    folded = recipe(epochs=1).model_copy(update={"validation": ValidationConfig(fraction=0.2, min_rows=200)})
-    _, lapse = run(folded)
+    _, lapse = run(folded(epochs=1))
     assert not lapse.subject.held_out
     assert set(lapse.subject.samples) == {"training rows"}
     assert lapse.snapshots[0].step == 0
