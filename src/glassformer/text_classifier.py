@@ -33,6 +33,7 @@ from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Answers, Predictor
 from glassformer.prediction.unlike import Seen
+from glassformer.tracing.time_lapse import TimeLapse
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
@@ -159,7 +160,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             minutes=self.minutes,
             snapshots=snapshots,
         )
-        self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
         for dropped in table.dropped:
             warn_caller(
                 f"{counted(len(dropped.rows), 'row was', 'rows were')} left out of training: {dropped.reason} "
@@ -168,6 +168,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         labels = tuple(by_name[str(name)] for name in trained.config.labels)
         trained = from_memory(trained, labels, fold_labels=self.fold_labels)
         self._take(Predictor(trained, device=choose_device(self.device)))
+        self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
         return self
 
     def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,6 +200,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self._order = np.argsort(labels, kind="stable")  # the model sorts numbers by size, also if they are text
         self.classes_ = labels[self._order]
         self.history_ = predictor.trained.metrics.get("history", [])
+        self.time_lapse_: TimeLapse | None = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")

@@ -58,8 +58,8 @@ def test_the_slider_moves_everything(browser: Browser, tmp_path: Path) -> None:
 def test_a_cell_says_who_looks_at_whom(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, tmp_path)
     page.locator("#snapshot").fill("1")
-    page.get_by_label("Text").select_option(value="1")
-    page.get_by_label("Block").select_option(value="1")
+    page.get_by_label("Text").select_option(index=1)
+    page.get_by_label("Block").select_option(index=1)
     page.locator("canvas").nth(2).focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)

@@ -13,8 +13,8 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, TrainedModel
+from glassformer.tracing.snapshot import take
 from glassformer.tracing.time_lapse import TimeLapse
-from glassformer.training import snapshots as snapshots_module
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_classifier
@@ -138,13 +138,12 @@ def test_a_resumed_run_reads_its_snapshots_and_takes_none_twice(
     with pytest.raises(InterruptedTraining):
         run(out=tmp_path / "m", observer=stop)
     taken: list[int] = []
-    take = snapshots_module.take
 
     def counted(*arguments: Any, **settings: Any) -> Any:
         taken.append(settings["step"])
         return take(*arguments, **settings)
 
-    monkeypatch.setattr(snapshots_module, "take", counted)
+    monkeypatch.setattr("glassformer.training.snapshots.take", counted)
     _, lapse = run(out=tmp_path / "m", resume=True)
     steps = [snapshot.step for snapshot in lapse.snapshots]
     assert len(steps) == 5

@@ -93,6 +93,8 @@ def train(
     from glassformer.cli.live import LiveView
     from glassformer.data.sources import SourceConfig
     from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
+    from glassformer.tracing.time_lapse import PAGE_FILE
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
@@ -119,6 +121,7 @@ def train(
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     doing("splitting the rows, learning a vocabulary, encoding the texts")
+    taken = Snapshots() if snapshots else None
     with resumable(out), LiveView() as view:
         trained = train_classifier(
             sources,
@@ -132,9 +135,11 @@ def train(
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             init=start,
             minutes=minutes,
-            snapshots=Snapshots() if snapshots else None,
+            snapshots=taken,
         )
     _show_result(trained, out, json=json)
+    if taken is not None and taken.time_lapse is not None:
+        say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / PAGE_FILE}; the page shows some of your texts")
 
 
 def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, unlabelled: list[str]) -> Sources:

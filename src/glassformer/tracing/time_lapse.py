@@ -27,6 +27,7 @@ from glassformer.tracing.snapshot import Snapshot, Subject
 
 PAGE_FILE, _JSON_FILE, _NUMBERS_FILE = "time-lapse.html", "snapshots.json", "snapshots.safetensors"
 _FEWEST_WORDS = 3
+"""The fewest words whose embeddings are drawn."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
