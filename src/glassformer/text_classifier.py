@@ -33,7 +33,6 @@ from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Answers, Predictor
 from glassformer.prediction.unlike import Seen
-from glassformer.tracing.time_lapse import TimeLapse
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
@@ -200,7 +199,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self._order = np.argsort(labels, kind="stable")  # the model sorts numbers by size, also if they are text
         self.classes_ = labels[self._order]
         self.history_ = predictor.trained.metrics.get("history", [])
-        self.time_lapse_: TimeLapse | None = None
+        self.time_lapse_ = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")
