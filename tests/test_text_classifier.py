@@ -542,3 +542,14 @@ def test_minutes_decide_what_is_done() -> None:
 def test_pretraining_that_cannot_be(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         small(**settings).fit(TEXTS, BINARY)
+
+
+def test_snapshots_of_fit_become_a_page(tmp_path: Path) -> None:
+    classifier = small(snapshots=3).fit(TEXTS, BINARY)
+    assert classifier.time_lapse_ is not None
+    assert [snapshot.done for snapshot in classifier.time_lapse_.snapshots][::2] == [0.0, 1.0]
+    classifier.time_lapse_.write(tmp_path / "page.html")
+    assert '"good", "film"' in (tmp_path / "page.html").read_text("utf-8")
+    assert small().fit(TEXTS, BINARY).time_lapse_ is None
+    with pytest.raises(UsageError, match="whole number from 2 to 100"):
+        small(snapshots=1).fit(TEXTS, BINARY)

@@ -40,6 +40,7 @@ from glassformer.training.own_text import seconds_of
 from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import from_memory, train_classifier
+from glassformer.training.snapshots import Snapshots
 from glassformer.training.unfinished import prepare_out
 
 
@@ -71,6 +72,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         class_weight: `balanced`, or a dictionary of weights by label, as in scikit-learn; labels that it does not name
             have the weight 1. None means the recipe's `training.class_weights`.
         random_state: the seed, or a numpy generator to draw it from. None means the recipe's `training.seed`.
+        snapshots: how many snapshots of the transformer to take while it is trained, from 2 to 100. `time_lapse_` then
+            holds them (see docs/trace.md). None means none.
         verbose: 0 shows nothing, 1 shows progress on standard error.
         fold_labels: read labels that differ only by case or white space (`Billing`, `billing `) as one label, under the
             most frequent spelling. `score` then reads its labels in the same way. The metrics of scikit-learn, as in
@@ -83,6 +86,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     Attributes:
         classes_: the sorted labels. The columns of `predict_proba` have this order.
         history_: a row of figures for each epoch.
+        time_lapse_: the snapshots of `fit`, or None. `time_lapse_.write(path)` writes a page, which shows some texts.
     """
 
     def __init__(
@@ -100,6 +104,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         random_state: int | np.random.RandomState | None = None,
         fold_labels: bool = False,
         settings: Mapping[str, Any] | None = None,
+        snapshots: int | None = None,
         device: str = "auto",
         verbose: int = 0,
         observer: Observer | None = None,
@@ -116,6 +121,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.random_state = random_state
         self.fold_labels = fold_labels
         self.settings = settings
+        self.snapshots = snapshots
         self.device = device
         self.verbose = verbose
         self.observer = observer
@@ -143,6 +149,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             warn_caller(several)
         start = None if self.init is None else read_initial_weights(self.init)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
+        snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
         trained = train_classifier(
             Sources(train=table, unlabelled=() if self.unlabelled is None else (as_documents(self.unlabelled),)),
             recipe,
@@ -150,6 +157,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             observer=self._observer(),
             init=start,
             minutes=self.minutes,
+            snapshots=snapshots,
         )
         for dropped in table.dropped:
             warn_caller(
@@ -159,6 +167,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         labels = tuple(by_name[str(name)] for name in trained.config.labels)
         trained = from_memory(trained, labels, fold_labels=self.fold_labels)
         self._take(Predictor(trained, device=choose_device(self.device)))
+        self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
         return self
 
     def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,6 +199,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self._order = np.argsort(labels, kind="stable")  # the model sorts numbers by size, also if they are text
         self.classes_ = labels[self._order]
         self.history_ = predictor.trained.metrics.get("history", [])
+        self.time_lapse_ = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")

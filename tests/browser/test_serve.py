@@ -1,16 +1,20 @@
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from glassformer.prediction.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.serving.limits import Limits
 from tests.browser.serving import complaints, running
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST
+from tests.explanation.test_explain import two_readers
 from tests.serving.samples import TEXT, served
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -77,6 +81,17 @@ def test_the_answer_follows_what_is_typed(page: Page) -> None:
     page.locator("#text").fill("")
     expect(page.locator(".label")).to_have_count(0)
     expect(page.locator(".why")).to_be_hidden()
+
+
+def test_a_text_unlike_the_training_data_is_said_to_be_so(browser: Browser) -> None:
+    seen = Seen(hashes=np.unique(ngram_hashes(TEXT)), config=UnlikeConfig(threshold=0.5, held_out_rows=3))
+    with running(served(trained=replace(two_readers(), seen=seen))) as url:
+        page = browser.new_page()
+        page.goto(url)
+        typed(page, "zwei drei vier fünf")
+        expect(page.locator(".answer .note")).to_contain_text("unlike the training data")
+        typed(page)
+        expect(page.locator(".answer")).not_to_contain_text("unlike the training data")
 
 
 def test_only_the_newest_answer_is_shown(page: Page) -> None:

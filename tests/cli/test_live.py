@@ -69,7 +69,7 @@ def test_the_training_of_several_is_counted_beside_the_epoch() -> None:
     shown: list[str] = []
     report = StepReport(
         epoch=1, epochs=4, step_of_epoch=1, steps_per_epoch=2, loss=0.5, accuracy=None, speed=1.0, unit="texts",
-        padding=0.0, seconds=3.0, seconds_left=75.0,
+        padding=0.0, done=0.1, seconds=3.0, seconds_left=75.0,
     )  # fmt: skip
     with patch("glassformer.cli.live.progressing", shown.append):
         view.on_step(report)

@@ -287,3 +287,17 @@ def test_a_run_that_learned_nothing_is_warned_of(tmp_path: Path) -> None:
 
 def test_a_run_that_learned_is_not_warned_of(reviews: Trained) -> None:
     assert "is not above" not in reviews.outcome.err
+
+
+def test_snapshots_leave_a_page_and_say_where(reviews: Trained, tmp_path: Path) -> None:
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", *QUICK, "--snapshots")
+    page = tmp_path / "m" / "snapshots" / "time-lapse.html"
+    assert page.is_file()
+    assert f"to watch it learn, open {page}; the page shows some of your texts" in said.err
+    assert (tmp_path / "m" / "model.safetensors").read_bytes() == (reviews.folder / "model.safetensors").read_bytes()
+
+
+def test_snapshots_of_no_transformer_are_refused(reviews: Trained, tmp_path: Path) -> None:
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", "--epochs", 0, "--snapshots")
+    misused(said, "--snapshots shows a transformer while it learns", "training.epochs=0 trains none")
+    assert not (tmp_path / "m").exists()

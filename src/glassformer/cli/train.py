@@ -72,6 +72,14 @@ def train(
     seed: Seed = None,
     device: Device = "auto",
     data_dir: DataDir = None,
+    snapshots: Annotated[
+        bool,
+        typer.Option(
+            "--snapshots",
+            help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
+            "It shows a few of your texts.",
+        ),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
@@ -85,10 +93,13 @@ def train(
     from glassformer.cli.live import LiveView
     from glassformer.data.sources import SourceConfig
     from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
+    from glassformer.tracing.time_lapse import PAGE_FILE
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.run import train_classifier
+    from glassformer.training.snapshots import Snapshots
     from glassformer.training.time_plan import check_minutes
     from glassformer.training.unfinished import prepare_out
 
@@ -110,6 +121,7 @@ def train(
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     doing("splitting the rows, learning a vocabulary, encoding the texts")
+    taken = Snapshots() if snapshots else None
     with resumable(out), LiveView() as view:
         trained = train_classifier(
             sources,
@@ -123,8 +135,11 @@ def train(
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             init=start,
             minutes=minutes,
+            snapshots=taken,
         )
     _show_result(trained, out, json=json)
+    if taken is not None and taken.time_lapse is not None:
+        say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / PAGE_FILE}; the page shows some of your texts")
 
 
 def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, unlabelled: list[str]) -> Sources:

@@ -30,6 +30,7 @@ from glassformer.prediction.folder_config import FolderConfig, Readers
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor, Reader
 from glassformer.prediction.scoring import FloatArray
+from glassformer.prediction.unlike import SEEN_FILE
 
 Say = Callable[[str], None]
 
@@ -147,7 +148,7 @@ def measure_model(
         learnable, overlap = _learnable(seen, table, refitted=trained.counting is not None)
         notes += overlap
         baselines = _run_baselines(learnable, trained, texts, say)
-    files = FILES if trained.counting is None else (*FILES, *COUNTING_FILES)
+    files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     return evaluate(
         logits=np.sum(list(by_reader.values()), axis=0),
         labels=labels,

@@ -57,6 +57,8 @@ CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safet
 """The folder of an unfinished run, its file with the settings of the run, and its file with the state of training."""
 EVALUATION_FOLDER, REPORT_FILE, FIGURES_FILE = "evaluation", "report.html", "metrics.json"
 """The folder that `evaluate` writes, and the files in it."""
+SNAPSHOTS_FOLDER = "snapshots"
+"""The folder with the snapshots of training (see `tracing/time_lapse.py`)."""
 
 
 Config = TypeVar("Config", bound=AnyFolderConfig)
@@ -118,7 +120,7 @@ KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, L
 
 
 def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
-    """Write a model folder. If it replaces a model, the evaluation of that model is deleted. Other files are kept.
+    """Write a model folder. If it replaces a model, its evaluation and snapshots are deleted. Other files are kept.
 
     The new files are first written to a temporary folder, flushed to the disk and read back. Only then do they replace
     the files of an earlier model. After this function has returned, the folder can be read, and a run may delete its
@@ -161,6 +163,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
                 folder.rmdir()
     if replaced:
         _forget_evaluation(folder)
+        shutil.rmtree(folder / SNAPSHOTS_FOLDER, ignore_errors=True)  # they show texts of the model before
 
 
 def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) -> None:

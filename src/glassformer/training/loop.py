@@ -61,6 +61,7 @@ class StepReport:
         accuracy: the share of right answers in the epoch so far, if the task counts them.
         speed: texts or tokens (whichever the task counts) per second.
         padding: the share of positions of the step that are padding.
+        done: the share of this training that is done, from 0 to 1.
         seconds: the time that this training has taken.
         seconds_left: the time that this training still takes, and the trainings of the run after it.
         training, trainings: which training of the run this is, and how many there are (see `cross_fitting.py`).
@@ -75,6 +76,7 @@ class StepReport:
     speed: float
     unit: str
     padding: float
+    done: float
     seconds: float
     seconds_left: float
     training: int = 1
@@ -338,6 +340,7 @@ class Trainer(Generic[Model]):
             speed=speed,
             unit=self.task.unit,
             padding=1 - read,
+            done=done,
             seconds=self.state.seconds,
             seconds_left=max(0.0, self.state.seconds * (1 / done - 1)),
         )

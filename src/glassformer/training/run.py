@@ -32,6 +32,7 @@ from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.readers import LearnedCounting, learn_counting, weigh_readers
 from glassformer.training.recipe import Recipe
+from glassformer.training.snapshots import Snapshots
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import run_to_end, versions, work_in
 from glassformer.training.unlike import learn_seen
@@ -52,6 +53,7 @@ def train_classifier(
     on_prepared: Callable[[Prepared], None] | None = None,
     init: InitialWeights | None = None,
     minutes: float | None = None,
+    snapshots: Snapshots | None = None,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
@@ -65,9 +67,11 @@ def train_classifier(
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
         minutes: the time for the whole run. The run then decides what it does: at most pre-training and the whole
             `recipe` (see `time_plan.py`).
+        snapshots: takes snapshots of the transformer, and makes a time-lapse of them. With `out`, it is written into
+            the model folder, and shows a few texts of the held-out rows.
 
     Raises:
-        UsageError: the data cannot be learned from, or `out` is in use already.
+        UsageError: the data cannot be learned from, `out` is in use already, or there is nothing to take snapshots of.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
@@ -76,6 +80,8 @@ def train_classifier(
     prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes)
     with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite):
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
+        if snapshots is not None:
+            snapshots.check(prepared)
         begun = resume and work is not None and (work / STATE_FILE).is_file()
         if on_prepared:
             on_prepared(prepared)
@@ -87,12 +93,16 @@ def train_classifier(
         prepared, pretraining = pretrain_on_own_texts(prepared, observer)
         trainer = _trainer(prepared, counting, observer)
         crossed = _crossed(prepared, counting, trainer, begun=begun)
+        if snapshots is not None:
+            snapshots.begin(prepared, trainer)
 
         def save() -> TrainedModel:
             trained = _finished(trainer, prepared, source, counting, crossed, pretraining)
             trained.metrics.update({"time_plan": planned} if planned else {})
             if out is not None:
                 save_model(out, trained, card=model_card(trained))
+            if snapshots is not None:
+                snapshots.end(out)
             return trained
 
         trained = run_to_end(trainer, out, resume=resume, save=save)

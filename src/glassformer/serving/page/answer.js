@@ -48,6 +48,7 @@ function notes(answer) {
   const unknown = reading.unknown_words.filter((word) => /[\p{L}\p{N}]/u.test(word)), more = reading.more_unknown_words;
   const words = unknown.length
     ? `Not in the transformer’s vocabulary: ${unknown.join(", ")}${more ? ` and ${more} more` : ""}.` : "";
-  const text = [reading.note, words].filter(Boolean).join(" ");
+  const unlike = answer.unlike_training ? "This text is unlike the training data, so its answer means little." : "";
+  const text = [unlike, reading.note, words].filter(Boolean).join(" ");
   return text ? el("p", { className: "soft note", dir: "auto" }, text) : null;
 }

@@ -1,0 +1,147 @@
+"""A snapshot of a transformer in training: where it looks in a few texts, and where its words lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from glassformer.data.batches import ModelInputs
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import START_ID
+from glassformer.models.listening import listening, taps_of
+from glassformer.models.parts import parts_of
+from glassformer.prediction.scoring import FloatArray, logits_of, score
+
+_WEIGHTS = re.compile(r"blocks\.\d+\.attention\.weights")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownText:
+    """A text that every snapshot looks at.
+
+    Attributes:
+        row: its row in the table, from 1.
+        label: its label, or its labels with commas in between.
+        token_ids: (tokens,) without the start token.
+        tokens: how they are written, the start token first.
+        cut: whether the text goes on after these tokens.
+    """
+
+    row: int
+    label: str
+    token_ids: IntArray
+    tokens: tuple[str, ...]
+    cut: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """Rows whose mean loss is measured: their tokens, and their labels (rows,) or (rows, n_classes)."""
+
+    store: TokenStore
+    labels: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Subject:
+    """What all snapshots of a run look at.
+
+    Attributes:
+        held_out: whether the texts are held-out rows. Otherwise they are training rows.
+        words: word → its token.
+        samples: the rows whose loss is measured, by a name for people.
+        labels: the names of the classes.
+    """
+
+    source: str
+    held_out: bool
+    texts: tuple[ShownText, ...]
+    words: Mapping[str, int]
+    samples: Mapping[str, Sample]
+    labels: tuple[str, ...]
+    multilabel: bool
+    max_seq_len: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Snapshot:
+    """The transformer after some steps.
+
+    Attributes:
+        step: finished steps.
+        done: the finished share of training, from 0 to 1.
+        losses: mean cross entropy of each sample, in nats. With several labels per text, it is the mean over labels.
+        logits: (texts, n_classes) of the transformer alone.
+        attention: for each text (blocks, heads, tokens, tokens). Empty if the design shows no attention weights.
+        embeddings: (words, d_model). Without words if the design learns no embeddings.
+    """
+
+    step: int
+    done: float
+    losses: Mapping[str, float]
+    logits: FloatArray
+    attention: tuple[FloatArray, ...]
+    embeddings: FloatArray
+
+    @property
+    def finite(self) -> bool:
+        """Whether no number is NaN or infinite."""
+        return all(np.isfinite(values).all() for values in (self.logits, *self.attention, self.embeddings))
+
+
+def attention_taps(model: nn.Module) -> list[str]:
+    """Return the names of the taps that show attention weights (batch, heads, seq, seq), the first block first."""
+    return [name for name in taps_of(model) if _WEIGHTS.fullmatch(name)]
+
+
+def embedding_table(model: nn.Module) -> Tensor | None:
+    """Return the learned table of embeddings (vocab_size, d_model), or None if the design has none."""
+    layers = parts_of(model).embedding
+    table = getattr(layers[0], "weight", None) if layers else None
+    return table if isinstance(table, nn.Parameter) else None
+
+
+def take(model: nn.Module, subject: Subject, *, step: int, done: float) -> Snapshot:
+    """Take a snapshot. The model and the random numbers of training stay as they are."""
+    read, names = logits_of(model), attention_taps(model)
+    logits, attention = [], []
+    for text in subject.texts:
+        ids = torch.from_numpy(np.concatenate([[START_ID], text.token_ids]))[None]
+        with torch.no_grad(), listening(model, names) as heard:  # without names, it hears all taps
+            logits.append(_array(read(ModelInputs(ids, torch.ones_like(ids, dtype=torch.bool)))[0]))
+        if names:
+            attention.append(np.stack([_array(heard[name][0]) for name in names]))
+    losses = {
+        name: _loss(
+            score(read, sample.store, max_seq_len=subject.max_seq_len, n_classes=len(subject.labels)), sample.labels
+        )
+        for name, sample in subject.samples.items()
+    }
+    table = embedding_table(model)
+    return Snapshot(
+        step=step,
+        done=done,
+        losses=losses,
+        logits=np.stack(logits),
+        attention=tuple(attention),
+        embeddings=np.zeros((0, 0), np.float32) if table is None else _array(table[list(subject.words.values())]),
+    )
+
+
+def _loss(logits: FloatArray, labels: np.ndarray[Any, Any]) -> float:
+    found, truth = torch.from_numpy(logits), torch.from_numpy(labels.copy())
+    if truth.ndim == 2:
+        return float(F.binary_cross_entropy_with_logits(found, truth.float()))
+    return float(F.cross_entropy(found, truth.long()))
+
+
+def _array(tensor: Tensor) -> FloatArray:
+    found: FloatArray = tensor.detach().float().cpu().numpy().copy()
+    return found

@@ -1,0 +1,188 @@
+"""A time-lapse: the snapshots of a training together, as files and as a page."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import save_file
+from sklearn.decomposition import PCA
+
+from glassformer.data.files import why_not_written, write_aside, written_aside
+from glassformer.data.table import counted
+from glassformer.errors import GlassformerError
+from glassformer.pages.html import page, scrolling
+from glassformer.prediction.calibration import probabilities
+from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
+from glassformer.prediction.scoring import FloatArray
+from glassformer.tracing.snapshot import Snapshot, Subject
+
+PAGE_FILE, _JSON_FILE, _NUMBERS_FILE = "time-lapse.html", "snapshots.json", "snapshots.safetensors"
+_FEWEST_WORDS = 3
+"""The fewest words whose embeddings are drawn."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TimeLapse:
+    """All snapshots of a training, the first before any step.
+
+    Attributes:
+        points: (snapshots, words, 2) the embeddings, all projected on the first two principal components of the last
+            snapshot. Without words if the design learns no embeddings.
+        variance: the share of the variance of the last embeddings that these two components show.
+        kept_step: the step whose weights the model keeps.
+    """
+
+    subject: Subject
+    snapshots: tuple[Snapshot, ...]
+    points: FloatArray
+    variance: float
+    kept_step: int
+
+    def write(self, path: Path) -> None:
+        """Write the page. It is self-contained, and replaces an earlier one only when it is complete."""
+        write_aside(path, render(self))
+
+    def save(self, model_folder: Path) -> None:
+        """Write the page, the numbers and what they mean into a folder of the model folder.
+
+        Raises:
+            GlassformerError: the files cannot be written.
+        """
+        folder, numbers = model_folder / SNAPSHOTS_FOLDER, _tensors(self)
+        try:
+            folder.mkdir(exist_ok=True)
+            with written_aside(folder / _NUMBERS_FILE) as aside:
+                save_file(numbers, aside)
+            (folder / _NUMBERS_FILE).chmod((model_folder / "config.json").stat().st_mode)
+            write_aside(folder / _JSON_FILE, json.dumps(_described(self), indent=2, ensure_ascii=False))
+            self.write(folder / PAGE_FILE)
+        except (SafetensorError, OSError) as error:
+            needed = sum(values.nbytes for values in numbers.values())
+            raise GlassformerError(
+                f"the snapshots could not be written: {why_not_written(folder, error, needed)}"
+            ) from error
+
+
+def time_lapse(subject: Subject, snapshots: Sequence[Snapshot], *, kept_step: int) -> TimeLapse:
+    """Project the embeddings of all snapshots by the principal components of the last."""
+    last = snapshots[-1].embeddings
+    points, variance = np.zeros((len(snapshots), 0, 2), np.float32), 0.0
+    if len(last) >= _FEWEST_WORDS and last.shape[1] > 1 and last.var(axis=0).any():
+        projection = PCA(n_components=2, svd_solver="full").fit(last)
+        points = np.stack([projection.transform(each.embeddings) for each in snapshots]).astype(np.float32)
+        variance = float(projection.explained_variance_ratio_.sum())
+    return TimeLapse(subject=subject, snapshots=tuple(snapshots), points=points, variance=variance, kept_step=kept_step)
+
+
+def _tensors(found: TimeLapse) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the numbers by name, the snapshots along the first axis."""
+    tensors: dict[str, np.ndarray[Any, Any]] = {"points": found.points, "probabilities": _probs(found)}
+    for text in range(len(found.snapshots[0].attention)):
+        maps = [each.attention[text] for each in found.snapshots]
+        tensors[f"attention.{text}"] = np.stack(maps).astype(np.float16)
+    return tensors
+
+
+def _probs(found: TimeLapse) -> FloatArray:
+    """Return the answers of the transformer alone, (snapshots, texts, n_classes)."""
+    multilabel = found.subject.multilabel
+    return np.stack([probabilities(each.logits, multilabel=multilabel) for each in found.snapshots]).astype(np.float32)
+
+
+def _described(found: TimeLapse) -> dict[str, Any]:
+    """Return everything but the numbers of `_tensors`, as JSON values."""
+    subject = found.subject
+    return {
+        "source": subject.source,
+        "held_out": subject.held_out,
+        "texts": [
+            {"row": text.row, "label": text.label, "tokens": text.tokens, "cut": text.cut} for text in subject.texts
+        ],
+        "words": list(subject.words) if found.points.size else [],
+        "variance": found.variance,
+        "labels": subject.labels,
+        "multilabel": subject.multilabel,
+        "kept_step": found.kept_step,
+        "steps": [each.step for each in found.snapshots],
+        "losses": {
+            name: [each.losses[name] if np.isfinite(each.losses[name]) else None for each in found.snapshots]
+            for name in subject.samples
+        },
+    }
+
+
+def render(found: TimeLapse) -> str:
+    """Return the page as HTML. Everything from the texts and the labels is escaped."""
+    shown = _described(found) | {
+        "points": found.points.round(5).tolist(),
+        "probabilities": _probs(found).round(4).tolist(),
+        "attention": [
+            {
+                "shape": found.snapshots[0].attention[text].shape,
+                "maps": [_bytes(each.attention[text]) for each in found.snapshots],
+            }
+            for text in range(len(found.snapshots[0].attention))
+        ],
+    }
+    document = json.dumps(shown, ensure_ascii=True).replace("<", "\\u003c")
+    data = f'<script type="application/json" id="lapse-data">{document}</script>'
+    last = found.snapshots[-1].step
+    return page(
+        "A transformer while it learns",
+        "time-lapse",
+        subtitle=f"{counted(len(found.snapshots), 'snapshot')} over {counted(last, 'step')} on "
+        f"{escape(found.subject.source)}",
+        headline=f"<p>{_of_what(found)}</p><noscript><p>This page needs JavaScript. It is in this file.</p></noscript>"
+        f"{data}",
+        sections=_sections(found),
+        footer="The numbers are those of the transformer alone: the counting reader does not learn in steps.",
+        style=_asset("time_lapse.css"),
+        module=_asset("time_lapse.js"),
+    )
+
+
+def _of_what(found: TimeLapse) -> str:
+    kind = "held-out rows, which training does not learn from" if found.subject.held_out else "training rows"
+    cut = " Long ones are cut." if any(text.cut for text in found.subject.texts) else ""
+    private = "This page shows these texts: keep it to yourself if they are private."
+    return f"Move the slider, or play. The texts are {kind}.{cut} {private}"
+
+
+def _sections(found: TimeLapse) -> dict[str, tuple[str, str]]:
+    attention, words = "", ""
+    if found.snapshots[0].attention:
+        attention = (
+            '<div class="choices" id="choices"></div><p class="soft">Each row is a word that looks, each column a word '
+            "that it looks at. The stronger the colour, the more. Point at a cell, or use the arrow keys.</p>"
+            '<div class="maps" id="maps"></div><p id="cell" aria-live="polite"></p>'
+        )
+    if found.points.size:
+        words = (
+            f'<p class="soft">The {found.points.shape[1]} most frequent words. All snapshots are projected on the same '
+            "two directions, the first two principal components of the last snapshot. They show "
+            f'{found.variance:.0%} of its variance.</p><div id="scatter"></div>'
+        )
+    return {
+        "loss": ("The loss", '<div id="curve"></div>'),
+        "answers": ("The answers", scrolling('<table id="table"></table>')),
+        "attention": ("Where each head looks", attention or "<p>This design shows no attention weights.</p>"),
+        "words": ("Where the words lie", words or "<p>This design has no embeddings that can be drawn.</p>"),
+    }
+
+
+def _bytes(maps: FloatArray) -> str:
+    """Return attention weights as bytes, 255 for 1, in base64."""
+    return base64.b64encode(np.rint(maps * 255).astype(np.uint8).tobytes()).decode()
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

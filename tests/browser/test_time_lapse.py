@@ -1,0 +1,110 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.test_report import ARGUMENTS, CHROMIUM, open_quietly
+from tests.tracing.test_time_lapse import lapse
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+FOUND = lapse()
+PICTURE = "canvas => canvas.toDataURL()"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+
+def opened(browser: Browser, tmp_path: Path, **settings: Any) -> Page:
+    FOUND.write(tmp_path / "time-lapse.html")
+    page = browser.new_page(**({"viewport": {"width": 1000, "height": 844}} | settings))
+    assert open_quietly(page, tmp_path / "time-lapse.html") == ([], [])
+    return page
+
+
+def places(page: Page) -> list[str]:
+    return [str(word.evaluate("group => group.style.transform")) for word in page.locator(".word").all()]
+
+
+def test_the_slider_moves_everything(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path)
+    assert page.locator("output").inner_text() == "before any step"
+    canvas, marker = page.locator("canvas").nth(1), page.locator("line.now")
+    before = canvas.evaluate(PICTURE), places(page), marker.evaluate("line => line.style.transform")
+    page.locator("#snapshot").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("output").inner_text() == "after step 90"
+    after = canvas.evaluate(PICTURE), places(page), marker.evaluate("line => line.style.transform")
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    assert page.locator("#loss-0").inner_text() == "0.250"
+    assert page.locator("#loss-1").inner_text() == "0.400"
+    logits = FOUND.snapshots[2].logits.astype(np.float64)
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    for number, row in enumerate(page.locator("#table tbody tr").all()):
+        answer = FOUND.subject.labels[probs[number].argmax()]
+        assert f"{answer} {'✓' if answer == 'good' else '✗'}" in row.inner_text()
+        assert f"{probs[number].max():.0%}" in row.inner_text()
+    page.close()
+
+
+def test_a_cell_says_who_looks_at_whom(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path)
+    page.locator("#snapshot").fill("1")
+    page.get_by_label("Text").select_option(index=1)
+    page.get_by_label("Block").select_option(index=1)
+    page.locator("canvas").nth(2).focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    weight = FOUND.snapshots[1].attention[1][1, 2, 2, 1]
+    said = page.locator("#cell").inner_text()
+    assert said == f"Head 3: “<b>fine</b>” looks at “a” with {weight:.0%}."
+    box = page.locator("canvas").nth(0).bounding_box()
+    assert box is not None
+    page.locator("canvas").nth(0).hover(position={"x": box["width"] - 3, "y": box["height"] - 3})
+    weight = FOUND.snapshots[1].attention[1][1, 0, 4, 4]
+    said = page.locator("#cell").inner_text()
+    assert said == f"Head 1: “</script>” looks at “</script>” with {weight:.0%}."
+    page.close()
+
+
+def test_play_goes_to_the_end_and_stops(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path)
+    page.wait_for_timeout(1000)
+    assert page.locator("output").inner_text() == "before any step"  # nothing moves by itself
+    page.locator("#play").click()
+    assert page.locator("#play").inner_text() == "Pause"
+    expect(page.locator("output")).to_have_text("after step 90")
+    assert page.locator("#play").inner_text() == "Play"
+    page.locator("#play").click()  # from the start again
+    assert page.locator("output").inner_text() == "before any step"
+    page.locator("#play").click()
+    page.wait_for_timeout(1000)
+    assert page.locator("output").inner_text() == "before any step"
+    page.close()
+
+
+@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
+def test_nothing_glides_for_those_who_do_not_want_it(
+    browser: Browser, tmp_path: Path, motion: Any, moves: bool
+) -> None:
+    page = opened(browser, tmp_path, reduced_motion=motion)
+    lasts = page.locator(".word").first.evaluate("word => parseFloat(getComputedStyle(word).transitionDuration)")
+    assert (lasts > 0) == moves
+    page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1000)])
+def test_the_page_fits_and_can_be_read(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
+    page = opened(browser, tmp_path, color_scheme=scheme, viewport={"width": width, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.close()
