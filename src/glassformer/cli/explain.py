@@ -40,7 +40,7 @@ def explain(
     label: Annotated[str | None, typer.Option(help="Explain this label. Default: the most probable one.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="How the transformer is explained: see docs/explain.md. Default: the most faithful."),
+        typer.Option(help="How the transformer is explained: see docs/explain.md. Default: integrated-gradients."),
     ] = None,
     counterfactual: Annotated[
         bool, typer.Option("--counterfactual", help="Search for a small change of words that turns the answer.")

@@ -95,7 +95,7 @@ class ExplainRequest(BaseModel):
     text: str
     label: Label | None = Field(default=None, description="Explain this label. Default: the most probable one.")
     method: str | None = Field(
-        default=None, description="How the transformer is explained: see docs/explain.md. Default: the most faithful."
+        default=None, description="How to explain the transformer: see docs/explain.md. Default: integrated-gradients."
     )
     model: str | None = Field(default=None, description=_MODEL)
 
