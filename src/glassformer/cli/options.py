@@ -72,6 +72,15 @@ Settings = Annotated[
 Epochs = Annotated[int | None, typer.Option(help="Maximum number of epochs. The same as --set training.epochs=…")]
 LearningRate = Annotated[float | None, typer.Option(help="Learning rate. The same as --set training.learning_rate=…")]
 Seed = Annotated[int | None, typer.Option(help="Random seed. The same as --set training.seed=…")]
+TakeSnapshots = Annotated[
+    bool,
+    typer.Option(
+        "--snapshots",
+        help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
+        "It shows a few of your texts.",
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and the result.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps or auto.")]
 DataDir = Annotated[

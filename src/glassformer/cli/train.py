@@ -27,8 +27,10 @@ from glassformer.cli.options import (
     Pretrain,
     Quiet,
     RecipeName,
+    Resume,
     Seed,
     Settings,
+    TakeSnapshots,
     Test,
     TextColumn,
     Unlabelled,
@@ -47,11 +49,14 @@ if TYPE_CHECKING:
 
 _LABELS_SHOWN = 10
 
+LabelledTable = Annotated[
+    str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or the name of a known data set.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
+
 
 def train(
-    data: Annotated[
-        str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or the name of a known data set.")
-    ],
+    data: LabelledTable,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     text: TextColumn = None,
     label: LabelColumn = None,
@@ -72,34 +77,20 @@ def train(
     seed: Seed = None,
     device: Device = "auto",
     data_dir: DataDir = None,
-    snapshots: Annotated[
-        bool,
-        typer.Option(
-            "--snapshots",
-            help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
-            "It shows a few of your texts.",
-        ),
-    ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
-    ] = False,
+    snapshots: TakeSnapshots = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train a text classifier on a labelled table."""
     if quiet:
         hush()
-    from glassformer.cli.live import LiveView
     from glassformer.data.sources import SourceConfig
     from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
-    from glassformer.tracing.time_lapse import PAGE_FILE
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
-    from glassformer.training.run import train_classifier
-    from glassformer.training.snapshots import Snapshots
     from glassformer.training.time_plan import check_minutes
     from glassformer.training.unfinished import prepare_out
 
@@ -120,22 +111,36 @@ def train(
     prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
+    given = {"source": source, "init": start, "minutes": minutes, "resume": resume, "overwrite": overwrite}
+    _train(sources, chosen, out, target, snapshots=snapshots, json=json, **given)
+
+
+def _train(
+    sources: Sources, chosen: Recipe, out: Path, target: str, *, snapshots: bool, json: bool, **given: Any
+) -> None:
+    """Train, and show the result.
+
+    Args:
+        given: other arguments of `train_classifier`.
+    """
+    from glassformer.cli.live import LiveView
+    from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
+    from glassformer.tracing.time_lapse import PAGE_FILE
+    from glassformer.training.run import train_classifier
+    from glassformer.training.snapshots import Snapshots
+
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     taken = Snapshots() if snapshots else None
     with resumable(out), LiveView() as view:
         trained = train_classifier(
             sources,
             chosen,
-            source=source,
             out=out,
-            resume=resume,
-            overwrite=overwrite,
             device=target,
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
-            init=start,
-            minutes=minutes,
             snapshots=taken,
+            **given,
         )
     _show_result(trained, out, json=json)
     if taken is not None and taken.time_lapse is not None:
