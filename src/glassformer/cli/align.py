@@ -19,7 +19,9 @@ from glassformer.cli.options import (
     Json,
     LabelColumn,
     LearningRate,
+    Overwrite,
     Quiet,
+    Resume,
     Seed,
     Settings,
     TextColumn,
@@ -38,8 +40,6 @@ app = typer.Typer(help="Fine-tune a language model on example answers, then with
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
 Out = Annotated[Path, typer.Option(help="The model folder to write.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
 
 
 @app.command("pairs")

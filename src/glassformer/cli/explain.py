@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from glassformer.cli.hints import check_order
 from glassformer.cli.options import Device, Json, Quiet, TextColumn
 from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
-from glassformer.cli.predict import text_column
+from glassformer.cli.predict import table_in_batches
 from glassformer.cli.resume import Stopped
 from glassformer.cli.writers import check_out, write_columns
 from glassformer.errors import UsageError
@@ -123,18 +122,13 @@ def _explain_file(
     predictor: Predictor, file: Path, out: Path | None, text: str | None, method: str, *, json: bool
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
-    from glassformer.data.rows import Delimited, iterate_rows
     from glassformer.data.table import counted
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
     from glassformer.prediction.answered_rows import texts_of
     from glassformer.training.stopping import stop_requests
 
-    read_as: list[Delimited] = []
-    frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
-    first = next(frames)
-    like = read_as[0] if read_as else Delimited()
-    column = text_column(predictor, first, str(file), text)
+    frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
     pace = Pace("rows", total, doing="explaining")
     rows = trusted = empty = 0
@@ -142,7 +136,7 @@ def _explain_file(
         stop_requests() as stop,
         write_columns(out, added=REASON_COLUMNS, source=str(file), like=like) as write,
     ):
-        for frame in itertools.chain([first], frames):
+        for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
             done: list[Explanation | None] = []
             for each in texts_of(frame, column):

@@ -81,6 +81,7 @@ TakeSnapshots = Annotated[
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and the result.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps or auto.")]
 DataDir = Annotated[

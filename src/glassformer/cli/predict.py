@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from glassformer.data.rows import Delimited
     from glassformer.prediction.predictor import Answers, Predictor
 
 _ROWS_PER_BATCH = 4096
@@ -166,20 +167,15 @@ def _answer_file(
     safe_csv: bool,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
-    from glassformer.data.rows import Delimited, iterate_rows
     from glassformer.data.table import counted
     from glassformer.prediction.answered_rows import texts_of
 
-    read_as: list[Delimited] = []
-    frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
-    first = next(frames)
-    like = read_as[0] if read_as else Delimited()
-    column = text_column(predictor, first, str(file), text)
+    frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     labels = predictor.trained.config.labels
     with write_answers(out, style, labels=labels, source=str(file), like=like, safe=safe_csv) as write:
-        for frame in itertools.chain([first], frames):
+        for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
             batch = texts_of(frame, column)
             answers = predictor.answer(batch, on_progress=pace.on_progress)
@@ -265,7 +261,20 @@ class _Told:
             )
 
 
-def text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
+def table_in_batches(
+    predictor: Predictor, file: Path, text: str | None, *, rows: int
+) -> tuple[Iterator[pl.DataFrame], str, Delimited]:
+    """Return the batches of a table, the column of its texts, and how its columns are separated."""
+    from glassformer.data.rows import Delimited, iterate_rows
+
+    read_as: list[Delimited] = []
+    frames = iterate_rows(file, rows_per_batch=rows, on_delimited=read_as.append)
+    first = next(frames)
+    column = _text_column(predictor, first, str(file), text)
+    return itertools.chain([first], frames), column, read_as[0] if read_as else Delimited()
+
+
+def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
     """Return the column of a table that holds the texts, and say what was noticed about the columns."""
     from glassformer.data.columns import find_columns, same_column
 

@@ -15,9 +15,11 @@ from glassformer.cli.options import (
     Epochs,
     Json,
     LearningRate,
+    Overwrite,
     Preset,
     Quiet,
     RecipeName,
+    Resume,
     Seed,
     Settings,
     TextColumn,
@@ -54,10 +56,8 @@ def pretrain(
     ] = "",
     device: Device = "auto",
     data_dir: DataDir = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
-    ] = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

@@ -23,6 +23,7 @@ from glassformer.cli.options import (
     LearningRate,
     Minutes,
     Multilabel,
+    Overwrite,
     Preset,
     Pretrain,
     Quiet,
@@ -52,7 +53,6 @@ _LABELS_SHOWN = 10
 LabelledTable = Annotated[
     str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or the name of a known data set.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
 
 
 def train(
