@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from benchmarks.bench_data import hold_out_fifth, some_rows
 from benchmarks.experiment import Experiment, arguments, running
@@ -27,7 +28,7 @@ from glassformer.data.known import resolve
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.intervals import bootstrap
-from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.attribution import METHODS, SHAPLEY_WORDS
 from glassformer.explanation.explain import FAITHFUL, Explanation, explain
 from glassformer.explanation.faithfulness import FloatArray, Margins, measure_faithfulness
 from glassformer.explanation.words import TextInWords
@@ -35,6 +36,8 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 
 TEXTS: Mapping[str, int] = {"polarity": 300, "disaster-tweets": 300, "imdb": 50}
+SHORT = ("polarity", "disaster-tweets")
+"""Of these, texts of at most `SHAPLEY_WORDS` words are explained. `shapley` refuses longer ones."""
 OF_TRIAL: Mapping[str, int] = {"polarity": 5}
 FEWEST_WORDS = 5  # shorter texts are left out: too few deletions are possible
 SEED = 0
@@ -60,10 +63,11 @@ def _of_data(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
     recipe = load_recipe("polarity" if data == "polarity" else None, overrides=settings)
     train, held_out = hold_out_fifth(resolve(data, "train"), SEED)
     predictor = Predictor.load(classifier(experiment, f"faithfulness/{data}", recipe, train))
-    long = held_out.frame["text"].str.count_matches(r"\w+") >= FEWEST_WORDS
-    chosen = some_rows(replace(held_out, frame=held_out.frame.filter(long)), count, SEED)
+    words = np.array([len(TextInWords.cut(text).words) for text in held_out.frame["text"]])
+    fits = (words >= FEWEST_WORDS) & ((words <= SHAPLEY_WORDS) | (data not in SHORT))
+    chosen = some_rows(replace(held_out, frame=held_out.frame.filter(pl.Series(fits))), count, SEED)
     texts = chosen.frame["text"].to_list()
-    rows: dict[str, list[Figures]] = {method: [] for method in METHODS}
+    rows: dict[str, list[Figures]] = {method: [] for method in METHODS if method != "shapley" or data in SHORT}
     for number, text in enumerate(texts, 1):
         print(f"\r{data}: {number} of {len(texts)} texts", end="", file=sys.stderr, flush=True)
         margins = _remembering(predictor, text)

@@ -28,7 +28,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.table import counted
 from glassformer.errors import GlassformerError, brief_value
-from glassformer.explanation.explain import DEFAULT_METHOD, Explanation, explain
+from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Answers, Predictor
@@ -247,7 +247,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
 
-    def explain(self, text: str, *, label: Any = None, method: str = DEFAULT_METHOD) -> Explanation:
+    def explain(self, text: str, *, label: Any = None, method: str | None = None) -> Explanation:
         """Explain why the model prefers a label, by default the most probable one: what each word adds.
 
         In a notebook the result shows itself as a page.

@@ -66,7 +66,7 @@ def test_words_are_painted_only_in_a_terminal(
     [
         ([" "], "the text is empty, so there is nothing to explain"),
         ([TEXT, "--label", "superb"], "--label superb: the model has no such label; it has "),
-        ([TEXT, "--method", "magic"], "--method magic: no such method; choose from integrated-gradients, "),
+        ([TEXT, "--method", "magic"], "--method magic: no such method; choose from shapley, integrated-gradients, "),
     ],
 )
 def test_what_cannot_be_explained(arguments: list[str], says: str, reviews: Trained) -> None:

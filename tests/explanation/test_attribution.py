@@ -1,3 +1,4 @@
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from glassformer.explanation.attribution import (
     leave_one_out,
     occlusion,
     rollout,
+    shapley,
 )
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import ModelConfig
@@ -107,6 +109,37 @@ def test_leave_one_out_is_the_change_of_the_shorter_text() -> None:
     for word in range(3):
         change = text.margin - reading(ours(), ids=IDS[text.groups != word]).margin
         assert leave_one_out(text)[text.groups == word] == pytest.approx([change / 2] * 2, abs=1e-5)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_shapley_values_add_up_after_a_single_order(monkeypatch: pytest.MonkeyPatch, design: str) -> None:
+    monkeypatch.setattr(attribution, "_ORDERS", 1)
+    text = reading(DESIGNS[design])
+    change = text.margin - text.margin_of_nothing
+    assert abs(change) > 1e-3
+    assert shapley(text).sum() == pytest.approx(change, abs=1e-5)
+
+
+def test_shapley_values_are_the_mean_gain_over_all_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shapley (1953): here over the six orders of three words, of which many are drawn."""
+    monkeypatch.setattr(attribution, "_ORDERS", 2_000)
+    text = reading(ours(), std=1.0)
+
+    def shown(words: tuple[int, ...]) -> float:
+        return reading(ours(), ids=np.where(np.isin(text.groups, words), IDS, 1), std=1.0).margin
+
+    gains = np.zeros(3)
+    for order in itertools.permutations(range(3)):
+        for place, word in enumerate(order):
+            gains[word] += (shown(order[: place + 1]) - shown(order[:place])) / 6
+    found = np.array([shapley(text)[text.groups == word].sum() for word in range(3)])
+    assert found == pytest.approx(gains, abs=0.02 * np.abs(gains).max())
+    assert np.abs(gains - [occlusion(text)[text.groups == word].sum() for word in range(3)]).max() > 0.1
+
+
+def test_shapley_refuses_a_text_that_would_take_long() -> None:
+    with pytest.raises(UsageError, match="33 words, more than 32; choose another method"):
+        shapley(TokenReading(**{**vars(reading(ours(), ids=np.arange(33) % VOCAB)), "groups": np.arange(33)}))
 
 
 @pytest.mark.parametrize("method", ["integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out"])

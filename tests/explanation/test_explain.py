@@ -103,12 +103,23 @@ def test_the_verdict_says_whether_to_trust(score: float, agreement: float, says:
     assert "too few words" in explain(Predictor(two_readers()), "loved it").verdict
 
 
+@pytest.mark.parametrize(("margin", "error", "said"), [(4.0, 0.9, False), (4.0, -1.1, True), (0.1, 0.2, False)])
+def test_the_verdict_says_that_shares_do_not_add_up(margin: float, error: float, said: bool) -> None:
+    found = dataclasses.replace(explain(Predictor(two_readers()), TEXT), margin=margin, error=error)
+    assert found.verdict.endswith("They do not add up: −1.10 of the margin of +4.00 is not explained.") == said
+
+
+@pytest.mark.parametrize(("words", "method"), [(32, "shapley"), (33, "integrated-gradients")])
+def test_the_default_method_depends_on_the_length(words: int, method: str) -> None:
+    assert explain(Predictor(two_readers()), "plot " * words).method == method
+
+
 def test_extra_parts_are_there_if_asked_for() -> None:
     found = explain(Predictor(two_readers()), TEXT, counterfactual=True, heads=True, neighbours=True)
     assert found.counterfactual is not None
     assert len(found.heads) == 2
     assert all(len(near) == 5 for near in found.neighbours.values())
-    assert set(found.agreement) == {"gradient-x-input", "occlusion", "leave-one-out"}
+    assert set(found.agreement) == {"integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out"}
     document = json.loads(json.dumps(found.as_json()))
     assert document["heads"][0]["layer"] == 1
     assert document["verdict"] == found.verdict

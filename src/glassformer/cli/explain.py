@@ -39,7 +39,10 @@ def explain(
     label: Annotated[str | None, typer.Option(help="Explain this label. Default: the most probable one.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="How the transformer is explained: see docs/explain.md. Default: integrated-gradients."),
+        typer.Option(
+            help="How the transformer is explained: see docs/explain.md. Default: shapley, or integrated-gradients for "
+            "texts of more than 32 words."
+        ),
     ] = None,
     counterfactual: Annotated[
         bool, typer.Option("--counterfactual", help="Search for a small change of words that turns the answer.")
@@ -64,14 +67,12 @@ def explain(
         "label": label, "counterfactual": counterfactual, "heads": heads, "neighbours": neighbours, "html": html
     }  # fmt: skip
     _check(given, file, out, text, [name for name, value in of_a_text.items() if value], overwrite=overwrite, json=json)
-    from glassformer.explanation.explain import DEFAULT_METHOD
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.page import write_explanation
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
 
     predictor = Predictor.load(model, device=choose_device(device))
-    method = method or DEFAULT_METHOD
     if file is not None:
         _explain_file(predictor, file, out, text, method, json=json)
         return
@@ -119,7 +120,7 @@ def _check(
 
 
 def _explain_file(
-    predictor: Predictor, file: Path, out: Path | None, text: str | None, method: str, *, json: bool
+    predictor: Predictor, file: Path, out: Path | None, text: str | None, method: str | None, *, json: bool
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
     from glassformer.data.table import counted

@@ -30,6 +30,9 @@ _TOLERANCE = 0.02  # of the change that the values should add up to; below a cha
 _TOKENS_ON_PATH = 16_384  # after the first try, the nodes times the tokens of the text
 _TOKENS_AT_ONCE = 2_048  # then the activations of a layer fit into the cache of a CPU
 _ROLLOUT_TOKENS = 2_048  # of all windows: it keeps the square of them for each block
+_ORDERS = 10  # and each of them backwards, too
+SHAPLEY_WORDS = 32
+"""`shapley` explains texts of so many words at most. Its cost grows with the square of their number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,10 +133,7 @@ def occlusion(reading: TokenReading) -> FloatArray:
     A word that is in several windows is hidden in each of them by itself.
     """
 
-    def hidden(window: Int[Tensor, " seq"], of_word: Bool[Tensor, " seq"]) -> Int[Tensor, " seq"]:
-        return window.masked_fill(of_word, UNKNOWN_ID)
-
-    return _word_by_word(reading, hidden)
+    return _word_by_word(reading, _taken_away(reading, lambda window, of_word: window.masked_fill(of_word, UNKNOWN_ID)))
 
 
 def leave_one_out(reading: TokenReading) -> FloatArray:
@@ -142,10 +142,36 @@ def leave_one_out(reading: TokenReading) -> FloatArray:
     A word that is in several windows is deleted from each of them by itself.
     """
 
-    def deleted(window: Int[Tensor, " seq"], of_word: Bool[Tensor, " seq"]) -> Int[Tensor, " seq"]:
-        return window[~of_word]
+    return _word_by_word(reading, _taken_away(reading, lambda window, of_word: window[~of_word]))
 
-    return _word_by_word(reading, deleted)
+
+def shapley(reading: TokenReading) -> FloatArray:
+    """Show the words one after the other, in random orders, and average what the margin gains with each.
+
+    This estimates the Shapley value of a word (Castro et al. 2009; Štrumbelj & Kononenko 2010). Words that
+    are not shown yet are unknown tokens. The values add up to `margin - margin_of_nothing`, for any number of orders.
+    Each order is taken backwards as well, which makes the estimate more precise (Mitchell et al. 2022).
+
+    Raises:
+        UsageError: the text is too long.
+    """
+    n_words = len(np.setdiff1d(reading.groups, [NO_WORD]))
+    if n_words > SHAPLEY_WORDS:
+        raise UsageError(
+            f"`method='shapley'`: the text has {n_words:,} words, more than {SHAPLEY_WORDS}; choose another method"
+        )
+    random = np.random.default_rng(0)
+
+    def values(window: Int[Tensor, " seq"], words: Bool[Tensor, "words seq"]) -> Float[Tensor, " words"]:
+        drawn = random.permuted(np.tile(np.arange(len(words)), (_ORDERS, 1)), axis=1)  # when each word is shown
+        rank = torch.from_numpy(np.concatenate([drawn, drawn.max() - drawn]))  # (orders, words)
+        shown = rank[:, None, :] < torch.arange(len(words) + 1)[:, None]  # (orders, steps, words)
+        hidden = (~shown).float() @ words.float() > 0
+        margins = reading.margins_of(list(window.masked_fill(hidden, UNKNOWN_ID).flatten(0, 1)))
+        gains = margins.view(len(rank), -1).diff(dim=1)  # (orders, words): of the word shown first, second, …
+        return gains.gather(1, rank).mean(dim=0)
+
+    return _word_by_word(reading, values)
 
 
 def rollout(reading: TokenReading) -> FloatArray:
@@ -185,6 +211,7 @@ def of_words(reading: TokenReading, of_tokens: FloatArray, n_words: int) -> Floa
 
 
 METHODS: Mapping[str, Callable[[TokenReading], FloatArray]] = {
+    "shapley": shapley,
     "integrated-gradients": integrated_gradients,
     "gradient-x-input": gradient_x_input,
     "occlusion": occlusion,
@@ -193,26 +220,39 @@ METHODS: Mapping[str, Callable[[TokenReading], FloatArray]] = {
 }
 
 
-def _word_by_word(
+_OfWords = Callable[[Int[Tensor, " seq"], Bool[Tensor, "words seq"]], Float[Tensor, " words"]]
+"""Takes a window and the tokens of each of its words, and returns a value for each word."""
+
+
+def _word_by_word(reading: TokenReading, values_of: _OfWords) -> FloatArray:
+    """Return the value of each token: that of its word in each window, shared equally among its tokens."""
+    windows, starts = reading.windows
+    values = torch.zeros(len(windows), windows.shape[1] - 1, dtype=torch.float64)
+    with torch.inference_mode():
+        for number, (window, start) in enumerate(zip(windows, starts, strict=True)):
+            groups = torch.from_numpy(reading.groups[start : start + len(window) - 1])
+            of_words = groups == torch.tensor(np.setdiff1d(groups, [NO_WORD]))[:, None]
+            if len(of_words):
+                with_start = torch.nn.functional.pad(of_words, (1, 0))  # the start token belongs to no word
+                shared = values_of(window, with_start) / of_words.sum(dim=1)
+                values[number] = shared @ of_words.double()
+    return reading.spread(values)
+
+
+def _taken_away(
     reading: TokenReading, without: Callable[[Int[Tensor, " seq"], Bool[Tensor, " seq"]], Int[Tensor, " seq"]]
-) -> FloatArray:
-    """Return what the margin loses if a word is taken away.
+) -> _OfWords:
+    """Return a function for what the margin loses if a word is taken away.
 
     Args:
         without: returns a window without the tokens of a word, which a mask marks.
     """
-    windows, starts = reading.windows
-    values = torch.zeros(len(windows), windows.shape[1] - 1, dtype=torch.float64)
-    with torch.inference_mode():
-        whole = reading.margins_of(list(windows))
-        for number, (window, start) in enumerate(zip(windows, starts, strict=True)):
-            groups = torch.from_numpy(reading.groups[start : start + len(window) - 1])
-            words = [groups == group for group in groups.unique().tolist() if group != NO_WORD]
-            kept = torch.zeros(1, dtype=torch.bool)  # the start token
-            margins = reading.margins_of([without(window, torch.cat([kept, of_word])) for of_word in words])
-            for of_word, margin in zip(words, margins, strict=True):
-                values[number][of_word] = (whole[number] - margin) / of_word.sum()
-    return reading.spread(values)
+
+    def values_of(window: Int[Tensor, " seq"], words: Bool[Tensor, "words seq"]) -> Float[Tensor, " words"]:
+        whole, *others = reading.margins_of([window, *(without(window, of_word) for of_word in words)])
+        return whole - torch.stack(others)
+
+    return values_of
 
 
 def _hidden(token_ids: Int[Tensor, "rows seq"]) -> Int[Tensor, "rows seq"]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassformer.errors import UsageError
 from glassformer.explanation.agreement import measure_agreement
-from glassformer.explanation.attribution import METHODS, FloatArray, of_words
+from glassformer.explanation.attribution import METHODS, SHAPLEY_WORDS, FloatArray, of_words
 from glassformer.explanation.counterfactual import Counterfactual, find_counterfactual
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
 from glassformer.explanation.heads import Head, heads_of
@@ -20,12 +20,12 @@ from glassformer.explanation.passages import Passage, passages_of
 from glassformer.explanation.question import Question
 from glassformer.prediction.predictor import Predictor
 
-DEFAULT_METHOD = "integrated-gradients"
 _NGRAMS_SHOWN = 10
 FAITHFUL = 0.9
 """From this score on, the shares of an explanation are said to be trustworthy."""
 AGREEING = 0.5
 """Below this median rank correlation, the methods are said to disagree."""
+_UNEXPLAINED = 0.25  # of the margin; below a margin of 1 logit, in logits
 _LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compares with fewer random rankings
 _NEIGHBOURED, _NEIGHBOURS = 5, 5  # the strongest words get so many neighbours
 
@@ -122,6 +122,15 @@ class Explanation:
     @property
     def verdict(self) -> str:
         """A sentence that says how far the shares can be trusted."""
+        if abs(self.error) > _UNEXPLAINED * max(1.0, abs(self.margin)):
+            return (
+                f"{self._by_deletion} They do not add up: {signed(self.error)} of the margin of {signed(self.margin)} "
+                "is not explained."
+            )
+        return self._by_deletion
+
+    @property
+    def _by_deletion(self) -> str:
         found = self.faithfulness
         if found is None:
             return "The text has too few words to check the shares by deleting some of them."
@@ -182,7 +191,7 @@ def explain(
     text: str,
     *,
     label: Any = None,
-    method: str = DEFAULT_METHOD,
+    method: str | None = None,
     faithfulness: bool = True,
     counterfactual: bool = False,
     heads: bool = False,
@@ -192,7 +201,8 @@ def explain(
 
     Args:
         label: by default the most probable one. Its rival is the most probable other label.
-        method: a key of `METHODS`, for the transformer.
+        method: a key of `METHODS`, for the transformer. By default `shapley`, or `integrated-gradients` for a text that
+            is too long for it: the choice of docs/faithfulness.md.
         faithfulness: check the shares, by deletion of words and by other methods.
         counterfactual: search for a small change of words that turns the answer.
         heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.
@@ -201,9 +211,10 @@ def explain(
     Raises:
         UsageError: the text is empty, there is no such label or method, or the method does not fit the model.
     """
-    if method not in METHODS:
+    if method not in {None, *METHODS}:
         raise UsageError(f"`method={method!r}`: no such method; choose from {', '.join(METHODS)}")
     question = Question.ask(predictor, text, label)
+    method = method or ("shapley" if len(question.text.words) <= SHAPLEY_WORDS else "integrated-gradients")
     reading, cut = question.reading, question.text
     counting, transformer = _counting(question), _transformer(question, method)
     shares, nothing = counting + transformer, _nothing(question)

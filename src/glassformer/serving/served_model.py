@@ -13,7 +13,7 @@ from glassformer.data.batches import covering_windows
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Evaluation
-from glassformer.explanation.explain import DEFAULT_METHOD, explain
+from glassformer.explanation.explain import explain
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE
 from glassformer.prediction.predictor import Predictor
@@ -65,7 +65,7 @@ class ServedModel:
         Raises:
             UsageError: what `explain` raises.
         """
-        found = explain(self.predictor, text, label=label, method=method or DEFAULT_METHOD)
+        found = explain(self.predictor, text, label=label, method=method)
         return found.as_json() | {"readers": list(found.readers), "verdict": found.verdict, "trusted": found.trusted}
 
     def about(self) -> dict[str, Any]:

@@ -95,7 +95,9 @@ class ExplainRequest(BaseModel):
     text: str
     label: Label | None = Field(default=None, description="Explain this label. Default: the most probable one.")
     method: str | None = Field(
-        default=None, description="How to explain the transformer: see docs/explain.md. Default: integrated-gradients."
+        default=None,
+        description="How to explain the transformer: see docs/explain.md. Default: `shapley`, or "
+        "`integrated-gradients` for texts of more than 32 words.",
     )
     model: str | None = Field(default=None, description=_MODEL)
 
