@@ -58,11 +58,16 @@ def main() -> None:
         experiment.write("faithfulness", found)
 
 
-def _of_data(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
+def trained_on(experiment: Experiment, data: str) -> tuple[Predictor, Table, Table]:
+    """Return the transformer, the four fifths of the training rows that it saw, and the fifth that it did not see."""
     settings = {"model.counting": "none", "training.seed": SEED}
     recipe = load_recipe("polarity" if data == "polarity" else None, overrides=settings)
     train, held_out = hold_out_fifth(resolve(data, "train"), SEED)
-    predictor = Predictor.load(classifier(experiment, f"faithfulness/{data}", recipe, train))
+    return Predictor.load(classifier(experiment, f"faithfulness/{data}", recipe, train)), train, held_out
+
+
+def _of_data(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
+    predictor, train, held_out = trained_on(experiment, data)
     words = np.array([len(TextInWords.cut(text).words) for text in held_out.frame["text"]])
     fits = (words >= FEWEST_WORDS) & ((words <= SHAPLEY_WORDS) | (data not in SHORT))
     chosen = some_rows(replace(held_out, frame=held_out.frame.filter(pl.Series(fits))), count, SEED)
@@ -76,7 +81,7 @@ def _of_data(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
     print(file=sys.stderr)
     return {
         "data": data,
-        "recipe": recipe.model_dump(mode="json"),
+        "recipe": predictor.trained.config.recipe,
         "training_rows": train.frame.height,
         "accuracy": _accuracy(predictor, chosen),
         "texts": len(texts),

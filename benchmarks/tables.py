@@ -14,6 +14,7 @@ from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_counting import counting_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
+from benchmarks.tables_inside import explaining_tables, taps_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
@@ -54,6 +55,8 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "counting": from_file(results, counting_tables),
         "unlike": from_file(results, unlike_tables),
         "faithfulness": from_file(results, faithfulness_tables),
+        "explaining": from_file(results, explaining_tables),
+        "silent-taps": from_file(results, taps_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),
         "steering": from_file(results / "steering", steering_tables),
