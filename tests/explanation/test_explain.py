@@ -86,6 +86,7 @@ def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) 
     ("score", "agreement", "says"),
     [
         (0.95, 0.9, "better than 19 of 20 random rankings, so they can be trusted"),
+        (0.89, 0.9, "17 of 20 random rankings only, so do not rely on them"),
         (0.5, 0.9, "10 of 20 random rankings only, so do not rely on them"),
         (0.95, 0.2, "But other methods rank the words differently (median rank correlation 0.20), so do not rely"),
     ],

@@ -135,7 +135,7 @@ class Explanation:
         if found is None:
             return "The text has too few words to check the shares by deleting some of them."
         checked = (
-            f"By deletion of words, the shares did better than {found.score * found.rankings:.0f} of {found.rankings} "
+            f"By deletion of words, the shares did better than {found.score * found.rankings // 1:.0f} of {found.rankings} "
             "random rankings"
         )
         if found.score < FAITHFUL:
