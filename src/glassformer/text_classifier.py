@@ -74,6 +74,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         random_state: the seed, or a numpy generator to draw it from. None means the recipe's `training.seed`.
         snapshots: how many snapshots of the transformer to take while it is trained, from 2 to 100. `time_lapse_` then
             holds them (see docs/trace.md). None means none.
+        keep_texts: keep the training texts, so that `explain` can show those nearest to a text. `save` writes them into
+            the model folder, where anyone can read them.
         verbose: 0 shows nothing, 1 shows progress on standard error.
         fold_labels: read labels that differ only by case or white space (`Billing`, `billing `) as one label, under the
             most frequent spelling. `score` then reads its labels in the same way. The metrics of scikit-learn, as in
@@ -105,6 +107,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         fold_labels: bool = False,
         settings: Mapping[str, Any] | None = None,
         snapshots: int | None = None,
+        keep_texts: bool = False,
         device: str = "auto",
         verbose: int = 0,
         observer: Observer | None = None,
@@ -122,6 +125,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.fold_labels = fold_labels
         self.settings = settings
         self.snapshots = snapshots
+        self.keep_texts = keep_texts
         self.device = device
         self.verbose = verbose
         self.observer = observer
@@ -158,6 +162,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             init=start,
             minutes=self.minutes,
             snapshots=snapshots,
+            keep_texts=self.keep_texts,
         )
         for dropped in table.dropped:
             warn_caller(
@@ -247,16 +252,22 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
 
-    def explain(self, text: str, *, label: Any = None, method: str | None = None) -> Explanation:
+    def explain(
+        self, text: str, *, label: Any = None, method: str | None = None, nearest: bool = False
+    ) -> Explanation:
         """Explain why the model prefers a label, by default the most probable one: what each word adds.
 
         In a notebook the result shows itself as a page.
 
+        Args:
+            nearest: list the nearest training texts too. The model must keep its training texts (`keep_texts`).
+
         Raises:
-            UsageError: the text is empty, or there is no such label or method.
+            UsageError: the text is empty, there is no such label or method, or the model does not keep its training
+                texts.
         """
         check_is_fitted(self)
-        return explain(self.predictor_, text, label=label, method=method)
+        return explain(self.predictor_, text, label=label, method=method, nearest=nearest)
 
     def unlike_training(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
         """Return which texts are unlike the training data (texts,): see docs/unlike.md. `unseen_share` says how much.

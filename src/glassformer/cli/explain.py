@@ -53,6 +53,13 @@ def explain(
     neighbours: Annotated[
         bool, typer.Option("--neighbours", help="Show the nearest words, in the embeddings, of the strongest words.")
     ] = False,
+    nearest: Annotated[
+        bool,
+        typer.Option(
+            "--nearest",
+            help="Show the training texts that are nearest to the text. Needs a model of train --keep-texts.",
+        ),
+    ] = False,
     html: Annotated[Path | None, typer.Option(help="Also write a page with the explanation to this file.")] = None,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -64,7 +71,8 @@ def explain(
     if given is not None:
         check_order(model, given, option="--file ")
     of_a_text = {
-        "label": label, "counterfactual": counterfactual, "heads": heads, "neighbours": neighbours, "html": html
+        "label": label, "counterfactual": counterfactual, "heads": heads, "neighbours": neighbours, "nearest": nearest,
+        "html": html,
     }  # fmt: skip
     _check(given, file, out, text, [name for name, value in of_a_text.items() if value], overwrite=overwrite, json=json)
     from glassformer.explanation.explain import explain as explain_text
@@ -79,7 +87,7 @@ def explain(
     doing("explaining")
     found = explain_text(
         predictor, given or "", label=label, method=method, counterfactual=counterfactual, heads=heads,
-        neighbours=neighbours,
+        neighbours=neighbours, nearest=nearest,
     )  # fmt: skip
     if html is not None:
         write_explanation(html, found)

@@ -10,10 +10,11 @@ from glassformer.cli.output import Piece, human_count, one_line, print_table, sh
 if TYPE_CHECKING:
     from glassformer.explanation.explain import Explanation, WordShare
     from glassformer.explanation.heads import Head
+    from glassformer.prediction.nearest import NearestTexts
 
 _WORDS_SHOWN = 8
 _HEADS_SHOWN, _WORDS_OF_HEAD = 5, 4
-_LONGEST_PASSAGE = 160  # characters
+_LONGEST_PASSAGE, _LONGEST_TEXT = 160, 100  # characters
 _STRONG, _WEAK = 0.5, 0.1  # shares of the strongest word from which on a word is painted
 
 
@@ -37,6 +38,29 @@ def show_explanation(found: Explanation) -> None:
         show("\nNearest words in the embeddings:")
         lines = [(word, ", ".join(near.word for near in nearest)) for word, nearest in found.neighbours.items()]
         print_table(lines, others=str.ljust)
+    if found.nearest is not None:
+        _show_nearest(found.nearest)
+
+
+def _show_nearest(nearest: NearestTexts) -> None:
+    from glassformer.prediction.nearest import said
+
+    show(f"\nNearest training texts, by the {nearest.compared}:")
+    if nearest.texts:
+        print_table(
+            [
+                (
+                    f"{near.similarity:.3f}",
+                    said(near.label),
+                    f"row {near.row:,}",
+                    shortened(one_line(near.text), _LONGEST_TEXT),
+                )
+                for near in nearest.texts
+            ],
+            others=str.ljust,
+        )
+    if nearest.remark:
+        show(nearest.remark)
 
 
 def _table(found: Explanation) -> list[tuple[str, ...]]:

@@ -80,6 +80,14 @@ TakeSnapshots = Annotated[
         "It shows a few of your texts.",
     ),
 ]
+KeepTexts = Annotated[
+    bool,
+    typer.Option(
+        "--keep-texts",
+        help="Keep the training texts in the model folder, for explain --nearest. Whoever has the folder can read "
+        "them.",
+    ),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and the result.")]

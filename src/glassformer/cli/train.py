@@ -19,6 +19,7 @@ from glassformer.cli.options import (
     Group,
     Init,
     Json,
+    KeepTexts,
     LabelColumn,
     LearningRate,
     Minutes,
@@ -78,6 +79,7 @@ def train(
     device: Device = "auto",
     data_dir: DataDir = None,
     snapshots: TakeSnapshots = False,
+    keep_texts: KeepTexts = False,
     resume: Resume = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -112,7 +114,7 @@ def train(
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     given = {"source": source, "init": start, "minutes": minutes, "resume": resume, "overwrite": overwrite}
-    _train(sources, chosen, out, target, snapshots=snapshots, json=json, **given)
+    _train(sources, chosen, out, target, snapshots=snapshots, json=json, keep_texts=keep_texts, **given)
 
 
 def _train(

@@ -119,6 +119,14 @@ class CountingReader:
         total: FloatArray = sum((family.outputs(texts) for family in self.families), start=bias)
         return total
 
+    def vectors(self, texts: Sequence[str]) -> sparse.csr_matrix:
+        """Return the TF-IDF values of all n-grams of each text, as a vector of length 1: (texts, ngrams).
+
+        The vector of a text without known n-grams is zero.
+        """
+        values = sparse.hstack([tfidf_values(family.counts(texts), family.idf) for family in self.families])
+        return of_length_1(sparse.csr_matrix(values))
+
     def of_ngrams(self, text: str) -> dict[tuple[Family, str], FloatArray]:
         """Return for each n-gram of a text what it adds to the logits: (n_classes,). The bias is not among them."""
         return {
@@ -248,6 +256,11 @@ def tfidf_values(counts: sparse.csr_matrix, idf: FloatArray) -> sparse.csr_matri
     """Return the values of `NgramWeights` for counts (texts, ngrams). The vector of each text has the length 1."""
     values = counts.copy()
     values.data = (1 + np.log(values.data)) * idf[values.indices]
+    return of_length_1(values)
+
+
+def of_length_1(values: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Divide each row by its length, in place."""
     squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
     lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
     values.data /= np.repeat(lengths, np.diff(values.indptr))

@@ -18,6 +18,7 @@ from glassformer.explanation.heads import Head, heads_of
 from glassformer.explanation.neighbours import Neighbour, neighbours_of
 from glassformer.explanation.passages import Passage, passages_of
 from glassformer.explanation.question import Question
+from glassformer.prediction.nearest import NearestTexts
 from glassformer.prediction.predictor import Predictor
 
 _NGRAMS_SHOWN = 10
@@ -28,6 +29,7 @@ AGREEING = 0.5
 _UNEXPLAINED = 0.25  # of the margin; below a margin of 1 logit, in logits
 _LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compares with fewer random rankings
 _NEIGHBOURED, _NEIGHBOURS = 5, 5  # the strongest words get so many neighbours
+_NEAREST = 5  # training texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +89,7 @@ class Explanation:
         agreement: method → the rank correlation of its shares with these. Empty for the same reasons, or if
             the transformer does not take part in the answer.
         passages: those that the transformer reads one by one. Empty if it reads the whole text at once.
-        counterfactual, heads, neighbours: see `explain`. Empty if they were not asked for.
+        counterfactual, heads, neighbours, nearest: see `explain`. Empty or None if they were not asked for.
     """
 
     text: str
@@ -106,6 +108,7 @@ class Explanation:
     counterfactual: Counterfactual | None = None
     heads: tuple[Head, ...] = ()
     neighbours: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
+    nearest: NearestTexts | None = None
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -196,6 +199,7 @@ def explain(
     counterfactual: bool = False,
     heads: bool = False,
     neighbours: bool = False,
+    nearest: bool = False,
 ) -> Explanation:
     """Explain why a model gives a label to a text.
 
@@ -207,14 +211,17 @@ def explain(
         counterfactual: search for a small change of words that turns the answer.
         heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.
         neighbours: list the words whose embeddings are nearest to those of the strongest words.
+        nearest: list the training texts that are nearest to the text, if the model keeps its training texts.
 
     Raises:
-        UsageError: the text is empty, there is no such label or method, or the method does not fit the model.
+        UsageError: the text is empty, there is no such label or method, the method does not fit the model, or the model
+            does not keep its training texts.
     """
     if method not in {None, *METHODS}:
         raise UsageError(f"`method={method!r}`: no such method; choose from {', '.join(METHODS)}")
     question = Question.ask(predictor, text, label)
     method = method or ("shapley" if len(question.text.words) <= SHAPLEY_WORDS else "integrated-gradients")
+    near = predictor.search.nearest(text, count=_NEAREST) if nearest else None
     reading, cut = question.reading, question.text
     counting, transformer = _counting(question), _transformer(question, method)
     shares, nothing = counting + transformer, _nothing(question)
@@ -241,6 +248,7 @@ def explain(
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
         heads=heads_of(reading, len(cut.words)) if heads and reading else (),
         neighbours=neighbours_of(predictor.trained, strongest, count=_NEIGHBOURS) if neighbours else {},
+        nearest=near,
     )
 
 

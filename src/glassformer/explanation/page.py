@@ -9,6 +9,7 @@ from glassformer.data.files import write_aside
 from glassformer.explanation.explain import Explanation, Piece, WordShare, signed
 from glassformer.explanation.heads import Head
 from glassformer.pages.html import page, table
+from glassformer.prediction.nearest import said
 
 _STYLE = """
 .words { font-size: 1.25rem; line-height: 2.1; white-space: pre-wrap; }
@@ -17,6 +18,7 @@ _STYLE = """
 .words mark.against { background: color-mix(in srgb, var(--second) var(--share), transparent); }
 .words del { color: var(--second); }
 .words ins { color: var(--first); font-weight: 600; text-decoration: none; }
+#nearest td, #nearest thead th { white-space: normal; text-align: left; }
 details { border-top: 1px solid var(--line); padding: .4rem 0; }
 summary { cursor: pointer; font-variant-numeric: tabular-nums; }
 #neighbours td, #neighbours thead th, #passages th { white-space: normal; text-align: left; }
@@ -50,6 +52,7 @@ def render(found: Explanation) -> str:
             "change": ("What would turn the answer", _counterfactual(found)),
             "heads": ("Head by head", _heads(found)),
             "neighbours": ("Nearest words in the embeddings", _neighbours(found)),
+            "nearest": ("Nearest training texts", _nearest(found)),
             "methods": ("Do other methods agree?", _agreement(found)),
         },
         footer=f"Shares of the transformer by {found.method}; those of counting are exact.",
@@ -153,6 +156,30 @@ def _neighbours(found: Explanation) -> str:
         for word, nearest in found.neighbours.items()
     ]
     return table("Words of the vocabulary with the largest cosine", ("word", "nearest"), rows)
+
+
+def _nearest(found: Explanation) -> str:
+    if found.nearest is None:
+        return ""
+    rows = [
+        (f"{near.similarity:.3f}", (escape(said(near.label)), f"{near.row:,}", _folded(near.text)))
+        for near in found.nearest.texts
+    ]
+    remark = f"<p>{escape(found.nearest.remark)}</p>" if found.nearest.remark else ""
+    head = ("similarity", "label", "row", "text")
+    caption = f"Similarity: {found.nearest.compared}. Row: its number in the training table"
+    return (table(caption, head, rows) if rows else "") + remark
+
+
+def _folded(text: str) -> str:
+    """Return a text. A long one shows its ends, and the whole text if it is opened."""
+    short = _shortened(text)
+    if short == text:
+        return escape(text)
+    return (
+        f'<details><summary><span class="short">{escape(short)}</span></summary>'
+        f'<span class="text">{escape(text)}</span></details>'
+    )
 
 
 def _agreement(found: Explanation) -> str:

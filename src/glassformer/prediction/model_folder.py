@@ -6,6 +6,7 @@ model.safetensors   the weights
 counting.json       the n-grams of the counting reader, if there is one
 counting.safetensors  their weights
 seen.safetensors    the words and word pairs of the training texts, as hashes
+training-texts.*    the training texts and their vectors, if they were to be kept
 metrics.json        the training history and the figures of validation
 README.md           the model card
 
@@ -23,6 +24,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -47,6 +49,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
+from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
 from glassformer.prediction.unlike import SEEN_FILE, Seen
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 
@@ -67,7 +70,11 @@ Module = TypeVar("Module", bound=nn.Module)
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(Generic[Config, Module]):
-    """A trained model with its config, tokenizer and metrics."""
+    """A trained model with its config, tokenizer and metrics.
+
+    Attributes:
+        kept: returns the training texts, which are read from the folder when it is called. None if they were not kept.
+    """
 
     config: Config
     model: Module
@@ -75,6 +82,7 @@ class Trained(Generic[Config, Module]):
     metrics: dict[str, Any]
     counting: CountingReader | None = None
     seen: Seen | None = None
+    kept: Callable[[], KeptTexts] | None = None
 
 
 TrainedModel = Trained[FolderConfig, nn.Module]
@@ -148,7 +156,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
         # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
         (folder / "config.json").unlink(missing_ok=True)
-        for name in (*COUNTING_FILES, SEEN_FILE):
+        for name in (*COUNTING_FILES, SEEN_FILE, *KEPT_FILES):
             (folder / name).unlink(missing_ok=True)  # the new model may not have them
         for name in _written(aside):
             (aside / name).replace(folder / name)
@@ -177,6 +185,8 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
         trained.counting.save(place)
     if trained.seen is not None:
         trained.seen.save(place)
+    if trained.kept is not None:
+        trained.kept().save(place, trained.config)
     # The library makes the file readable only for its owner. Give it the permissions of the other files.
     for path in place.glob("*.safetensors"):
         path.chmod((place / "config.json").stat().st_mode)
@@ -189,6 +199,8 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     _read_metrics(place / "metrics.json", kind)
     _read_counting(place, config)
     _read_seen(place, config)
+    if (kept := _kept_in(place, config)) is not None:
+        kept()
     if TextTokenizer.load(place / "tokenizer.json").vocab_size != config.vocab_size:
         raise GlassformerError(f"config.json says {config.vocab_size:,} tokens, but the tokenizer has another number")
 
@@ -281,6 +293,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         metrics=metrics,
         counting=_read_counting(folder, config),
         seen=_read_seen(folder, config),
+        kept=_kept_in(folder, config),
     )
 
 
@@ -295,6 +308,13 @@ def _read_seen(folder: Path, config: AnyFolderConfig) -> Seen | None:
     """Read the words of the training texts, if `config.json` says when a text is unlike them."""
     unlike = config.unlike if isinstance(config, FolderConfig) else None
     return None if unlike is None else Seen.load(folder, unlike)
+
+
+def _kept_in(folder: Path, config: AnyFolderConfig) -> Callable[[], KeptTexts] | None:
+    """Return a function that reads the training texts, if the folder has them."""
+    if not isinstance(config, FolderConfig) or not (folder / TEXTS_FILE).exists():
+        return None
+    return partial(KeptTexts.load, folder, config)
 
 
 def _near_names(folder: Path) -> str:

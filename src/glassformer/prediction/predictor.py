@@ -15,6 +15,7 @@ from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.calibration import THRESHOLD, probabilities
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
+from glassformer.prediction.nearest import NearestSearch
 from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, logits_of, score
 from glassformer.prediction.unlike import Seen
 
@@ -185,6 +186,15 @@ class Predictor:
             batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
             on_progress=on_progress,
         )
+
+    @cached_property
+    def search(self) -> NearestSearch:
+        """The search among the training texts, which are read when it is first asked for.
+
+        Raises:
+            UsageError: see `NearestSearch`.
+        """
+        return NearestSearch(self.trained)
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""

@@ -7,6 +7,7 @@ from typing import Any
 from glassformer.data.table import counted
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.kept_texts import TEXTS_FILE
 from glassformer.prediction.model_folder import TrainedModel
 
 
@@ -41,6 +42,7 @@ def model_card(trained: TrainedModel) -> str:
         if config.temperature == 1
         else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
         *_unlike(config),
+        *_kept(trained),
         *([f"Its transformer, which is not asked, has {shape} {window}", *pretraining] if silent else []),
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
         f"on {config.created}.",
@@ -90,6 +92,13 @@ def _unlike(config: FolderConfig) -> list[str]:
         f"pairs are in no training text. About 1 in 100 rows like those of training is, by "
         f"{counted(config.unlike.held_out_rows, 'held-out row')}."
     ]
+
+
+def _kept(trained: TrainedModel) -> list[str]:
+    """Return what the card says about the training texts, if the folder has them."""
+    if trained.kept is None:
+        return []
+    return [f"The folder holds the training texts (`{TEXTS_FILE}`): whoever has it can read them."]
 
 
 def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:

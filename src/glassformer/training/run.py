@@ -22,11 +22,13 @@ from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig, Readers
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
+from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
@@ -54,6 +56,7 @@ def train_classifier(
     init: InitialWeights | None = None,
     minutes: float | None = None,
     snapshots: Snapshots | None = None,
+    keep_texts: bool = False,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
@@ -69,9 +72,12 @@ def train_classifier(
             `recipe` (see `time_plan.py`).
         snapshots: takes snapshots of the transformer, and makes a time-lapse of them. With `out`, it is written into
             the model folder, and shows a few texts of the held-out rows.
+        keep_texts: keep the training texts, so that those nearest to a text can be shown. Whoever has the model folder
+            can then read them.
 
     Raises:
-        UsageError: the data cannot be learned from, `out` is in use already, or there is nothing to take snapshots of.
+        UsageError: the data cannot be learned from, `out` is in use already, there is nothing to take snapshots of, or
+            the design makes no vectors of texts to keep.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
@@ -82,6 +88,8 @@ def train_classifier(
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
         if snapshots is not None:
             snapshots.check(prepared)
+        if keep_texts:
+            check_has_vectors(prepared.model)
         begun = resume and work is not None and (work / STATE_FILE).is_file()
         if on_prepared:
             on_prepared(prepared)
@@ -99,6 +107,9 @@ def train_classifier(
         def save() -> TrainedModel:
             trained = _finished(trainer, prepared, source, counting, crossed, pretraining)
             trained.metrics.update({"time_plan": planned} if planned else {})
+            if keep_texts:
+                observer.on_message("keeping the training texts: whoever has the model can read them")
+                trained = with_training_texts(trained, prepared)
             if out is not None:
                 save_model(out, trained, card=model_card(trained))
             if snapshots is not None:

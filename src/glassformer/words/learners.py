@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from torch import Tensor
 
@@ -14,6 +15,7 @@ from glassformer.errors import UsageError
 from glassformer.models.classifier import Classifier, Trunk
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import NewWord
+from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
     KINDS,
@@ -23,6 +25,7 @@ from glassformer.prediction.model_folder import (
     format_of,
     load_model,
 )
+from glassformer.prediction.vectors import unit_vectors
 
 Learner = TypeVar("Learner", bound=TrainedModel | TrainedLanguageModel)
 
@@ -86,4 +89,11 @@ def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, add
     model = KINDS[config.format].build(config)
     model.load_state_dict(trained.model.state_dict() | {EMBEDDINGS: embeddings})
     changes: dict[str, Any] = {"config": config, "tokenizer": tokenizer, "model": model.eval()}
-    return dataclasses.replace(trained, **changes)
+    larger = dataclasses.replace(trained, **changes)
+    return larger if larger.kept is None else dataclasses.replace(larger, kept=_read_again(larger, larger.kept()))
+
+
+def _read_again(trained: Learner, kept: KeptTexts) -> Callable[[], KeptTexts]:
+    """Return the training texts with their vectors by the enlarged model."""
+    vectors = unit_vectors(cast("TrainedModel", trained), kept.texts)
+    return partial(dataclasses.replace, kept, vectors=vectors)

@@ -1,0 +1,132 @@
+"""The training texts in a model folder, kept on request: for each row its number, text, labels and vector."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from glassformer.errors import GlassformerError
+from glassformer.prediction.folder_config import FolderConfig
+
+TEXTS_FILE, VECTORS_FILE = "training-texts.jsonl", "training-texts.safetensors"
+KEPT_FILES = (TEXTS_FILE, VECTORS_FILE)
+HalfArray = np.ndarray[Any, np.dtype[np.float16]]
+
+_Label = str | int | float | bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeptTexts:
+    """The training rows of a model.
+
+    Attributes:
+        rows: the number of each row in the training table. The first is 1.
+        labels: the numbers of the labels of each row: one, or with several labels per text any number.
+        vectors: (rows, width) what `unit_vectors` returns for the texts.
+    """
+
+    rows: tuple[int, ...]
+    texts: tuple[str, ...]
+    labels: tuple[tuple[int, ...], ...]
+    vectors: HalfArray | None
+
+    def save(self, folder: Path, config: FolderConfig) -> None:
+        """Write `training-texts.jsonl` and, if there are vectors, `training-texts.safetensors`.
+
+        Raises:
+            OSError, SafetensorError: a file cannot be written.
+        """
+        with (folder / TEXTS_FILE).open("w", encoding="utf-8", newline="\n") as file:
+            for row, text, numbers in zip(self.rows, self.texts, self.labels, strict=True):
+                label = labels_named(numbers, config)
+                file.write(json.dumps({"row": row, "label": label, "text": text}, ensure_ascii=False) + "\n")
+        if self.vectors is not None:
+            save_file({"vectors": self.vectors}, folder / VECTORS_FILE)
+
+    @classmethod
+    def load(cls, folder: Path, config: FolderConfig) -> KeptTexts:
+        """Read the files that `save` wrote.
+
+        Raises:
+            GlassformerError: a file is missing or damaged, or the files do not match each other or the model.
+        """
+        lines = list(_lines(folder / TEXTS_FILE))
+        numbers = {(type(label), label): number for number, label in enumerate(config.labels)}
+        try:
+            labels = tuple(tuple(numbers[type(label), label] for label in _listed(line.label)) for line in lines)
+        except KeyError as error:
+            raise _of_another_model(folder / TEXTS_FILE) from error
+        if len(lines) != config.remembered.data.rows or (
+            not config.multilabel and any(isinstance(line.label, list) for line in lines)
+        ):
+            raise _of_another_model(folder / TEXTS_FILE)
+        return cls(
+            rows=tuple(line.row for line in lines),
+            texts=tuple(line.text for line in lines),
+            labels=labels,
+            vectors=None if config.answers_by_counting else _vectors(folder / VECTORS_FILE, len(lines)),
+        )
+
+
+def labels_named(numbers: tuple[int, ...], config: FolderConfig) -> Any:
+    """Return the label of a text, or with several labels per text the list of them."""
+    named = [config.labels[number] for number in numbers]
+    return named if config.multilabel else named[0]
+
+
+class _Line(BaseModel):
+    """A line of `training-texts.jsonl`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    row: int = Field(ge=1)
+    label: _Label | list[_Label]
+    text: str
+
+
+def _listed(label: _Label | list[_Label]) -> list[_Label]:
+    return label if isinstance(label, list) else [label]
+
+
+def _lines(path: Path) -> Iterable[_Line]:
+    _check_is_file(path)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield _Line.model_validate_json(line)
+            except ValidationError as error:
+                raise GlassformerError(
+                    f"{path}, line {number:,}, does not hold a row, a label and a text; copy the folder again"
+                ) from error
+
+
+def _vectors(path: Path, rows: int) -> HalfArray:
+    _check_is_file(path)
+    try:
+        vectors = load_file(path)["vectors"]
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
+    if vectors.dtype != np.float16 or vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise GlassformerError(f"{path} holds no vectors in float16; the file is damaged")
+    if len(vectors) != rows:
+        raise _of_another_model(path)
+    return vectors
+
+
+def _check_is_file(path: Path) -> None:
+    if not path.exists():
+        raise GlassformerError(f"{path} is missing from the model folder; copy the whole folder again")
+    if not path.is_file():  # it may be a pipe or device, which may never end
+        raise GlassformerError(f"{path} is not a file; copy it again")
+
+
+def _of_another_model(path: Path) -> GlassformerError:
+    return GlassformerError(f"{path} does not match config.json; the files come from different models")

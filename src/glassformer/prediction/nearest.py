@@ -1,0 +1,167 @@
+"""The training texts nearest to a text, by exact search among those that the model folder keeps."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from torch import nn
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.kept_texts import KeptTexts, labels_named
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.scoring import FloatArray
+from glassformer.prediction.vectors import has_pooled, unit_vectors
+
+Cosines = Callable[[str], FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearText:
+    """A training text, with the number of its row and its label; with several labels per text, a list of them.
+
+    Attributes:
+        similarity: the cosine of its vector with that of the given text.
+    """
+
+    row: int
+    label: Any
+    text: str
+    similarity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestTexts:
+    """The training texts nearest to a text.
+
+    Attributes:
+        by: the reader whose vectors are compared.
+        texts: the nearest first, without the text itself. Copies with the same label are listed once.
+        itself: the rows that hold the text itself, one for each of its labels. Empty if it is not a training text.
+    """
+
+    by: Literal["transformer", "counting"]
+    texts: tuple[NearText, ...]
+    itself: tuple[NearText, ...]
+
+    @property
+    def compared(self) -> str:
+        """A phrase that says what the similarities are."""
+        return (
+            "cosine of the transformer's vectors" if self.by == "transformer" else "cosine of the TF-IDF of the n-grams"
+        )
+
+    @property
+    def remark(self) -> str:
+        """A sentence if the text itself is a training text, or if nothing is near; otherwise empty."""
+        if self.itself:
+            rows = " and ".join(f"row {near.row:,}, label {said(near.label)}" for near in self.itself)
+            return f"This text is a training text: {rows}."
+        return "" if self.texts else "No training text has an n-gram of this text that the model knows."
+
+
+def said(label: Any) -> str:
+    """Write a label, or a list of labels."""
+    return (", ".join(map(str, label)) or "none") if isinstance(label, list) else str(label)
+
+
+class NearestSearch:
+    """Searches the training texts of a model.
+
+    If the transformer takes part in the answers, texts are compared by the cosine of its pooled vectors, from which its
+    head computes the logits. Otherwise they are compared by the TF-IDF vectors of the counting reader, from which it
+    computes them (see `CountingReader.vectors`). Either way, all training texts are compared.
+    """
+
+    def __init__(self, trained: TrainedModel) -> None:
+        """Read the training texts.
+
+        Raises:
+            UsageError: the model was trained without keeping them, or has no vector of a text.
+            GlassformerError: a file is missing or damaged.
+        """
+        if trained.kept is None:
+            check_has_vectors(trained.model)
+            raise UsageError(
+                "the model does not keep its training texts, so none can be shown; train it again with "
+                "`keep_texts=True`"
+            )
+        self._config, self._kept = trained.config, trained.kept()
+        self._keys = [_key(text) for text in self._kept.texts]
+        by_transformer = self._kept.vectors is not None
+        self._by: Literal["transformer", "counting"] = "transformer" if by_transformer else "counting"
+        self._cosines = (_of_pooled if by_transformer else _of_ngrams)(trained, self._kept)
+
+    def nearest(self, text: str, *, count: int) -> NearestTexts:
+        """Return this many training texts, or as many as there are."""
+        cosines, own = self._cosines(text), _key(text)
+        found: dict[tuple[str, str], NearText] = {}
+        for number in np.argsort(-cosines, kind="stable").tolist():
+            if len(found) == count or not cosines[number]:  # the others have nothing in common with the text
+                break
+            if self._keys[number] != own:
+                near = self._near(number, cosines)
+                found.setdefault((self._keys[number], said(near.label)), near)
+        itself = [self._near(number, cosines) for number, key in enumerate(self._keys) if key == own]
+        return NearestTexts(
+            by=self._by,
+            texts=tuple(found.values()),
+            itself=tuple({said(near.label): near for near in reversed(itself)}.values())[::-1],
+        )
+
+    def _near(self, number: int, cosines: FloatArray) -> NearText:
+        kept = self._kept
+        return NearText(
+            row=kept.rows[number],
+            label=labels_named(kept.labels[number], self._config),
+            text=kept.texts[number],
+            similarity=float(cosines[number]),
+        )
+
+
+def check_has_vectors(model: nn.Module) -> None:
+    """Raise `UsageError` if the model makes no vector of a text, by which texts could be compared."""
+    if not has_pooled(model):
+        raise UsageError(
+            f"the design {type(model).__name__} makes no vector of a text, so no nearest training texts can be found"
+        )
+
+
+def _key(text: str) -> str:
+    """Return the key of a text, as `glassformer.data.table.text_keys` does."""
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def _of_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
+    """Return a function that compares a text with all training texts by pooled vectors: (texts,)."""
+    assert kept.vectors is not None
+    vectors = kept.vectors.astype(np.float32)  # numpy multiplies float16 slowly
+
+    def cosines(text: str) -> FloatArray:
+        unit = unit_vectors(trained, [text])
+        assert unit is not None
+        if unit.shape[1] != vectors.shape[1]:
+            raise GlassformerError(
+                f"the vectors of the training texts have {vectors.shape[1]:,} numbers, and the model makes "
+                f"{unit.shape[1]:,}; the files of the folder come from different models"
+            )
+        found: FloatArray = vectors @ unit[0].astype(np.float32)
+        return found
+
+    return cosines
+
+
+def _of_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
+    """Return a function that compares a text with all training texts by n-grams: (texts,)."""
+    reader = trained.counting
+    assert reader is not None
+    vectors = reader.vectors(kept.texts)
+
+    def cosines(text: str) -> FloatArray:
+        found: FloatArray = (vectors @ reader.vectors([text]).T).toarray()[:, 0]
+        return found
+
+    return cosines
