@@ -553,3 +553,15 @@ def test_snapshots_of_fit_become_a_page(tmp_path: Path) -> None:
     assert small().fit(TEXTS, BINARY).time_lapse_ is None
     with pytest.raises(UsageError, match="whole number from 2 to 100"):
         small(snapshots=1).fit(TEXTS, BINARY)
+
+
+def test_training_texts_are_kept_on_request(tmp_path: Path) -> None:
+    kept = small(keep_texts=True).fit(TEXTS, BINARY)
+    loaded = TextClassifier.load(kept.save(tmp_path / "model"))
+    for classifier in (kept, loaded):
+        found = classifier.explain("a good film", nearest=True).nearest
+        assert found is not None
+        assert {near.text for near in found.texts} == {"good film", "bad film", "fine film", "dull film"}
+        assert {near.label for near in found.texts} == {0, 1}
+    with pytest.raises(UsageError, match="`keep_texts=True`"):
+        small().fit(TEXTS, BINARY).explain("a good film", nearest=True)

@@ -80,3 +80,12 @@ def polarity(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("polarity")
     outcome = glassformer("train", "polarity", "--out", folder / "model", "--json", *QUICK)
     return Trained(folder=folder / "model", table=Path("polarity"), outcome=outcome)
+
+
+@pytest.fixture(scope="session")
+def keeping(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """The same rows, kept by a model without a counting reader."""
+    folder = tmp_path_factory.mktemp("keeping") / "model"
+    arguments = (*QUICK, "--set", "model.counting=none", "--keep-texts")
+    outcome = glassformer("train", reviews.table, "--out", folder, *arguments)
+    return Trained(folder=folder, table=reviews.table, outcome=outcome)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from glassformer.cli import output
-from tests.cli.conftest import Trained, write_csv
-from tests.cli.terminal import glassformer, misused
+from tests.cli.conftest import POSITIVE, Trained, review_rows, write_csv
+from tests.cli.terminal import QUICK, glassformer, misused
 
 TEXT = "a dull play, but a good film"
 
@@ -80,6 +80,7 @@ def test_what_cannot_be_explained(arguments: list[str], says: str, reviews: Trai
         ([TEXT, "--file", "t.csv"], "not both"),
         ([TEXT, "--out", "t.csv"], "--out goes with --file"),
         (["--file", "t.csv", "--heads"], "--heads goes with a text"),
+        (["--file", "t.csv", "--nearest"], "--nearest goes with a text"),
         (["--file", "t.csv", "--out", "reasons.parquet"], "write answers as .csv"),
         (["--file", "t.csv", "--json"], "--json goes with --out"),
     ],
@@ -160,3 +161,43 @@ def test_ctrl_c_keeps_the_rows_that_are_done(reviews: Trained, tmp_path: Path, m
     assert outcome.code == 130
     assert f"kept in {out}" in outcome.err
     assert len(out.read_text(encoding="utf-8").splitlines()) == 1 + 11
+
+
+def test_the_nearest_training_texts_are_shown(keeping: Trained) -> None:
+    assert "whoever has the model can read them" in keeping.outcome.err
+    lines = (keeping.folder / "training-texts.jsonl").read_text(encoding="utf-8").splitlines()
+    outcome = glassformer("explain", keeping.folder, "good film", "--nearest")
+    assert outcome.code == 0
+    _, shown = outcome.out.split("Nearest training texts, by the cosine of the transformer's vectors:\n")
+    found = [
+        re.fullmatch(r"(-?\d\.\d{3})  (very good|not, good) +row (\d+) +(.+)", line) for line in shown.splitlines()
+    ]
+    assert len(found) == 5
+    kept = {line["row"]: line for line in map(json.loads, lines)}
+    for line in found:
+        assert line is not None
+        assert (kept[int(line[3])]["label"], kept[int(line[3])]["text"]) == (line[2], line[4])
+    similarities = [float(line[1]) for line in found if line]
+    assert similarities == sorted(similarities, reverse=True)
+    first = json.loads(lines[0])
+    again = glassformer("explain", keeping.folder, first["text"], "--nearest").out
+    assert again.endswith(f"This text is a training text: row {first['row']:,}, label {first['label']}.\n")
+
+
+def test_a_long_training_text_is_whole_in_json_alone(tmp_path: Path) -> None:
+    long = "good film \x1b[2J " * 100
+    rows = [*review_rows(40), (long, POSITIVE)]
+    table = write_csv(tmp_path / "t.csv", rows)
+    folder = tmp_path / "m"
+    assert glassformer("train", table, "--out", folder, *QUICK, "--keep-texts").code == 0
+    asked = ("explain", folder, "good film", "--nearest")
+    texts = [near["text"] for near in glassformer(*asked, "--json").document["nearest"]["texts"]]
+    assert long.strip() in [text.strip() for text in texts]
+    shown = glassformer(*asked).out
+    assert max(map(len, shown.splitlines())) < 160
+    assert "\x1b" not in shown
+
+
+def test_without_kept_texts_it_is_said_how_to_get_them(reviews: Trained) -> None:
+    says = "the model does not keep its training texts, so none can be shown; train it again with --keep-texts"
+    misused(glassformer("explain", reviews.folder, TEXT, "--nearest"), says)

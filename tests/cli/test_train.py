@@ -301,3 +301,11 @@ def test_snapshots_of_no_transformer_are_refused(reviews: Trained, tmp_path: Pat
     said = glassformer("train", reviews.table, "--out", tmp_path / "m", "--epochs", 0, "--snapshots")
     misused(said, "--snapshots shows a transformer while it learns", "training.epochs=0 trains none")
     assert not (tmp_path / "m").exists()
+
+
+def test_a_design_without_vectors_keeps_no_texts(tmp_path: Path, reviews: Trained) -> None:
+    said = glassformer(
+        "train", reviews.table, "--out", tmp_path / "m", "--set", "model.design=vinh-mlp", "--keep-texts"
+    )
+    misused(said, "the design VinhMLP makes no vector of a text")
+    assert not (tmp_path / "m").exists()

@@ -11,6 +11,7 @@ from glassformer.prediction.folder_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_counting import reader
+from tests.prediction.keeping import keeping
 from tests.prediction.samples import SMALL, small_trained_model
 
 TEXT = "The plot is thin, but i loved it"
@@ -139,3 +140,17 @@ def test_the_pieces_are_the_whole_text() -> None:
     assert "".join(piece.text for piece in pieces) == TEXT
     assert max(piece.strength for piece in pieces) == 1
     assert {piece.side for piece in pieces} == {"for", "against", "neither"}
+
+
+def test_the_nearest_training_texts_go_with_it() -> None:
+    predictor = Predictor(keeping(two_readers()))
+    found = explain(predictor, TEXT, nearest=True, faithfulness=False)
+    assert found.nearest is not None
+    assert len(found.nearest.texts) == 5
+    document = json.loads(json.dumps(found.as_json()))["nearest"]
+    assert document["texts"][0]["similarity"] == found.nearest.texts[0].similarity
+    assert (document["by"], document["compared"]) == ("transformer", "cosine of the transformer's vectors")
+    assert "training text" in explain(predictor, "i loved it", nearest=True).as_json()["nearest"]["remark"]
+    assert explain(predictor, TEXT, faithfulness=False).as_json()["nearest"] is None
+    with pytest.raises(UsageError, match="does not keep its training texts"):
+        explain(Predictor(two_readers()), TEXT, nearest=True)

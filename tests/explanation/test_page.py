@@ -6,6 +6,7 @@ from glassformer.explanation.explain import explain
 from glassformer.explanation.page import render, words, write_explanation
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_explain import two_readers
+from tests.prediction.keeping import keeping
 from tests.prediction.samples import small_trained_model
 
 TEXT = "The plot is thin, but <i>i</i> loved it"
@@ -35,3 +36,15 @@ def test_a_notebook_shows_the_page_in_a_frame() -> None:
     shown = explain(Predictor(small_trained_model()), TEXT)._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert "<i>" not in shown
+
+
+def test_the_nearest_training_texts_are_shown_as_text() -> None:
+    texts = ("the <b>plot</b>", "i loved " * 40, "i loved it")
+    predictor = Predictor(keeping(two_readers(), texts=texts, labels=(0, 1, 2)))
+    page = render(explain(predictor, "i loved it", nearest=True, faithfulness=False))
+    assert "Nearest training texts" in page
+    assert "This text is a training text: row 12, label good." in page
+    assert "the &lt;b&gt;plot&lt;/b&gt;" in page
+    assert page.count("<details>") == 1
+    assert f">{texts[1]}</span>" in page
+    assert "Nearest training texts" not in render(explain(predictor, TEXT))

@@ -16,6 +16,7 @@ from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.serving.worker import Worker
 from tests.explanation.test_explain import two_readers
+from tests.prediction.keeping import keeping
 from tests.prediction.samples import small_trained_model
 from tests.serving.samples import TEXT, served
 
@@ -272,3 +273,16 @@ def test_the_description_has_examples_that_hold_what_answers_hold(client: TestCl
         for body in shapes[request]["examples"]:
             asked = client.post("/predict" if request == "PredictRequest" else "/explain", json=body)
             assert asked.status_code == 200, asked.text
+
+
+def test_the_nearest_training_texts_are_returned_on_request(client: TestClient) -> None:
+    assert client.get("/model").json()["models"][0]["keeps_texts"] is False
+    assert "does not keep its training texts" in reason(
+        client.post("/explain", json={"text": TEXT, "nearest": True}), 422
+    )
+    with TestClient(create_app(served(trained=keeping(two_readers())))) as other:
+        assert other.get("/model").json()["models"][0]["keeps_texts"] is True
+        found = other.post("/explain", json={"text": "i loved it", "nearest": True}).json()["nearest"]
+        assert [near["row"] for near in found["itself"]] == [11, 14]
+        assert len(found["texts"]) == 3
+        assert other.post("/explain", json={"text": TEXT}).json()["nearest"] is None

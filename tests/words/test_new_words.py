@@ -25,6 +25,7 @@ from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import load_pretraining_recipe
 from glassformer.words.new_words import Entry, Lesson, learn_words, save_lesson, word_space
 from glassformer.words.rarity import rare_place
+from tests.prediction.keeping import keeping
 from tests.prediction.language import Recites
 from tests.words.samples import (
     CAUSAL,
@@ -256,3 +257,17 @@ def test_models_that_cannot_learn_words() -> None:
         word_space(trained_on_known("character"))
     with pytest.raises(UsageError, match="'byte' has no words"):
         word_space(trained_on_known("byte"))
+
+
+def test_kept_training_texts_are_read_with_the_new_words() -> None:
+    texts = ("aao gagaga", "aao bbo")
+    trained = keeping(trained_on_known(), texts=texts, labels=(0, 1))
+    larger = learn_words(trained, ENTRIES, definitions_of_known()).trained
+    assert trained.kept is not None
+    assert larger.kept is not None
+    before, after = trained.kept().vectors, larger.kept().vectors
+    assert before is not None
+    assert after is not None
+    assert larger.kept().texts == texts
+    np.testing.assert_array_equal(before[1], after[1])
+    assert (before[0] != after[0]).any()

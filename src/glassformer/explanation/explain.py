@@ -181,6 +181,8 @@ class Explanation:
         """Return the explanation as JSON values."""
         found = asdict(self)
         found["words"] = [asdict(word) | {"total": word.total} for word in self.words]
+        if self.nearest is not None:
+            found["nearest"] |= {"compared": self.nearest.compared, "remark": self.nearest.remark}
         return found | {"trusted": self.trusted, "verdict": self.verdict}
 
 

@@ -85,7 +85,7 @@ def _add_texts(app: FastAPI, service: Service) -> None:
         service.limits.check_explained(request.text)
         model = named(service.models, request.model)
         found = await service.worker.do(
-            lambda: model.explanation(request.text, label=request.label, method=request.method)
+            lambda: model.explanation(request.text, label=request.label, method=request.method, nearest=request.nearest)
         )
         return {"model": model.name} | found
 

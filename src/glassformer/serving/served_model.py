@@ -59,13 +59,13 @@ class ServedModel:
             "more_unknown_words": max(0, len(unknown) - _UNKNOWN_SHOWN),
         }
 
-    def explanation(self, text: str, *, label: Any, method: str | None) -> dict[str, Any]:
+    def explanation(self, text: str, *, label: Any, method: str | None, nearest: bool) -> dict[str, Any]:
         """Return the JSON of an explanation.
 
         Raises:
             UsageError: what `explain` raises.
         """
-        found = explain(self.predictor, text, label=label, method=method)
+        found = explain(self.predictor, text, label=label, method=method, nearest=nearest)
         return found.as_json() | {"readers": list(found.readers), "verdict": found.verdict, "trusted": found.trusted}
 
     def about(self) -> dict[str, Any]:
@@ -77,6 +77,7 @@ class ServedModel:
             "multilabel": config.multilabel,
             "answers_by_counting": config.answers_by_counting,
             "has_counting_reader": config.readers is not None,
+            "keeps_texts": self.predictor.trained.kept is not None,
             "parameters": parameter_count(config.model, config.vocab_size, config.n_classes),
             "vocabulary": config.vocab_size,
             "window": config.model.max_seq_len,

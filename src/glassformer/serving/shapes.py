@@ -99,6 +99,10 @@ class ExplainRequest(BaseModel):
         description="How to explain the transformer: see docs/explain.md. Default: `shapley`, or "
         "`integrated-gradients` for texts of more than 32 words.",
     )
+    nearest: bool = Field(
+        default=False,
+        description="Also return the nearest training texts, if the model keeps them (`keeps_texts` in /model).",
+    )
     model: str | None = Field(default=None, description=_MODEL)
 
 
@@ -111,6 +115,25 @@ class Share(BaseModel):
     counting: float
     transformer: float
     total: float
+
+
+class NearText(BaseModel):
+    """A training text. With several labels per text, `label` is a list."""
+
+    row: int = Field(description="The number of its row in the training table, from 1.")
+    label: Label | list[Label]
+    text: str
+    similarity: float = Field(description="The cosine of its vector with that of the given text.")
+
+
+class Nearest(BaseModel):
+    """The training texts nearest to a text."""
+
+    by: str = Field(description="The reader whose vectors are compared: transformer or counting.")
+    texts: list[NearText] = Field(description="The nearest first, without the text itself.")
+    itself: list[NearText] = Field(description="The text itself, if it is a training text, once for each label.")
+    compared: str = Field(description="What the similarities are.")
+    remark: str = Field(description="A sentence if the text is a training text, or if no text is near; or empty.")
 
 
 class Reasons(BaseModel):
@@ -154,6 +177,7 @@ class Reasons(BaseModel):
     readers: list[str] = Field(description="The readers that take part.")
     verdict: str = Field(description="A sentence that says how far the shares can be trusted.")
     trusted: bool | None = Field(description="Null if the text has too few words to check the shares.")
+    nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")
 
 
 class About(BaseModel):

@@ -28,7 +28,7 @@ export class Column {
       ({ which }, found) => this.set({ [which]: found.answers[0] }),
       fail((reason) => this.refuse(reason)));
     this.reasons = new Latest(
-      (text) => post("explain", { text, model: model.name }),
+      (text) => post("explain", { text, model: model.name, nearest: model.keeps_texts }),
       (text, found) => { this.set({ reasons: found }); this.words.show(found); },
       fail((reason) => { this.set({ reasons: null }); this.words.show(null, reason); }));
     this.draw();

@@ -3,6 +3,7 @@
 
 import { drawAnswer } from "./answer.js";
 import { drawCard } from "./card.js";
+import { drawNearest } from "./nearest.js";
 import { drawNgrams } from "./ngrams.js";
 import { drawReaders } from "./readers.js";
 import { drawShares } from "./shares.js";
@@ -16,6 +17,7 @@ export const BESIDE = [
 export const BELOW = [
   { name: "shares", draw: drawShares },
   { name: "ngrams", draw: drawNgrams },
+  { name: "nearest", draw: drawNearest },
   { name: "trace", draw: drawTrace },
   { name: "card", draw: drawCard },
 ];
