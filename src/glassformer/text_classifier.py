@@ -252,9 +252,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
 
-    def explain(
-        self, text: str, *, label: Any = None, method: str | None = None, nearest: bool = False
-    ) -> Explanation:
+    def explain(self, text: str, *, label: Any = None, method: str | None = None, nearest: bool = False) -> Explanation:
         """Explain why the model prefers a label, by default the most probable one: what each word adds.
 
         In a notebook the result shows itself as a page.

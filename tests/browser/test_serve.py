@@ -15,6 +15,7 @@ from glassformer.serving.limits import Limits
 from tests.browser.serving import complaints, running
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST
 from tests.explanation.test_explain import two_readers
+from tests.prediction.keeping import keeping
 from tests.serving.samples import TEXT, served
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -221,6 +222,52 @@ def test_the_card_is_set_in_type(page: Page) -> None:
     assert card.locator("h4").inner_text() == "A text classifier"
     assert card.locator("li code").inner_text() == "two"
     assert card.locator("pre").inner_text() == "glassformer predict"
+
+
+KEPT = ("the plot <b>is</b> thin", "الفيلم جميل", f"🙂 i loved it {'and would see it again ' * 12}", TEXT, "not at all")
+
+
+def test_the_nearest_training_texts_are_below(browser: Browser, page: Page) -> None:
+    typed(page)
+    expect(page.locator(".shares summary")).to_be_visible()
+    expect(page.get_by_text("Nearest training texts")).to_have_count(0)  # this model keeps none
+    with running(served(trained=keeping(two_readers(), texts=KEPT, labels=(0, 1, 2, 2, 0)))) as url:
+        keeps = browser.new_page()
+        said = complaints(keeps)
+        keeps.goto(url)
+        typed(keeps)
+        keeps.get_by_text("Nearest training texts").click()
+        panel = keeps.locator(".nearest")
+        expect(panel).to_contain_text("This text is a training text: row 13, label good.")
+        texts = panel.locator("li")
+        expect(texts).to_have_count(4)
+        expect(panel.locator("li b")).to_have_count(4)  # the labels: no text is read as HTML
+        assert "the plot <b>is</b> thin" in panel.inner_text()
+        long = texts.filter(has_text="🙂")
+        assert KEPT[2] not in long.inner_text()
+        long.locator("summary").click()
+        assert KEPT[2].strip() in long.inner_text()
+        typed(keeps, "not at all again")
+        expect(panel).not_to_contain_text("This text is a training text")
+        expect(texts).to_have_count(5)
+        assert said == []
+        keeps.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
+def test_the_nearest_training_texts_can_be_read_and_fit(browser: Browser, scheme: Any, width: int) -> None:
+    with running(served(trained=keeping(two_readers(), texts=KEPT, labels=(0, 1, 2, 2, 0)))) as url:
+        page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+        page.goto(url)
+        typed(page)
+        expect(page.locator(".near-texts li")).to_have_count(4)
+        page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for selector in (".near-texts .soft", ".near-texts b", ".near-texts .text"):
+            assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+        results = Axe().run(page, options={"resultTypes": ["violations"]})
+        assert results.violations_count == 0, results.generate_report()
+        page.close()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 390), ("dark", 390)])

@@ -172,14 +172,12 @@ def _nearest(found: Explanation) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return a text. A long one shows its ends, and the whole text if it is opened."""
+    """Return a text. Of a long one, return the ends, and the whole text in a fold."""
     short = _shortened(text)
     if short == text:
         return escape(text)
-    return (
-        f'<details><summary><span class="short">{escape(short)}</span></summary>'
-        f'<span class="text">{escape(text)}</span></details>'
-    )
+    whole = f'<details><summary>The whole text</summary><span class="text">{escape(text)}</span></details>'
+    return f"{escape(short)}{whole}"
 
 
 def _agreement(found: Explanation) -> str:

@@ -18,14 +18,11 @@ function drawText({ row, label, text, similarity }) {
   return el("li", {},
     el("p", { className: "soft" },
       el("b", { dir: "auto" }, said(label)), ` · similarity ${similarity.toFixed(3)} · row ${row.toLocaleString("en")}`),
-    text.length > LONG ? folded(text) : el("p", { className: "text", dir: "auto" }, text));
+    drawPart(text.length > LONG ? `${shortened(text)} …` : text),
+    text.length > LONG ? el("details", {}, el("summary", {}, "The whole text"), drawPart(text)) : null);
 }
 
-function folded(text) {
-  return el("details", {},
-    el("summary", { className: "text", dir: "auto" }, el("span", { className: "short" }, `${shortened(text)} …`)),
-    el("p", { className: "text", dir: "auto" }, text));
-}
+const drawPart = (text) => el("p", { className: "text", dir: "auto" }, text);
 
 /** The beginning of a text, up to the last space: never half of a character. */
 function shortened(text) {
