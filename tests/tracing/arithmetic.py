@@ -14,16 +14,34 @@ Array = np.ndarray[Any, Any]
 
 
 def recomputed(steps: list[Step], tensors: Mapping[str, Array], given: Mapping[str, Array]) -> dict[str, Array]:
-    """Compute each step from the steps before it. Only weights and what is given are read."""
+    """Compute each step from the steps before it. Only weights and what is given are read.
+
+    The rows of a recurrent model come from each other. They are computed as often as there are tokens: each time, one
+    row more is right.
+    """
+    found = _pass(steps, tensors, given, {})
+    if any(step.operation == "previous" for step in steps):
+        for _ in given["token_ids"]:
+            found = _pass(steps, tensors, given, found)
+    return found
+
+
+def _pass(
+    steps: list[Step], tensors: Mapping[str, Array], given: Mapping[str, Array], last: Mapping[str, Array]
+) -> dict[str, Array]:
     length = len(given["token_ids"])
     found: dict[str, Array] = {}
     for step in steps:
         if step.operation == "given" or step.name in given:
             found[step.name] = given[step.name].astype(np.float64)
         elif step.operation == "weight":
-            found[step.name] = tensors[step.name].astype(np.float64)[: length if "tokens" in step.axes else None]
+            found[step.name] = tensors[step.name].astype(np.float64)[: length if step.axes[0] == "tokens" else None]
         elif step.operation == "lookup":
             found[step.name] = tensors[step.settings["table"]].astype(np.float64)[given["token_ids"].astype(int)]
+        elif step.operation == "previous":
+            width = next(len(tensors[name][0]) for name in tensors if "weight_hh" in name)
+            rows = last.get(step.inputs[0], np.zeros((length, width)))
+            found[step.name] = np.concatenate([np.zeros((1, width)), rows[:-1]])
         else:
             found[step.name] = _compute(step, [found[name] for name in step.inputs])
     return found
@@ -44,13 +62,17 @@ def _compute(step: Step, read: list[Array]) -> Array:
     if step.operation == "scores":
         return _scores(x, read[1], settings)
     if step.operation == "activation":
-        return FUNCTIONS[settings["function"]](x[..., : settings["columns"]])
+        return FUNCTIONS[settings["function"]](x[..., settings["skipped"] : settings["skipped"] + settings["columns"]])
+    if step.operation == "one-hot":
+        return np.eye(settings["first"] + settings["words"])[x.astype(int), settings["first"] :]
     if step.operation == "pick":
         return x[0 if settings["row"] == "first" else -1]
     if step.operation == "flatten":
         return np.concatenate([x.ravel(), np.zeros(24 * x.shape[1] - x.size)]) if step.name == "pooled" else x.ravel()
     if step.operation == "columns":
-        return x[: settings["columns"]]
+        return x[..., settings["skipped"] : settings["skipped"] + settings["columns"]]
+    if step.operation == "scores-of-texts":
+        return np.sum(x * read[1], axis=-1, keepdims=True) / np.sqrt(settings["head_dim"])
     assert step.operation in ("scale", "divide"), step.operation
     return x * settings["factor"] if step.operation == "scale" else x / settings["divisor"]
 
@@ -109,10 +131,20 @@ PLAIN: Mapping[str, Callable[..., Array]] = {
     "softmax": _softmax,
     "sigmoid": expit,
     "mix": lambda weights, value: weights @ value,
-    "beside": lambda *heads: np.concatenate(heads, axis=1),
+    "matmul": lambda a, b: a @ b,
+    "matmul-with-bias": lambda a, b, bias: a @ b + bias,
+    "add-with-bias": lambda a, b, bias: a + b + bias,
+    "transpose": np.transpose,
+    "reversed": lambda x: x[::-1],
+    "z-score": lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, ddof=1, keepdims=True),
+    "softmax-of-columns": lambda x: _softmax(x.T).T,
+    "complement": lambda x: 1 - x,
+    "two-products": lambda a, b, c, d: a * b + c * d,
+    "beside": lambda *parts: np.concatenate(parts, axis=-1),
+    "below": lambda *parts: np.concatenate(parts, axis=0),
     "join": lambda heads: np.concatenate(list(heads), axis=1),
     "product": lambda a, b: a * b,
-    "gate": lambda a, x: a * x[..., a.shape[-1] :],
+    "gate": lambda a, x: a * x[..., -a.shape[-1] :],
     "mean": lambda x: x.mean(axis=0),
     "max": lambda x: x.max(axis=0),
     "query-scores": lambda x, query: x @ query / np.sqrt(len(query)),

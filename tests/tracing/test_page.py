@@ -57,9 +57,18 @@ def test_text_and_labels_are_shown_as_they_are() -> None:
     assert evil in document(page)["axes"]["classes"]
 
 
-def test_a_page_without_counting_has_no_part_for_it() -> None:
-    assert 'id="counting"' in render(both())
-    assert 'id="counting"' not in render(trace(Predictor(small_trained_model()), TEXT))
+def test_a_page_has_the_parts_of_its_design() -> None:
+    def parts(found: Trace) -> list[str]:
+        return re.findall(r'<section id="(\w+)">', render(found))[1:]
+
+    assert parts(both()) == ["words", "block", "text", "counting", "answer"]
+    assert parts(trace(Predictor(small_trained_model()), TEXT)) == ["words", "block", "text", "answer"]
+    assert parts(trace(predictor_of(DESIGNS["vinh-mlp"]), TEXT)) == ["words", "text", "answer"]
+    both_ways = trace(predictor_of(DESIGNS["vinh-recurrent, lstm, both"]), TEXT)
+    assert parts(both_ways) == ["words", "forwards", "backwards", "text", "answer"]
+    stages = {data["name"]: data["stage"] for data in document(render(both_ways))["matrices"]}
+    assert (stages["forwards.before"], stages["cell.weight_hh_l0"]) == ("forwards", "forwards")
+    assert stages["cell.weight_hh_l0_reverse"] == "backwards"
 
 
 def test_an_exercise_asks_for_numbers_that_can_be_computed_by_hand() -> None:

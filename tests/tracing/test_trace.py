@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 import torch
 
+from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
+from glassformer.models.build import DESIGNS as ALL_DESIGNS
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
+from glassformer.models.published.bui_dang_columns import BuiDangColumnsConfig
+from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
 from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from glassformer.models.published.vinh_attention import VinhAttentionConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
+from glassformer.models.published.vinh_transformer import VinhTransformerConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing import trace as tracing
 from glassformer.tracing.layers import tensors_of
@@ -59,8 +64,26 @@ DESIGNS: dict[str, AnyModelConfig] = {
     "vinh-mlp": VinhMLPConfig(max_seq_len=24, embed_dim=6),
     "vinh-attention": VinhAttentionConfig(max_seq_len=24, embed_dim=6),
     "vinh-attention, as meant": VinhAttentionConfig(max_seq_len=24, embed_dim=6, flattens="attention"),
+    "bui-dang-rows": BuiDangRowsConfig(max_seq_len=24, hidden=6, n_heads=3),
+    "bui-dang-columns": BuiDangColumnsConfig(max_seq_len=24, hidden=5, n_heads=2),
+    "vinh-transformer": VinhTransformerConfig(max_seq_len=24, embed_dim=12, num_heads=3),
+    **{
+        f"vinh-recurrent, {cell}, {directions}": VinhRecurrentConfig(
+            max_seq_len=24, cell=cell, directions=directions, embed_dim=6, hidden=7
+        )
+        for cell in ("rnn", "gru", "lstm")
+        for directions in ("forward", "both")
+    },
     "tanh form of gelu": PretrainedConfig.model_validate(ENCODER | {"activation": "gelu-tanh"}),
 }
+PLAIN = (
+    "bui-dang-rows",
+    "bui-dang-columns",
+    "vinh-transformer",
+    "vinh-recurrent, gru, both",
+    "vinh-recurrent, lstm, both",
+)
+"""Designs with steps of their own."""
 
 
 def predictor_of(config: AnyModelConfig) -> Predictor:
@@ -112,14 +135,15 @@ def test_both_readers_add_up(transformer: float) -> None:
     np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert", "sentiment140"])
+@pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert", "sentiment140", *PLAIN])
 def test_gradients_say_how_the_margin_moves(design: str) -> None:
     """By differences: every hundredth number of a weight is moved a little, and the text is read again."""
     predictor = predictor_of(DESIGNS[design])
     model = predictor.trained.model.double()
     found = trace(predictor, TEXT)
     first, rival = found.labels.index(found.label), found.labels.index(str(found.rival))
-    ids = torch.from_numpy(found["token_ids"].astype(np.int64))[None]
+    read = found["token_ids"].astype(np.int64)
+    ids = torch.from_numpy(read if found.tokens[0] == "(start)" else np.array([START_ID, *read]))[None]
     tensors = tensors_of(model)
 
     def margin() -> float:
@@ -141,7 +165,8 @@ def test_gradients_say_how_the_margin_moves(design: str) -> None:
                 assert (above - below) / 2e-4 == pytest.approx(gradient[place], rel=1e-3, abs=1e-5), matrix.step.name
                 checked += 1
     assert checked > 15
-    assert {matrix.step.name for matrix in found if matrix.gradient is not None} >= {"embedding", "logits", "pooled"}
+    slopes = {matrix.step.name for matrix in found if matrix.gradient is not None}
+    assert slopes >= {"logits"} | ({"embedding", "pooled"} if design not in PLAIN else set())
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -220,6 +245,22 @@ def test_a_trace_of_too_many_numbers_is_refused_before_they_are_computed(monkeyp
         trace(predictor, TEXT)
 
 
-def test_a_design_whose_steps_are_not_known() -> None:
-    with pytest.raises(UsageError, match="does not know the steps of the design VinhRecurrent"):
-        trace(predictor_of(VinhRecurrentConfig(max_seq_len=24)), TEXT)
+def test_every_design_is_traced() -> None:
+    assert {config.design for config in DESIGNS.values()} == set(ALL_DESIGNS)
+
+
+def test_a_row_of_a_recurrent_model_comes_from_the_row_before() -> None:
+    """Gradients too: the state before is a number of its own, zeros before the first token."""
+    found = trace(predictor_of(DESIGNS["vinh-recurrent, gru, both"]), TEXT)
+    gradients = {matrix.step.name: matrix.gradient for matrix in found}
+    for direction in ("forwards", "backwards"):
+        state, before = found[f"{direction}.state"], found[f"{direction}.before"]
+        assert state.shape == before.shape == (10, 7)
+        assert not before[0].any()
+        np.testing.assert_array_equal(before[1:], state[:-1])
+        of_state, of_before = gradients[f"{direction}.state"], gradients[f"{direction}.before"]
+        assert of_state is not None
+        assert of_before is not None
+        np.testing.assert_array_equal(of_before[1:], of_state[:-1])
+        assert of_before[0].any()
+    np.testing.assert_array_equal(found["backwards.embedding"], found["embedding"][::-1])

@@ -13,9 +13,19 @@ from glassformer.tracing.trace import Matrix, Trace
 MOST_BLANKS = 8
 _MOST_NUMBERS = 12
 """A reader adds or multiplies at most this many numbers for a blank cell."""
-_OVER_A_ROW = ("linear", "linear-with-bias", "softmax", "mix", "scores", "query-scores")
-_OVER_A_COLUMN = ("mean", "max", "weighted-mean", "column-sum")
-_OF_ONE_NUMBER = ("add", "gate", "product", "scale", "divide", "sigmoid")
+_OVER_A_ROW = (
+    "linear",
+    "linear-with-bias",
+    "softmax",
+    "mix",
+    "matmul",
+    "matmul-with-bias",
+    "scores",
+    "query-scores",
+    "z-score",
+)
+_OVER_A_COLUMN = ("mean", "max", "weighted-mean", "column-sum", "softmax-of-columns")
+_OF_ONE_NUMBER = ("add", "add-with-bias", "gate", "product", "two-products", "complement", "scale", "divide", "sigmoid")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,11 +41,12 @@ def hear(
             found[step.name] = _as_read(step, token_ids), None
         elif step.operation == "weight":
             tensor = tensors[step.name]
-            length = len(found["token_ids"][0]) if TOKENS in step.axes else len(tensor)
+            length = len(found["token_ids"][0]) if step.axes[0] == TOKENS else len(tensor)
             found[step.name] = _array(tensor[:length]), _gradient(tensor.grad, length)
         elif step.name in names:
-            tensor = heard[step.name]
-            found[step.name] = _array(tensor[0]), None if tensor.grad is None else _array(tensor.grad[0])
+            parts = heard[step.name]
+            slopes = [part.grad for part in parts if part.grad is not None]
+            found[step.name] = _joined(parts), _joined(slopes) if len(slopes) == len(parts) else None
         else:
             read = [found[name] for name in step.inputs]
             gradients = [gradient for _, gradient in read if gradient is not None]
@@ -60,11 +61,16 @@ def rearranged(step: Step, read: Sequence[Array]) -> Array:
     x = read[0]
     moved: Mapping[str, Callable[[], Array]] = {
         "same": lambda: x,
-        "beside": lambda: np.concatenate(read, axis=1),
+        "one-hot": lambda: np.equal.outer(x, step.settings["first"] + np.arange(step.settings["words"])).astype(
+            x.dtype
+        ),
+        "transpose": lambda: x.T,
+        "beside": lambda: np.concatenate(read, axis=-1),
+        "below": lambda: np.concatenate(read, axis=0),
         "join": lambda: x.transpose(1, 0, 2).reshape(x.shape[1], -1),
         "flatten": lambda: x.reshape(-1),
-        "pick": lambda: x[0],
-        "columns": lambda: x[: step.settings["columns"]],
+        "pick": lambda: x[0 if step.settings["row"] == "first" else -1],
+        "columns": lambda: x[..., step.settings["skipped"] :][..., : step.settings["columns"]],
     }
     return moved[step.operation]()
 
@@ -80,15 +86,18 @@ def _as_read(step: Step, token_ids: IntArray) -> Array:
 
 
 @contextmanager
-def _recorded(model: nn.Module, names: set[str]) -> Iterator[dict[str, Tensor]]:
-    """Record taps and outputs of modules by these names. They keep their gradients."""
-    heard: dict[str, Tensor] = {}
+def _recorded(model: nn.Module, names: set[str]) -> Iterator[dict[str, list[Tensor]]]:
+    """Record taps and outputs of modules by these names. They keep their gradients.
+
+    A recurrent model passes a tap once for each token.
+    """
+    heard: dict[str, list[Tensor]] = {name: [] for name in names}
 
     def keep(name: str, values: Tensor) -> None:
         if not values.requires_grad:  # one-hot rows
             values.requires_grad_()
         values.retain_grad()
-        heard[name] = values
+        heard[name].append(values)
 
     def keeper(name: str) -> Callable[[Tensor], None]:
         return lambda values: keep(name, values)
@@ -103,6 +112,11 @@ def _recorded(model: nn.Module, names: set[str]) -> Iterator[dict[str, Tensor]]:
             handle = modules[name.removesuffix(".output")].register_forward_hook(hook(name))
             stack.callback(handle.remove)
         yield heard
+
+
+def _joined(parts: Sequence[Tensor]) -> Array:
+    """Return what passed a tap, without the batch axis: a matrix, or a row for each token."""
+    return _array((parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=1))[0])
 
 
 def _array(tensor: Tensor) -> Array:

@@ -134,10 +134,18 @@ class Steps:
         return self.linear(layer.out_projection, inner, name=f"{at}.output", axes=TOKENS_BY_FEATURES)
 
     def activation(
-        self, function: Callable[[Tensor], Tensor], name: str, x: str, axes: tuple[str, ...], *, columns: int
+        self,
+        function: Callable[[Tensor], Tensor],
+        name: str,
+        x: str,
+        axes: tuple[str, ...],
+        *,
+        columns: int,
+        skipped: int = 0,
     ) -> str:
+        """Apply a function to some columns of x: `columns` of them, after the first `skipped`."""
         known = "gelu-tanh" if isinstance(function, partial) else _FUNCTIONS[function]
-        return self.add("activation", name, (x,), axes, function=known, columns=columns)
+        return self.add("activation", name, (x,), axes, function=known, columns=columns, skipped=skipped)
 
     def block(self, layer: Block, x: str) -> str:
         at = self.paths[layer]

@@ -16,76 +16,9 @@ from glassformer.data.files import write_aside
 from glassformer.pages.html import page
 from glassformer.tracing.exercise import Blank
 from glassformer.tracing.hearing import Array
+from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS
+from glassformer.tracing.titles import BLOCKS, STAGES, stages_of, title_of
 from glassformer.tracing.trace import Matrix, Trace
-
-_TITLES = {
-    "token_ids": "Token ids",
-    "embedding": "Embeddings",
-    "positions": "With positions",
-    "positions.output": "With positions",
-    "attention_pre_norm.output": "Normalised for attention",
-    "attention.in_projection": "Queries, keys and values of all heads",
-    "attention.query": "Queries",
-    "attention.key": "Keys",
-    "attention.value": "Values",
-    "attention.scores": "Scores",
-    "attention.weights": "Attention weights",
-    "attention.heads": "Weighted values",
-    "attention.joined": "The heads side by side",
-    "attention.output": "What attention gives",
-    "after_attention": "Added to the input of the block",
-    "attention_post_norm.output": "Normalised",
-    "feed_forward_pre_norm.output": "Normalised for the feed-forward",
-    "feed_forward.in_projection": "Inside the feed-forward",
-    "feed_forward.activation": "After the activation",
-    "feed_forward.product": "Gate times value",
-    "feed_forward.output": "What the feed-forward gives",
-    "after_feed_forward": "Added: the output of the block",
-    "feed_forward_post_norm.output": "Normalised: the output of the block",
-    "norm.output": "The last norm",
-    "embedding_norm.output": "Normalised embeddings",
-    "hidden": "The last hidden states",
-    "pooling.scores": "Scores of the pooling",
-    "pooling.weights": "Weights of the pooling",
-    "pooled": "The vector of the text",
-    "head.in_projection": "Inside the head",
-    "rotation": "Rotated by their positions",
-    "norm1.output": "Normalised",
-    "gate": "The gate, before its sigmoid",
-    "activation": "The gate",
-    "value": "The values of the feed-forward",
-    "product": "Gate times value",
-    "out": "What the feed-forward gives",
-    "norm2.output": "Normalised: the output of the block",
-    "classifier": "Logits of all classes",
-    "word_emb": "Embeddings",
-    "scores": "Scores",
-    "weights": "Attention weights",
-    "attention": "Weighted words",
-    "flattened": "The words one after the other",
-    "fc": "The linear layer",
-    "positioned": "With positions",
-    "layernorm1": "Normalised for attention",
-    "joined": "The heads side by side",
-    "projection.0": "What attention gives",
-    "layernorm2": "Normalised for the feed-forward",
-    "feedforward.0": "Inside the feed-forward",
-    "feedforward.1": "After the activation",
-    "feedforward.2": "What the feed-forward gives",
-    "final_layernorm": "The last norm",
-    "final_linear": "Logits of each token",
-    "head.activation": "After the activation",
-    "head.norm": "Normalised",
-    "logits": "Logits of the transformer",
-    "counting.ngrams": "What each n-gram adds",
-    "counting.logits": "Logits of counting",
-    "counting.weighted": "Counting, times its weight",
-    "transformer.weighted": "Transformer, times its weight",
-    "sum": "Both readers together",
-    "calibrated": "Divided by the temperature",
-    "probabilities": "Probabilities",
-}
-_BLOCKS = "blocks."
 
 
 def write_trace(path: Path, found: Trace, exercise: Sequence[Blank] = ()) -> None:
@@ -101,6 +34,7 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
     """
     document = json.dumps(_document(found, exercise), ensure_ascii=True).replace("<", "\\u003c")
     data = f'<script type="application/json" id="trace-data">{document}</script>'
+    used = set(stages_of(found))
     answer = f"{escape(found.label)} ({found['probabilities'].max():.1%})"
     return page(
         "Every number of an answer",
@@ -108,7 +42,9 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
         subtitle=f"{answer}, for “{escape(found.text)}”",
         headline=f"{_how_to_read(found)}<noscript><p>This page needs JavaScript. It is in this file.</p></noscript>"
         f'<div id="controls"></div>{data}',
-        sections={key: (title, f'<div class="stage" id="stage-{key}"></div>') for key, title in _stages(found).items()},
+        sections={
+            key: (title, f'<div class="stage" id="stage-{key}"></div>') for key, title in STAGES.items() if key in used
+        },
         footer="Dropout is left out: it does nothing when a model answers.",
         style=_asset("trace.css"),
         module=_asset("sources.js") + _asset("trace.js"),
@@ -128,38 +64,21 @@ def _how_to_read(found: Trace) -> str:
     )
 
 
-def _stages(found: Trace) -> dict[str, str]:
-    stages = {"words": "Words become vectors", "block": "Block", "text": "Vectors become logits"}
-    if found.ngrams or any(matrix.step.name == "counting.bias" for matrix in found):
-        stages["counting"] = "The counting reader"
-    return stages | {"answer": "The answer"}
-
-
 def _document(found: Trace, exercise: Sequence[Blank]) -> dict[str, Any]:
-    axes = {"tokens": found.tokens, "n-grams": found.ngrams, "classes": found.labels}
-    stage, matrices = "words", []
-    for matrix in found:
-        name = matrix.step.name
-        if name.startswith(_BLOCKS):
-            stage = "block"
-        elif name.startswith("counting."):
-            stage = "counting"
-        elif name in ("transformer.weighted", "sum", "calibrated", "probabilities"):
-            stage = "answer"
-        elif stage == "block":
-            stage = "text"
-        matrices.append(_matrix(matrix, stage))
+    axes = {TOKENS: found.tokens, BACKWARDS: found.tokens[::-1], NGRAMS: found.ngrams, CLASSES: found.labels}
+    axes[TEXTS] = ("this text",)
+    matrices = [_matrix(matrix, stage) for matrix, stage in zip(found, stages_of(found), strict=True)]
     blanks = [{"name": blank.name, "cell": blank.cell} for blank in exercise]
     return {"axes": axes, "matrices": matrices, "exercise": blanks}
 
 
 def _matrix(matrix: Matrix, stage: str) -> dict[str, Any]:
     step = matrix.step
-    block = int(step.name.split(".")[1]) if step.name.startswith(_BLOCKS) else None
-    short = step.name if block is None else step.name.removeprefix(f"{_BLOCKS}{block}.")
+    block = int(step.name.split(".")[1]) if step.name.startswith(BLOCKS) else None
+    short = step.name if block is None else step.name.removeprefix(f"{BLOCKS}{block}.")
     return {
         "name": step.name,
-        "title": _title(short),
+        "title": title_of(short),
         "stage": stage,
         "block": block,
         "operation": step.operation,
@@ -171,15 +90,6 @@ def _matrix(matrix: Matrix, stage: str) -> dict[str, Any]:
         "values": _packed(matrix.values),
         "gradient": None if matrix.gradient is None else _packed(matrix.gradient),
     }
-
-
-def _title(name: str) -> str:
-    """Return the name of a step in words. Some designs have a step for each head."""
-    if not name.startswith("heads."):
-        return _TITLES.get(name, name)
-    _, head, *rest = name.split(".")
-    of_head = {"query": "queries", "key": "keys", "value": "values", "scores": "scores", "weights": "attention weights"}
-    return f"Head {int(head) + 1}: {of_head.get('.'.join(rest), 'weighted values')}"
 
 
 def _packed(values: Array) -> str:

@@ -7,35 +7,30 @@ from typing import Any
 
 from torch import nn
 
-from glassformer.errors import UsageError
 from glassformer.layers.block import Block
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.classifier import Classifier
 from glassformer.models.pretrained import PretrainedEncoder
+from glassformer.models.published.bui_dang_columns import BuiDangColumns
+from glassformer.models.published.bui_dang_rows import BuiDangRows
 from glassformer.models.published.notes_decoder import NotesDecoder
 from glassformer.models.published.sentiment140 import Sentiment140
 from glassformer.models.published.vinh_attention import VinhAttention
 from glassformer.models.published.vinh_mlp import VinhMLP
+from glassformer.models.published.vinh_recurrent import VinhRecurrent
+from glassformer.models.published.vinh_transformer import VinhTransformer
+from glassformer.tracing.bui_dang import bui_dang_columns, bui_dang_rows
 from glassformer.tracing.layers import Steps
-from glassformer.tracing.published import notes_decoder, sentiment140, vinh_attention, vinh_mlp
+from glassformer.tracing.published import notes_decoder, sentiment140, vinh_attention, vinh_mlp, vinh_transformer
+from glassformer.tracing.recurrent import vinh_recurrent
 from glassformer.tracing.steps import TOKENS_BY_FEATURES, Step
 
 
 def plan(model: nn.Module) -> tuple[Step, ...]:
-    """Return the steps from token ids to logits. Dropout is left out: it does nothing in evaluation.
-
-    Raises:
-        UsageError: the design is one whose steps are not known.
-    """
-    for design, walk in _WALKS.items():
-        if isinstance(model, design):
-            steps = Steps(model)
-            walk(steps, model)
-            return tuple(steps.taken.values())
-    raise UsageError(
-        f"a trace does not know the steps of the design {type(model).__name__}; it knows "
-        f"{', '.join(design.__name__ for design in _WALKS)}"
-    )
+    """Return the steps from token ids to logits. Dropout is left out: it does nothing in evaluation."""
+    steps = Steps(model)
+    _WALKS[type(model)](steps, model)
+    return tuple(steps.taken.values())
 
 
 def _classifier(steps: Steps, model: Classifier) -> None:
@@ -63,9 +58,13 @@ def _encoder(steps: Steps, model: PretrainedEncoder) -> None:
 _WALKS: Mapping[type[nn.Module], Callable[[Steps, Any], None]] = {
     Classifier: _classifier,
     PretrainedEncoder: _encoder,
+    BuiDangColumns: bui_dang_columns,
+    BuiDangRows: bui_dang_rows,
     NotesDecoder: notes_decoder,
     Sentiment140: sentiment140,
     VinhAttention: vinh_attention,
     VinhMLP: vinh_mlp,
+    VinhRecurrent: vinh_recurrent,
+    VinhTransformer: vinh_transformer,
 }
 """The walk through each design."""

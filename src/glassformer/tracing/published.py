@@ -1,4 +1,4 @@
-"""The steps of published designs. Those that compute in ways of their own are not among them."""
+"""The steps of published designs that consist of known layers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from glassformer.models.published.notes_decoder import NotesDecoder
 from glassformer.models.published.sentiment140 import Sentiment140
 from glassformer.models.published.vinh_attention import VinhAttention
 from glassformer.models.published.vinh_mlp import VinhMLP
+from glassformer.models.published.vinh_transformer import VinhTransformer
 from glassformer.tracing.layers import Steps
-from glassformer.tracing.steps import CLASSES, FEATURES, HIDDEN, TOKENS, TOKENS_BY_FEATURES
+from glassformer.tracing.steps import CLASSES, FEATURES, HEADS, HIDDEN, IN, OUT, TEXTS, TOKENS, TOKENS_BY_FEATURES
 
 
 def sentiment140(steps: Steps, model: Sentiment140) -> None:
@@ -23,7 +24,7 @@ def sentiment140(steps: Steps, model: Sentiment140) -> None:
         x = _sentiment140_block(steps, f"blocks.{number}", block, x)
     pooled = steps.add("pick", "pooled", (x,), (FEATURES,), row="first")
     logits = steps.linear(model.classifier, pooled, axes=(HIDDEN,))
-    steps.add("columns", "logits", (logits,), (CLASSES,), columns=model.n_classes)
+    steps.add("columns", "logits", (logits,), (CLASSES,), columns=model.n_classes, skipped=0)
 
 
 def _sentiment140_block(steps: Steps, at: str, block: Any, x: str) -> str:
@@ -89,6 +90,36 @@ def vinh_attention(steps: Steps, model: VinhAttention) -> None:
     weights = steps.add("softmax", "weights", (scores,), square)
     attention = steps.add("mix", "attention", (weights, words), TOKENS_BY_FEATURES)
     _flattened(steps, attention if model.flattens == "attention" else words, model.fc)
+
+
+def vinh_transformer(steps: Steps, model: VinhTransformer) -> None:
+    """Embed + positions → attention between texts → linear → mean → linear. A text alone attends to itself."""
+    steps.fix_length(model.length)
+    words = steps.embedding(model.word_emb, "word_emb")
+    positions = steps.weight(model.pos_emb, "weight", TOKENS_BY_FEATURES)
+    x = steps.add("add", "positioned", (words, positions), TOKENS_BY_FEATURES)
+    mixed = _between_texts(steps, model.attn, x)
+    x = steps.norm(model.layernorm_1, steps.add("add", "after_attention", (x, mixed), TOKENS_BY_FEATURES))
+    moved = steps.linear(model.ffn, x, axes=TOKENS_BY_FEATURES)
+    x = steps.norm(model.layernorm_2, steps.add("add", "after_feed_forward", (x, moved), TOKENS_BY_FEATURES))
+    logits = steps.linear(model.fc, steps.add("mean", "average", (x,), (FEATURES,)), axes=(CLASSES,))
+    steps.add("same", "logits", (logits,), (CLASSES,))
+
+
+def _between_texts(steps: Steps, attn: nn.MultiheadAttention, x: str) -> str:
+    at, by_heads, by_texts = "between_texts", (HEADS, TOKENS, FEATURES), (HEADS, TOKENS, TEXTS)
+    inputs = (x, steps.weight(attn, "in_proj_weight", (OUT, IN)), steps.weight(attn, "in_proj_bias", (OUT,)))
+    projected = steps.add("linear-with-bias", f"{at}.projected", inputs, (TOKENS, HIDDEN))
+    width = attn.head_dim
+    query, key, value = (
+        steps.add("head", f"{at}.{name}", (projected,), by_heads, part=part, head_dim=width)
+        for part, name in enumerate(("query", "key", "value"))
+    )
+    scores = steps.add("scores-of-texts", f"{at}.scores", (query, key), by_texts, head_dim=width)
+    weights = steps.add("softmax", f"{at}.weights", (scores,), by_texts)
+    heads = steps.add("product", f"{at}.heads", (weights, value), by_heads)
+    joined = steps.add("join", f"{at}.joined", (heads,), TOKENS_BY_FEATURES)
+    return steps.linear(attn.out_proj, joined, name=f"{at}.output", axes=TOKENS_BY_FEATURES)
 
 
 def _flattened(steps: Steps, x: str, layer: nn.Linear) -> None:

@@ -30,6 +30,9 @@ const row = (matrix, before) => along(matrix.shape.at(-1), (index) => [...before
 // The axis before the last one.
 const column = (matrix, before, last) => along(matrix.shape.at(-2), (index) => [...before, index, last]);
 
+// The cell of a matrix, where an axis of size 1 stands for all its indices.
+const stretched = (matrix, cell) => cell.map((index, axis) => (matrix.shape[axis] === 1 ? 0 : index));
+
 const sum = (numbers) => numbers.reduce((total, value) => total + value, 0);
 const mean = (numbers) => sum(numbers) / numbers.length;
 
@@ -64,9 +67,27 @@ function sources(matrices, matrix, cell) {
   };
   switch (operation) {
     case "lookup": return { groups: [[x, [[cell[0]]]]], value: NaN };
-    case "same": case "columns": return one(x, cell);
-    case "product": return { groups: [[x, [cell]], [a, [cell]]], value: number(x, cell) * number(a, cell) };
+    case "one-hot": return one(x, [cell[0]], Number(number(x, [cell[0]]) === settings.first + last));
+    case "same": return one(x, cell);
+    case "columns": return one(x, [...before, settings.skipped + last]);
+    case "transpose": return one(x, [cell[1], cell[0]]);
+    case "reversed": return one(x, [x.shape[0] - 1 - cell[0], last]);
+    case "previous":
+      return cell[0] ? one(x, [cell[0] - 1, last]) : { groups: [], value: 0, zero: "Nothing was read before." };
+    case "product": {
+      const weight = stretched(x, cell);
+      return { groups: [[x, [weight]], [a, [cell]]], value: number(x, weight) * number(a, cell) };
+    }
+    case "two-products": {
+      const [first, second, third, fourth] = [x, a, b, c].map((from) => number(from, cell));
+      return { groups: [x, a, b, c].map((from) => [from, [cell]]), value: first * second + third * fourth };
+    }
+    case "complement": return one(x, cell, 1 - number(x, cell));
     case "add": return { groups: [group(x, () => [cell]), group(a, () => [cell])], value: a ? number(x, cell) + number(a, cell) : NaN };
+    case "add-with-bias": {
+      const groups = [[x, [cell]], [a, [cell]], group(b, (bias) => [stretched(bias, cell)])];
+      return { groups, value: number(x, cell) + number(a, cell) + (b ? number(b, stretched(b, cell)) : NaN) };
+    }
     case "rotate": return turned(x.shape[1], last, (index) => [cell[0], index]);
     case "head": return one(x, inHead(last));
     case "rotated-head": return turned(settings.head_dim, last, inHead);
@@ -86,7 +107,7 @@ function sources(matrices, matrix, cell) {
     case "scores": {
       const query = cell.at(-2), key = last, away = query - key, head = cell.slice(0, -2);
       if ((settings.pattern === "causal" && away < 0) || (settings.pattern === "local" && Math.abs(away) > settings.reach)) {
-        return { groups: [], value: -Infinity, zero: "This token may not look at that one." };
+        return { groups: [], value: -Infinity, zero: `A mask: none of the ${matrix.axes.at(-1)} here may look at this one.` };
       }
       return products([x, row(x, [...head, query])], [a, row(a, [...head, key])], 1 / Math.sqrt(settings.head_dim));
     }
@@ -95,13 +116,40 @@ function sources(matrices, matrix, cell) {
       const powers = cells.map((at) => Math.exp(number(x, at) - most));
       return { groups: [[x, cells]], value: powers[last] / sum(powers) };
     }
+    case "softmax-of-columns": {
+      const cells = column(x, [], last), most = Math.max(...cells.map((at) => number(x, at)));
+      const powers = cells.map((at) => Math.exp(number(x, at) - most));
+      return { groups: [[x, cells]], value: powers[cell[0]] / sum(powers) };
+    }
+    case "z-score": {
+      const cells = row(x, before), numbers = cells.map((at) => number(x, at)), centre = mean(numbers);
+      const spread = sum(numbers.map((each) => (each - centre) ** 2)) / (numbers.length - 1);
+      return { groups: [[x, cells]], value: (number(x, cell) - centre) / Math.sqrt(spread) };
+    }
+    case "scores-of-texts":
+      return products([x, row(x, before)], [a, row(a, before)], 1 / Math.sqrt(settings.head_dim));
     case "sigmoid": return one(x, cell, FUNCTIONS.sigmoid(number(x, cell)));
-    case "mix": return products([x, row(x, before)], [a, column(a, cell.slice(0, -2), last)]);
-    case "beside": return one(matrices[matrix.inputs[Math.floor(last / x.shape[1])]], [cell[0], last % x.shape[1]]);
+    case "mix": case "matmul": case "matmul-with-bias": {
+      const heads = cell.slice(0, -2), bias = operation === "matmul-with-bias" && group(b, (each) => [stretched(each, cell)]);
+      return products(group(x, (from) => row(from, before)), group(a, (from) => column(from, heads, last)), 1, bias || null);
+    }
+    case "beside": case "below": {
+      const axis = operation === "below" ? 0 : cell.length - 1;
+      let index = cell[axis], part = 0;
+      const length = () => matrices[matrix.inputs[part]].shape[axis];
+      while (index >= length()) {
+        index -= length();
+        part += 1;
+      }
+      return one(matrices[matrix.inputs[part]], cell.with(axis, index));
+    }
     case "join": return one(x, [Math.floor(last / x.shape[2]), cell[0], last % x.shape[2]]);
-    case "activation": return one(x, cell, FUNCTIONS[settings.function](number(x, cell)));
+    case "activation": {
+      const at = [...before, settings.skipped + last];
+      return one(x, at, FUNCTIONS[settings.function](number(x, at)));
+    }
     case "gate": {
-      const value = [...before, last + x.shape.at(-1)];
+      const value = [...before, last + a.shape.at(-1) - x.shape.at(-1)];
       return { groups: [[x, [cell]], [a, [value]]], value: number(x, cell) * number(a, value) };
     }
     case "pick": return one(x, [settings.row === "first" ? 0 : x.shape[0] - 1, last]);

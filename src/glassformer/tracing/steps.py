@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
+BACKWARDS, TEXTS = "tokens, the last first", "texts"
 """The meanings of the axes of matrices."""
 TOKENS_BY_FEATURES = (TOKENS, FEATURES)
 OUT, IN = "outputs", "inputs"
@@ -17,31 +18,44 @@ FORMULAS: Mapping[str, str] = {
     "weight": "learned or fixed",
     "lookup": "row of the table {table} for each token id",
     "same": "the same numbers",
+    "one-hot": "1 in the column of the word of each token id; 0 elsewhere, and for padding and unknown words",
     "add": "a + b",
+    "add-with-bias": "a + b + c, with one number of c for each row",
     "rotate": "a·cos ∓ a′·sin, where a′ is the other feature of the pair (Su et al. 2021, eq. 34)",
     "linear": "x Wᵀ",
     "linear-with-bias": "x Wᵀ + b",
+    "matmul": "a b",
+    "matmul-with-bias": "a b + c, with one number of c for each row",
+    "transpose": "xᵀ",
+    "z-score": "(x − mean(x)) / deviation(x), in each row, with the sample deviation",
     "layer-norm": "(x − mean(x)) / √(var(x) + {eps:g}) · weight + bias, in each row",
     "rms-norm": "x / √(mean(x²) + {eps:g}) · weight, in each row",
     "batch-norm": "(x − running mean) / √(running var + {eps:g}) · weight + bias, in each column",
     "head": "each head takes its columns of x",
     "rotated-head": "each head takes its columns of x, rotated: a·cos ∓ a′·sin (Su et al. 2021, eq. 34)",
     "scores": "Q Kᵀ / √{head_dim} (Vaswani et al. 2017, eq. 1)",
+    "scores-of-texts": "q · k / √{head_dim}, with the same position of each text of the batch: here one text",
     "softmax": "eˣ / Σ eˣ, in each row",
+    "softmax-of-columns": "eˣ / Σ eˣ, in each column",
     "sigmoid": "1 / (1 + e⁻ˣ)",
     "mix": "weights times values",
     "join": "the heads side by side",
-    "beside": "the heads side by side",
-    "activation": "{function}(x), of the first {columns} columns of x",
-    "gate": "activation ⊗ x, with the second half of the columns of x",
+    "beside": "one beside the other",
+    "below": "a, and b below it",
+    "reversed": "the rows of x from last to first",
+    "previous": "x one token before; zeros before the first",
+    "activation": "{function}(x), of {which} of x",
+    "gate": "a ⊗ x, with the last columns of x",
     "product": "a ⊗ b",
+    "two-products": "a ⊗ b + c ⊗ d",
+    "complement": "1 − x",
     "pick": "row {row} of x",
     "mean": "mean of each column",
     "max": "largest value of each column",
     "query-scores": "x·query / √{d_model}",
     "weighted-mean": "Σ weight · row",
     "flatten": "the rows one after the other, then zeros",
-    "columns": "the first {columns} columns of x",
+    "columns": "{which} of x",
     "scale": "{factor:.6g} · x",
     "divide": "x / {divisor:.6g}",
     "column-sum": "sum of each column, plus the bias",
@@ -68,6 +82,9 @@ class Step:
 
     @property
     def formula(self) -> str:
-        masked = {"causal": "; −∞ for later tokens", "local": "; −∞ farther than {reach:,} tokens"}
-        formula = FORMULAS[self.operation] + masked.get(self.settings.get("pattern", ""), "")
-        return formula.format(**self.settings)
+        settings = self.settings
+        masked = {"causal": f"; −∞ for later {self.axes[-1]}", "local": "; −∞ farther than {reach:,} tokens"}
+        formula = FORMULAS[self.operation] + masked.get(settings.get("pattern", ""), "")
+        skipped, columns = settings.get("skipped", 0), settings.get("columns", 0)
+        which = f"columns {skipped + 1:,}–{skipped + columns:,}" if skipped else f"the first {columns:,} columns"
+        return formula.format(**settings, which=which)

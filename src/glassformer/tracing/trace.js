@@ -342,9 +342,11 @@ const following = [];
 
 function redraw() {
   const stage = document.getElementById("stage-block");
-  stage.replaceChildren(...trace.matrices.filter((matrix) => matrix.block === view.block).map(figure));
-  const heading = stage.parentElement.querySelector("h2");
-  heading.textContent = blocks > 1 ? `Block ${view.block + 1} of ${blocks}` : "The block";
+  if (stage) {
+    stage.replaceChildren(...trace.matrices.filter((matrix) => matrix.block === view.block).map(figure));
+    const heading = stage.parentElement.querySelector("h2");
+    heading.textContent = blocks > 1 ? `Block ${view.block + 1} of ${blocks}` : "The block";
+  }
   following.forEach((follow) => follow());
   trace.matrices.forEach(draw);
   highlight();

@@ -18,7 +18,7 @@ from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing.hearing import Array, hear
 from glassformer.tracing.planning import plan
-from glassformer.tracing.steps import CLASSES, NGRAMS, TOKENS, Step
+from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TOKENS, Step
 
 MOST_NUMBERS = 3_000_000
 """The most numbers that a trace holds of activations, and again of weights. A page with all of them has 50 MB."""
@@ -72,7 +72,7 @@ def trace(predictor: Predictor, text: str) -> Trace:
     """Trace a text through a classifier.
 
     Raises:
-        UsageError: the text is empty or too long, or the steps of the design are not known.
+        UsageError: the text is empty or too long.
     """
     config = predictor.trained.config
     if not text.strip():
@@ -134,7 +134,7 @@ def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> N
     of_one_token = hear(predictor.trained.model, steps, np.array([START_ID]), torch.sum)
     fixed = "fixed_length" in steps[0].settings
     powers = [
-        (of_one_token[step.name][0].size, 0 if fixed else step.axes.count(TOKENS))
+        (of_one_token[step.name][0].size, 0 if fixed else step.axes.count(TOKENS) + step.axes.count(BACKWARDS))
         for step in steps
         if step.operation != "weight"
     ]

@@ -1,5 +1,7 @@
 """Quang-Vinh Dinh, "Transformer for Text Classification" (AI Viet Nam): its classifiers, its worked step."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -7,6 +9,7 @@ from pydantic import ValidationError
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.build import build_model, parameter_count
+from glassformer.models.listening import listening
 from glassformer.models.published.vinh_attention import VinhAttention, VinhAttentionConfig, attention_scores
 from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
@@ -135,6 +138,33 @@ def test_recurrent_reads_words_in_order_and_never_padding(cell: str, directions:
     alone = torch.cat([model(*batch(text)) for text in texts])
     torch.testing.assert_close(model(*batch(*texts, width=13)), alone)
     assert not torch.allclose(model(*batch([3, 4, 5, 6])), model(*batch([4, 3, 5, 6])), atol=1e-4)
+
+
+@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("directions", ["forward", "both"])
+def test_token_by_token_is_torchs_cell(cell: str, directions: str) -> None:
+    """In a batch with padding: the answers, and the gradient of every weight."""
+    config = VinhRecurrentConfig.model_validate({"cell": cell, "directions": directions, "embed_dim": 5, "hidden": 7})
+    model = randomise(VinhRecurrent(config, 11, 3)).double()
+    texts = batch([3, 4, 5, 6], [7], [], width=7)
+    results = []
+    for names in ([], ["forwards.state"]):
+        model.zero_grad()
+        with listening(model, names) if names else nullcontext():
+            logits = model(*texts)
+        (logits * torch.arange(1, 10).view(3, 3)).sum().backward()
+        results.append([logits, *(weight.grad for weight in model.parameters())])
+    torch.testing.assert_close(results[0], results[1], atol=1e-12, rtol=1e-10)
+
+
+def test_attention_between_texts_in_steps_is_torchs() -> None:
+    model = randomise(VinhTransformer(VinhTransformerConfig(max_seq_len=6, embed_dim=8, num_heads=2), 11, 3)).double()
+    texts = batch([3, 4, 5], [6, 7, 8, 9, 10], [10])
+    at_once = model(*texts)
+    with listening(model) as heard:
+        torch.testing.assert_close(model(*texts), at_once, atol=1e-12, rtol=1e-10)
+    assert heard["between_texts.weights"].shape == (3, 2, 5, 3)  # text, head, position, the text that is looked at
+    torch.testing.assert_close(heard["between_texts.weights"].sum(-1), torch.ones(3, 2, 5).double())
 
 
 def test_one_direction_is_torchs_last_state() -> None:

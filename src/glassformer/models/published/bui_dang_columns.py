@@ -28,6 +28,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from glassformer.layers.positions import sinusoidal_table
+from glassformer.layers.taps import Tap
 from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import N_SPECIAL, fixed_length, one_hot_words
@@ -64,19 +65,31 @@ class BuiDangColumns(nn.Module):
         self.gamma_feed, self.beta_feed = _matrix(h, 1), nn.Parameter(torch.zeros(n_classes, 1))
         self.register_buffer("mask", torch.full((wide, wide), -math.inf).triu(1), persistent=False)
         self.register_buffer("positions", sinusoidal_table(T, d).T, persistent=False)
+        self.tap_words, self.tap_queries, self.tap_keys, self.tap_values = Tap(), Tap(), Tap(), Tap()
+        self.tap_scores, self.tap_weights, self.tap_mixed, self.tap_attended = Tap(), Tap(), Tap(), Tap()
+        self.tap_residual, self.tap_after_attention = Tap(), Tap()
+        self.tap_standardised, self.tap_normed = Tap(), Tap()
+        self.tap_feed_forward, self.tap_activation, self.tap_feed_residual = Tap(), Tap(), Tap()
+        self.tap_after_feed_forward, self.tap_feed_standardised, self.tap_column = Tap(), Tap(), Tap()
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
         one_hot = one_hot_words(fixed_length(token_ids, self.length), self.vocab_size)
-        words = one_hot.transpose(1, 2) + self.positions  # (batch, d, T)
-        query, key, value = self.Wq @ words, self.Wk @ words, self.Wv @ words  # (batch, heads·h, T)
-        scores = (query @ key.transpose(1, 2) + self.mask) / math.sqrt(query.shape[1])
-        attention = self.Wo @ (scores.softmax(1) @ value)  # (batch, h, T)
-        normed = z_score(attention + self.Wnorm_self @ words + self.bnorm_self) @ self.gamma_self + self.beta_self
-        fed = (self.Wf @ normed + self.bf).relu()  # (batch, 2, h)
-        logits = z_score(fed + self.Wnorm_feed @ normed + self.bnorm_feed) @ self.gamma_feed + self.beta_feed
-        return logits.squeeze(2)
+        words = self.tap_words(one_hot.transpose(1, 2) + self.positions)  # (batch, d, T)
+        query, key = self.tap_queries(self.Wq @ words), self.tap_keys(self.Wk @ words)  # (batch, heads·h, T)
+        scores = self.tap_scores((query @ key.transpose(1, 2) + self.mask) / math.sqrt(query.shape[1]))
+        mixed = self.tap_mixed(self.tap_weights(scores.softmax(1)) @ self.tap_values(self.Wv @ words))
+        attention = self.tap_attended(self.Wo @ mixed)  # (batch, h, T)
+        residual = self.tap_residual(self.Wnorm_self @ words)
+        standardised = self.tap_standardised(z_score(self.tap_after_attention(attention + residual + self.bnorm_self)))
+        normed = self.tap_normed(standardised @ self.gamma_self + self.beta_self)  # (batch, h, h)
+        fed = self.tap_activation(self.tap_feed_forward(self.Wf @ normed + self.bf).relu())  # (batch, 2, h)
+        feed_residual = self.tap_feed_residual(self.Wnorm_feed @ normed)
+        feed_standardised = self.tap_feed_standardised(
+            z_score(self.tap_after_feed_forward(fed + feed_residual + self.bnorm_feed))
+        )
+        return self.tap_column(feed_standardised @ self.gamma_feed + self.beta_feed).squeeze(2)
 
 
 def z_score(matrix: Float[Tensor, "batch rows columns"]) -> Float[Tensor, "batch rows columns"]:

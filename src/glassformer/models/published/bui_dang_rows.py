@@ -24,6 +24,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from glassformer.layers.positions import sinusoidal_table
+from glassformer.layers.taps import Tap
 from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.published.fixed_length import N_SPECIAL, fixed_length, one_hot_words
@@ -58,21 +59,42 @@ class BuiDangRows(nn.Module):
         self.Wl, self.bl = _matrix(1, T + n_classes), nn.Parameter(torch.zeros(1, 1))
         self.register_buffer("mask", torch.full((T, T), -math.inf).triu(1), persistent=False)
         self.register_buffer("positions", sinusoidal_table(T, d), persistent=False)
+        self.heads = nn.ModuleList(_HeadTaps() for _ in range(config.n_heads))
+        self.tap_words, self.tap_attended, self.tap_norm_sum, self.tap_normed = Tap(), Tap(), Tap(), Tap()
+        self.tap_over_positions, self.tap_activation, self.tap_rows_sum = Tap(), Tap(), Tap()
+        self.tap_rows, self.tap_row = Tap(), Tap()
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
-        words = one_hot_words(fixed_length(token_ids, self.length), self.vocab_size) + self.positions  # (batch, T, d)
-        heads = [self._head(words, *weights) for weights in zip(self.Wq, self.Wk, self.Wv, strict=True)]
-        attention = torch.cat(heads, dim=-1) @ self.Wo
-        normed = (torch.cat([attention, words], dim=-1) @ self.gamma_self + self.beta_self).softmax(-1)  # (batch, T, h)
-        over_positions = (self.Wf @ normed + self.bf).relu()  # (batch, 2, h)
-        rows = (torch.cat([over_positions, normed], dim=1) @ self.gamma_feed + self.beta_feed).softmax(-1)
-        return (self.Wl @ rows + self.bl).squeeze(1)
+        one_hot = one_hot_words(fixed_length(token_ids, self.length), self.vocab_size)
+        words = self.tap_words(one_hot + self.positions)  # (batch, T, d)
+        of_heads = zip(self.heads, self.Wq, self.Wk, self.Wv, strict=True)
+        heads = [self._head(taps, words, *weights) for taps, *weights in of_heads]
+        attention = self.tap_attended(torch.cat(heads, dim=-1) @ self.Wo)
+        norm_sum = self.tap_norm_sum(torch.cat([attention, words], dim=-1) @ self.gamma_self + self.beta_self)
+        normed = self.tap_normed(norm_sum.softmax(-1))  # (batch, T, h)
+        over_positions = self.tap_activation(
+            self.tap_over_positions(self.Wf @ normed + self.bf).relu()
+        )  # (batch, 2, h)
+        rows_sum = self.tap_rows_sum(torch.cat([over_positions, normed], dim=1) @ self.gamma_feed + self.beta_feed)
+        rows = self.tap_rows(rows_sum.softmax(-1))
+        return self.tap_row(self.Wl @ rows + self.bl).squeeze(1)
 
-    def _head(self, words: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        scores = (words @ query) @ (words @ key).transpose(1, 2) / math.sqrt(self.length) + self.mask
-        return scores.softmax(-1) @ (words @ value)
+    def _head(self, taps: nn.Module, words: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        assert isinstance(taps, _HeadTaps)
+        queries, keys = taps.tap_query(words @ query), taps.tap_key(words @ key)
+        scores = taps.tap_scores(queries @ keys.transpose(1, 2) / math.sqrt(self.length) + self.mask)
+        return taps.tap_mixed(taps.tap_weights(scores.softmax(-1)) @ taps.tap_value(words @ value))
+
+
+class _HeadTaps(nn.Module):
+    """The taps of a head. Its weights belong to the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tap_query, self.tap_key, self.tap_value = Tap(), Tap(), Tap()
+        self.tap_scores, self.tap_weights, self.tap_mixed = Tap(), Tap(), Tap()
 
 
 def _matrix(n_rows: int, n_columns: int) -> nn.Parameter:

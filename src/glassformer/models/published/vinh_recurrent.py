@@ -18,6 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig
 from glassformer.models.parts import Parts
+from glassformer.models.published.recurrent_steps import STEPS
 
 _CELLS: dict[str, type[nn.RNN | nn.GRU | nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -45,13 +46,20 @@ class VinhRecurrent(nn.Module):
         self.cell = _CELLS[config.cell](
             config.embed_dim, config.hidden, batch_first=True, bidirectional=config.directions == "both"
         )
-        self.fc = nn.Linear(config.hidden * (2 if config.directions == "both" else 1), n_classes)
+        both = config.directions == "both"
+        self.fc = nn.Linear(config.hidden * (2 if both else 1), n_classes)
+        self.forwards = STEPS[config.cell]()
+        self.backwards = STEPS[config.cell](backwards=True) if both else None
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
+        embedded = self.embedding(token_ids)
+        readers = [reader for reader in (self.forwards, self.backwards) if reader is not None]
+        if any(reader.heard for reader in readers):
+            return self.fc(torch.cat([reader(self.cell, embedded, attention_mask) for reader in readers], dim=-1))
         lengths = attention_mask.sum(1).cpu()
-        packed = pack_padded_sequence(self.embedding(token_ids), lengths, batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
         _, state = self.cell(packed)
         last = state[0] if isinstance(state, tuple) else state  # (directions, batch, hidden); an LSTM adds its memory
         return self.fc(torch.cat(list(last), dim=-1))

@@ -18,13 +18,16 @@ our choice.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from pydantic import model_validator
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from glassformer.layers.taps import Tap
 from glassformer.models.bounds import Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
@@ -63,17 +66,52 @@ class VinhTransformer(nn.Module):
         self.ffn = nn.Linear(config.embed_dim, config.embed_dim)
         self.layernorm_1, self.layernorm_2 = nn.LayerNorm(config.embed_dim), nn.LayerNorm(config.embed_dim)
         self.fc = nn.Linear(config.embed_dim, n_classes)
+        self.between_texts = _AttentionInSteps()
+        self.tap_positioned, self.tap_after_attention = Tap(), Tap()
+        self.tap_after_feed_forward, self.tap_average = Tap(), Tap()
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], _attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch n_classes"]:
         positions = torch.arange(self.length, device=token_ids.device)
-        hidden = self.word_emb(fixed_length(token_ids, self.length)) + self.pos_emb(positions)
+        embedded = self.word_emb(fixed_length(token_ids, self.length)) + self.pos_emb(positions)
+        hidden = self.tap_positioned(embedded)
+        hidden = self.layernorm_1(self.tap_after_attention(hidden + self._attended(hidden)))
+        hidden = self.layernorm_2(self.tap_after_feed_forward(hidden + self.ffn(hidden)))
+        return self.fc(self.tap_average(hidden.mean(1)))
+
+    def _attended(self, hidden: Float[Tensor, "batch seq embed"]) -> Float[Tensor, "batch seq embed"]:
+        if self.between_texts.heard:
+            return self.between_texts(self.attn, hidden)
         attended, _ = self.attn(hidden, hidden, hidden, need_weights=False)  # reads the batch as a sequence
-        hidden = self.layernorm_1(hidden + attended)
-        hidden = self.layernorm_2(hidden + self.ffn(hidden))
-        return self.fc(hidden.mean(1))
+        return attended
 
     def parts(self) -> Parts:
         """There are no `blocks`: the only block is not repeated, and its modules belong to the model itself."""
         return Parts(embedding=(self.word_emb, self.pos_emb), head=(self.fc,))
+
+
+class _AttentionInSteps(nn.Module):
+    """The same attention in plain matrix products, for those who listen: torch's kernel does not show its steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tap_projected, self.tap_query, self.tap_key, self.tap_value = Tap(), Tap(), Tap(), Tap()
+        self.tap_scores, self.tap_weights, self.tap_heads, self.tap_output = Tap(), Tap(), Tap(), Tap()
+
+    @property
+    def heard(self) -> bool:
+        return any(isinstance(tap, Tap) and tap.heard for tap in self.children())
+
+    def forward(
+        self, attn: nn.MultiheadAttention, hidden: Float[Tensor, "batch seq embed"]
+    ) -> Float[Tensor, "batch seq embed"]:
+        projected = self.tap_projected(F.linear(hidden, attn.in_proj_weight, attn.in_proj_bias))
+        parts = (part.unflatten(-1, (attn.num_heads, -1)).transpose(1, 2) for part in projected.chunk(3, dim=-1))
+        query, key, value = (
+            tap(part) for tap, part in zip((self.tap_query, self.tap_key, self.tap_value), parts, strict=True)
+        )  # (batch, heads, seq, head_dim)
+        # At each position, text b looks at each text t of the batch.
+        scores = self.tap_scores(torch.einsum("bhsd,thsd->bhst", query, key) / math.sqrt(query.shape[-1]))
+        heads = self.tap_heads(torch.einsum("bhst,thsd->bhsd", self.tap_weights(scores.softmax(-1)), value))
+        return self.tap_output(attn.out_proj(heads.transpose(1, 2).flatten(2)))
