@@ -5,7 +5,7 @@ DEMO := runs/demo
 ASSISTANT := runs/assistant
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test lint pictures bench-tables clean
+.PHONY: demo demo-assistant test lint pictures traces bench-tables clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -40,6 +40,9 @@ test: lint
 pictures: .venv/ready
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python docs/pictures/imports.py
+
+traces: .venv/ready
+	$(BIN)/python docs/systems/traces/draw.py
 
 # Hours; a stopped bench goes on where it was. `make bench-tables BENCH=--quick` takes a few minutes. fastText is compiled;
 # where that fails, the bench goes without it.

@@ -13,7 +13,7 @@ from glassformer.tracing.page import write_trace
 from glassformer.tracing.trace import Trace, trace
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST, open_quietly
 from tests.explanation.test_explain import two_readers
-from tests.tracing.test_trace import DESIGNS, TEXT, predictor_of
+from tests.tracing.test_trace import DESIGNS, OF_PLAIN_MATRICES, TEXT, predictor_of
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -173,4 +173,18 @@ def test_an_exercise_checks_what_is_filled_in(browser: Browser, tmp_path: Path) 
     answer.press("Tab")
     assert "1 of 8 right" in page.locator("#score").inner_text()
     assert page.locator("td input").count() < 8
+    page.close()
+
+
+@pytest.mark.parametrize("design", OF_PLAIN_MATRICES)
+def test_the_exercise_of_a_published_design_can_be_done(browser: Browser, tmp_path: Path, design: str) -> None:
+    found = trace(predictor_of(DESIGNS[design]), TEXT)
+    page = opened(browser, tmp_path, found, exercise=True)
+    blanks = choose_blanks(found)
+    for number, blank in enumerate(blanks):
+        page.locator("#score .jump").nth(number).click()
+        answer = page.locator("td input:focus")
+        answer.fill(f"{found[blank.name][blank.cell]:.4f}")
+        answer.press("Tab")
+    assert f"{len(blanks)} of {len(blanks)} right. All of them." in page.locator("#score").inner_text()
     page.close()

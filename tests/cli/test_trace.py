@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from glassformer.experiments.published.systems import SYSTEMS
 from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer, misused
 
@@ -55,3 +56,14 @@ def test_a_page_is_written_and_an_exercise_needs_one(reviews: Trained, tmp_path:
     assert (outcome.code, outcome.out) == (0, "")
     assert '"exercise": [{' in page.read_text(encoding="utf-8")
     misused(glassformer("trace", reviews.folder, TEXT, "--exercise"), "name its file with --html")
+
+
+@pytest.mark.parametrize("recipe", sorted(set(SYSTEMS) - {"vinh-transfer"}))
+def test_a_page_of_each_published_system(recipe: str, reviews: Trained, tmp_path: Path) -> None:
+    folder, page = tmp_path / "model", tmp_path / "trace.html"
+    steps = ("--set", "training.max_steps=2", "--set", "tokenizer.max_tokens=10", "--set", "model.max_seq_len=11")
+    made = glassformer("train", reviews.table, "--recipe", recipe, *steps, "--out", folder)
+    assert made.code == 0, made.err
+    outcome = glassformer("trace", folder, TEXT, "--html", page, "--exercise")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert '"exercise": [{' in page.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pytest
 
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing.exercise import MOST_BLANKS, choose_blanks
@@ -81,3 +82,14 @@ def test_an_exercise_asks_for_numbers_that_can_be_computed_by_hand() -> None:
     assert len({operations[blank.name] for blank in blanks}) >= 6
     assert "linear" not in {operations[blank.name] for blank in blanks}  # sums of 16 products and more
     assert document(render(found, blanks))["exercise"][0]["name"] == blanks[0].name
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_design_has_numbers_to_compute_by_hand(design: str) -> None:
+    found = trace(predictor_of(DESIGNS[design]), TEXT)
+    shapes = {matrix.step.name: matrix.values.shape for matrix in found}
+    blanks = choose_blanks(found)
+    assert 2 <= len(blanks) <= MOST_BLANKS
+    for blank in blanks:
+        assert len(blank.cell) == len(shapes[blank.name])
+        assert np.isfinite(found[blank.name][blank.cell])

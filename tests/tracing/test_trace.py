@@ -76,14 +76,14 @@ DESIGNS: dict[str, AnyModelConfig] = {
     },
     "tanh form of gelu": PretrainedConfig.model_validate(ENCODER | {"activation": "gelu-tanh"}),
 }
-PLAIN = (
+OF_PLAIN_MATRICES = (
     "bui-dang-rows",
     "bui-dang-columns",
     "vinh-transformer",
     "vinh-recurrent, gru, both",
     "vinh-recurrent, lstm, both",
 )
-"""Designs with steps of their own."""
+"""Published designs that compute without our layers."""
 
 
 def predictor_of(config: AnyModelConfig) -> Predictor:
@@ -135,7 +135,7 @@ def test_both_readers_add_up(transformer: float) -> None:
     np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert", "sentiment140", *PLAIN])
+@pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert", "sentiment140", *OF_PLAIN_MATRICES])
 def test_gradients_say_how_the_margin_moves(design: str) -> None:
     """By differences: every hundredth number of a weight is moved a little, and the text is read again."""
     predictor = predictor_of(DESIGNS[design])
@@ -166,7 +166,7 @@ def test_gradients_say_how_the_margin_moves(design: str) -> None:
                 checked += 1
     assert checked > 15
     slopes = {matrix.step.name for matrix in found if matrix.gradient is not None}
-    assert slopes >= {"logits"} | ({"embedding", "pooled"} if design not in PLAIN else set())
+    assert slopes >= {"logits"} | ({"embedding", "pooled"} if design not in OF_PLAIN_MATRICES else set())
     assert all(parameter.grad is None for parameter in model.parameters())
 
 

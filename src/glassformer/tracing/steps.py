@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
-BACKWARDS, TEXTS = "tokens, the last first", "texts"
+BACKWARDS, TEXTS = "tokens from the last", "texts"
 """The meanings of the axes of matrices."""
 TOKENS_BY_FEATURES = (TOKENS, FEATURES)
 OUT, IN = "outputs", "inputs"
@@ -49,7 +49,7 @@ FORMULAS: Mapping[str, str] = {
     "product": "a ⊗ b",
     "two-products": "a ⊗ b + c ⊗ d",
     "complement": "1 − x",
-    "pick": "row {row} of x",
+    "pick": "the {row} row of x",
     "mean": "mean of each column",
     "max": "largest value of each column",
     "query-scores": "x·query / √{d_model}",

@@ -98,6 +98,7 @@ _TITLES: Mapping[str, str] = {
     "values": "Values",
     "attended": "What attention gives",
     "mixed": "Weighted values",
+    "rectified": "After the ReLU",
     "residual": "The words, projected",
     "standardised": "z-scores",
     "feed_forward": "Inside the feed-forward",

@@ -268,7 +268,7 @@ function terms(matrix, found) {
     const shown = strongest.flatMap(([a, b], index) => [index ? " + " : "", value(left[0], a), " × ", value(right[0], b)]);
     const others = products.length - strongest.length;
     return [found.factor === 1 ? "= " : `= ${long(found.factor)} · (`, ...shown,
-      others > 0 ? ` + ${long(rest)} from ${count(others)} other products` : "", found.factor === 1 ? "" : ")",
+      others > 0 ? ` + ${long(rest)} from ${count(others)} other product${others > 1 ? "s" : ""}` : "", found.factor === 1 ? "" : ")",
       ...(added ? [" + ", value(added[0], added[1][0])] : [])];
   }
   return ["from ", ...found.groups.flatMap(([from, cells], index) => {

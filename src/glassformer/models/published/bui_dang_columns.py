@@ -69,7 +69,7 @@ class BuiDangColumns(nn.Module):
         self.tap_scores, self.tap_weights, self.tap_mixed, self.tap_attended = Tap(), Tap(), Tap(), Tap()
         self.tap_residual, self.tap_after_attention = Tap(), Tap()
         self.tap_standardised, self.tap_normed = Tap(), Tap()
-        self.tap_feed_forward, self.tap_activation, self.tap_feed_residual = Tap(), Tap(), Tap()
+        self.tap_feed_forward, self.tap_rectified, self.tap_feed_residual = Tap(), Tap(), Tap()
         self.tap_after_feed_forward, self.tap_feed_standardised, self.tap_column = Tap(), Tap(), Tap()
 
     def forward(
@@ -84,7 +84,7 @@ class BuiDangColumns(nn.Module):
         residual = self.tap_residual(self.Wnorm_self @ words)
         standardised = self.tap_standardised(z_score(self.tap_after_attention(attention + residual + self.bnorm_self)))
         normed = self.tap_normed(standardised @ self.gamma_self + self.beta_self)  # (batch, h, h)
-        fed = self.tap_activation(self.tap_feed_forward(self.Wf @ normed + self.bf).relu())  # (batch, 2, h)
+        fed = self.tap_rectified(self.tap_feed_forward(self.Wf @ normed + self.bf).relu())  # (batch, 2, h)
         feed_residual = self.tap_feed_residual(self.Wnorm_feed @ normed)
         feed_standardised = self.tap_feed_standardised(
             z_score(self.tap_after_feed_forward(fed + feed_residual + self.bnorm_feed))

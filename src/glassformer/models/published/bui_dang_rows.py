@@ -61,7 +61,7 @@ class BuiDangRows(nn.Module):
         self.register_buffer("positions", sinusoidal_table(T, d), persistent=False)
         self.heads = nn.ModuleList(_HeadTaps() for _ in range(config.n_heads))
         self.tap_words, self.tap_attended, self.tap_norm_sum, self.tap_normed = Tap(), Tap(), Tap(), Tap()
-        self.tap_over_positions, self.tap_activation, self.tap_rows_sum = Tap(), Tap(), Tap()
+        self.tap_over_positions, self.tap_rectified, self.tap_rows_sum = Tap(), Tap(), Tap()
         self.tap_rows, self.tap_row = Tap(), Tap()
 
     def forward(
@@ -74,10 +74,9 @@ class BuiDangRows(nn.Module):
         attention = self.tap_attended(torch.cat(heads, dim=-1) @ self.Wo)
         norm_sum = self.tap_norm_sum(torch.cat([attention, words], dim=-1) @ self.gamma_self + self.beta_self)
         normed = self.tap_normed(norm_sum.softmax(-1))  # (batch, T, h)
-        over_positions = self.tap_activation(
-            self.tap_over_positions(self.Wf @ normed + self.bf).relu()
-        )  # (batch, 2, h)
-        rows_sum = self.tap_rows_sum(torch.cat([over_positions, normed], dim=1) @ self.gamma_feed + self.beta_feed)
+        over_positions = self.tap_over_positions(self.Wf @ normed + self.bf)  # (batch, 2, h)
+        fed = self.tap_rectified(over_positions.relu())
+        rows_sum = self.tap_rows_sum(torch.cat([fed, normed], dim=1) @ self.gamma_feed + self.beta_feed)
         rows = self.tap_rows(rows_sum.softmax(-1))
         return self.tap_row(self.Wl @ rows + self.bl).squeeze(1)
 
