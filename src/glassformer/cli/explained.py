@@ -30,7 +30,7 @@ def show_explanation(found: Explanation) -> None:
     if found.counterfactual is not None:
         show(f"\n{found.counterfactual.sentence}")
         if found.counterfactual.changes:
-            show(f"The answer is then {found.counterfactual.label}.")
+            show(f"The answer is then {found.counterfactual.label} ({found.counterfactual.confidence:.1%}).")
     if found.heads:
         show("\nThe heads that move the margin most, and the words that they look at:")
         print_table(_heads(found), others=str.ljust)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ _WORDS_DROPPED, _WORDS_SWAPPED = 64, 16
 _NEIGHBOURS, _COUNTED = 4, 6  # words to swap a word for, from the embeddings and from the counting reader
 _PAIRED = 12  # words whose changes are tried in pairs
 _MOST_CHANGES = 40
+_AT_ONCE = 16  # changed texts in a step of the search
 
 Changes = Mapping[int, str]
 """The number of a word → what stands there instead. Empty if the word is dropped."""
@@ -43,6 +44,7 @@ class Counterfactual:
         changes: in the order of the text. Empty if none was found.
         text: the changed text.
         label: the answer to it; with several labels per text, all of them.
+        confidence: of that answer (`Answers.confidences`).
         probability: that of the explained label in the changed text.
         answers: how many changed texts the model answered.
         budget: how many it was allowed to.
@@ -51,6 +53,7 @@ class Counterfactual:
     changes: tuple[Change, ...]
     text: str
     label: Any
+    confidence: float
     probability: float
     answers: int
     budget: int
@@ -70,8 +73,24 @@ class Counterfactual:
         return f"The answer turns if you {', '.join(done)} ({self.answers} changed texts were answered)."
 
 
+Steps = Generator[int, None, Counterfactual]
+"""A search in steps. Each yields how many changed texts were answered so far."""
+_Step = Generator[int, None, FloatArray]
+
+
 def find_counterfactual(question: Question, shares: FloatArray, *, budget: int = BUDGET) -> Counterfactual:
-    """Search for the smallest change of words that turns the answer.
+    """Search for the smallest change of words that turns the answer (`searching`), without a pause."""
+    steps = searching(question, shares, budget=budget)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Counterfactual = end.value
+            return found
+
+
+def searching(question: Question, shares: FloatArray, *, budget: int = BUDGET) -> Steps:
+    """Search for the smallest change of words that turns the answer, in steps of a few answers.
 
     A word is dropped, or swapped for a near word of the embeddings or for a word by which counting turns the answer
     most. The search tries single words: those dropped first, then those swapped. Then it tries pairs of the strongest
@@ -82,15 +101,18 @@ def find_counterfactual(question: Question, shares: FloatArray, *, budget: int =
         shares: (words,) what each word adds to the margin.
     """
     search = _Search(question, budget)
-    kinds = _singles(question, shares, sign=search.sign)
-    gaps = [search.ask(singles) for singles in kinds]
-    found = next((single for single in map(_lowest, kinds, gaps) if single is not None), None)
+    answered: list[tuple[float, Changes]] = []
+    for singles in _singles(question, shares, sign=search.sign):
+        gaps = yield from search.ask(singles)
+        if (found := _lowest(singles, gaps)) is not None:
+            return _described(question, found, search)
+        answered += zip(gaps.tolist(), singles, strict=False)
+    ranked = _strongest(answered)
+    pairs = [_joined(pair) for pair in combinations(ranked[:_PAIRED], 2)]
+    found = _lowest(pairs, (yield from search.ask(pairs)))
     if found is None:
-        ranked = _strongest(zip(np.concatenate(gaps).tolist(), chain(*kinds), strict=False))
-        pairs = [_joined(pair) for pair in combinations(ranked[:_PAIRED], 2)]
-        found = _lowest(pairs, search.ask(pairs))
-        if found is None:
-            found = _shrunk(search, [_joined(ranked[:n]) for n in range(3, min(len(ranked), _MOST_CHANGES) + 1)])
+        prefixes = [_joined(ranked[:n]) for n in range(3, min(len(ranked), _MOST_CHANGES) + 1)]
+        found = yield from _shrunk(search, prefixes)
     return _described(question, found or {}, search)
 
 
@@ -120,16 +142,19 @@ class _Search:
         self.question, self.budget, self.answers = question, budget, 0
         self.sign = 1 if self._leads([question.text.text])[0] > 0 else -1
 
-    def ask(self, changed: Sequence[Changes]) -> FloatArray:
+    def ask(self, changed: Sequence[Changes]) -> _Step:
         """Return how many logits each text is from turning the answer: below 0 it is turned.
 
         The result is shorter if the budget is spent.
         """
         asked = changed[: self.budget - self.answers]
-        self.answers += len(asked)
-        if not asked:
-            return np.zeros(0)
-        return self.sign * self._leads([self.question.text.changed(changes) for changes in asked])
+        gaps = [np.zeros(0)]
+        for first in range(0, len(asked), _AT_ONCE):
+            texts = [self.question.text.changed(changes) for changes in asked[first : first + _AT_ONCE]]
+            gaps.append(self.sign * self._leads(texts))
+            self.answers += len(texts)
+            yield self.answers
+        return np.concatenate(gaps)
 
     def _leads(self, texts: Sequence[str]) -> FloatArray:
         """Return by how much the logit of the label leads that of all others; of 0 if there may be several labels."""
@@ -170,12 +195,13 @@ def _words_that_turn(question: Question, sign: int) -> list[str]:
     return [family.ngrams[number] for number in order[:_COUNTED]]
 
 
-def _shrunk(search: _Search, prefixes: Sequence[Changes]) -> Changes | None:
+def _shrunk(search: _Search, prefixes: Sequence[Changes]) -> Generator[int, None, Changes | None]:
     """Return the shortest of these changes that turns the answer, without the parts that are not needed for it."""
-    found = next((prefix for prefix, gap in zip(prefixes, search.ask(prefixes), strict=False) if gap < 0), None)
+    gaps = yield from search.ask(prefixes)
+    found = next((prefix for prefix, gap in zip(prefixes, gaps, strict=False) if gap < 0), None)
     while found is not None and len(found) > 1:
         fewer = [{number: after for number, after in found.items() if number != left_out} for left_out in found]
-        smaller = _lowest(fewer, search.ask(fewer))
+        smaller = _lowest(fewer, (yield from search.ask(fewer)))
         if smaller is None:
             break
         found = smaller
@@ -202,6 +228,7 @@ def _described(question: Question, found: Changes, search: _Search) -> Counterfa
         ),
         text=text,
         label=answer.read()[0],
+        confidence=float(answer.confidences()[0]),
         probability=float(answer.probs[0, question.label]),
         answers=search.answers,
         budget=search.budget,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from glassformer.errors import UsageError
 from glassformer.explanation.attribution import FloatArray, TokenReading, hooked, of_words
@@ -33,13 +33,27 @@ class Head:
     attention: tuple[float, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """Where a head looks from a word: how much of its attention each word gets, (words,)."""
+
+    layer: int
+    head: int
+    attention: tuple[float, ...]
+
+
+def blocks_with_heads(model: nn.Module) -> list[str]:
+    """Return the blocks of a model that have attention heads, as the names of their taps begin. Empty if none has."""
+    return [name.removesuffix(_OUTPUT) for name in taps_of(model) if name.endswith(_OUTPUT)]
+
+
 def heads_of(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
     """Return the heads of all blocks. Those of a text of several windows are means over its windows.
 
     Raises:
         UsageError: the model has no attention heads.
     """
-    blocks = [name.removesuffix(_OUTPUT) for name in taps_of(reading.model) if name.endswith(_OUTPUT)]
+    blocks = blocks_with_heads(reading.model)
     if not blocks:
         raise UsageError("this model has no attention heads; leave out `heads=True`")
     windows, _ = reading.windows
@@ -58,10 +72,53 @@ def heads_of(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
     for layer, block in enumerate(blocks, 1):
         attention = torch.stack(received[block], dim=1)  # (heads, windows, length)
         for head, (share, of_windows) in enumerate(zip(shares[block].tolist(), attention, strict=True), 1):
-            of_tokens = reading.spread(of_windows)
-            seen = tuple(np.round(of_words(reading, of_tokens, n_words), 6).tolist())
+            seen = _rounded(of_words(reading, reading.spread(of_windows), n_words))
             found.append(Head(layer=layer, head=head, share=share, attention=seen))
     return tuple(found)
+
+
+def looks_of(reading: TokenReading, word: int, n_words: int) -> tuple[Look, ...]:
+    """Return where each head looks from a word, as a mean over its tokens, in each window that holds them.
+
+    Args:
+        word: its number in the text, from 0.
+
+    Raises:
+        UsageError: the text has no such word, or the transformer does not read it because the text is cut before it.
+    """
+    if not 0 <= word < n_words:
+        raise UsageError(f"`word={word}`: the text has {n_words:,} words, numbered from 0")
+    blocks, (windows, starts) = blocks_with_heads(reading.model), reading.windows
+    sums: dict[str, Tensor] = {}
+    attending = 0
+    with torch.inference_mode():
+        for number, (window, start) in enumerate(zip(windows, starts.tolist(), strict=True)):
+            groups = reading.groups[start : start + len(window) - 1]
+            places = np.flatnonzero(groups == word) + 1  # after the start token
+            if not len(places):
+                continue
+            attending += len(places)
+            with listening(reading.model, [block + _WEIGHTS for block in blocks]) as heard:
+                reading.margins(window[None])
+            for block in blocks:
+                weights = heard[block + _WEIGHTS][0].float().cpu()  # (heads, query, key)
+                total = sums.setdefault(block, torch.zeros(len(weights), len(windows), len(window) - 1))
+                total[:, number] = weights[:, torch.from_numpy(places), 1:].sum(dim=1)
+    if not attending:
+        raise UsageError(f"`word={word}`: the transformer does not read this word, as the text is cut before it")
+    return tuple(
+        Look(
+            layer=layer,
+            head=head,
+            attention=_rounded(of_words(reading, reading.spread(of_windows), n_words) * len(windows) / attending),
+        )
+        for layer, block in enumerate(blocks, 1)
+        for head, of_windows in enumerate(sums[block], 1)
+    )
+
+
+def _rounded(values: FloatArray) -> tuple[float, ...]:
+    return tuple(np.round(values, 6).tolist())
 
 
 def _without_each_head(reading: TokenReading, window: Tensor, tap: str, n_heads: int) -> Tensor:

@@ -119,7 +119,7 @@ def _counterfactual(found: Explanation) -> str:
         shown += [f" <ins>{escape(change.after)}</ins>"] if change.after else []
         end = change.end
     shown.append(escape(found.text[end:]))
-    then = escape(str(found.counterfactual.label))
+    then = f"{escape(str(found.counterfactual.label))} ({found.counterfactual.confidence:.1%})"
     return f'{said}<p class="words">{"".join(shown)}</p><p>The answer is then {then}.</p>'
 
 

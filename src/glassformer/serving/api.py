@@ -16,12 +16,14 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from glassformer import __version__
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.guard import Guard
+from glassformer.serving.inside_routes import add_inside
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.page_files import add_page
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSALS, Service
 from glassformer.serving.shapes import About, ExplainRequest, Prediction, PredictRequest, Reasons, Refusal, Status
 from glassformer.serving.table_route import add_tables
+from glassformer.serving.time_lapse_route import add_time_lapses
 from glassformer.serving.trace_route import add_traces
 from glassformer.serving.worker import Worker
 
@@ -58,8 +60,10 @@ def create_app(
     app.add_exception_handler(GlassformerError, _failed)
     app.add_exception_handler(Exception, _broken)
     _add_texts(app, service)
+    add_inside(app, service)
     add_tables(app, service)
     add_traces(app, service)
+    add_time_lapses(app, service)
     _add_server(app, service)
     add_page(app)
     return app

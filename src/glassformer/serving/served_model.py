@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,15 @@ from glassformer.data.batches import covering_windows
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Evaluation
+from glassformer.explanation.attribution import TokenReading
+from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
+from glassformer.explanation.heads import blocks_with_heads, heads_of, looks_of
+from glassformer.explanation.question import Question
 from glassformer.models.build import parameter_count
-from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE
+from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
 from glassformer.prediction.predictor import Predictor
+from glassformer.tracing.time_lapse import PAGE_FILE
 
 _UNKNOWN_SHOWN = 20
 
@@ -68,6 +73,59 @@ class ServedModel:
         found = explain(self.predictor, text, label=label, method=method, nearest=nearest)
         return found.as_json() | {"readers": list(found.readers), "verdict": found.verdict, "trusted": found.trusted}
 
+    def counterfactual(self, text: str, *, label: Any) -> Steps:
+        """Search for the smallest change of words that turns the answer, in steps.
+
+        Raises:
+            UsageError: what `explain` raises.
+        """
+        found = explain(self.predictor, text, label=label, faithfulness=False)
+        question = Question.ask(self.predictor, text, found.label)
+        return (yield from searching(question, np.array([word.total for word in found.words])))
+
+    def heads(self, text: str, *, label: Any) -> dict[str, Any]:
+        """Return what each attention head adds to the margin, and how much attention each word gets from it.
+
+        Raises:
+            UsageError: no head takes part in the answer, or what `Question.ask` raises.
+        """
+        question = Question.ask(self.predictor, text, label)
+        heads = heads_of(self._read_by_heads(question), len(question.text.words))
+        labels = self.predictor.trained.config.labels
+        return {
+            "label": labels[question.label],
+            "rival": None if question.rival is None else labels[question.rival],
+            "words": _words(question),
+            "heads": [asdict(head) for head in heads],
+        }
+
+    def looks(self, text: str, *, word: int) -> dict[str, Any]:
+        """Return where each attention head looks from a word.
+
+        Raises:
+            UsageError: no head takes part in the answer, or what `looks_of` raises.
+        """
+        question = Question.ask(self.predictor, text)
+        looks = looks_of(self._read_by_heads(question), word, len(question.text.words))
+        return {"word": word, "words": _words(question), "heads": [asdict(look) for look in looks]}
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether attention heads take part in the answers."""
+        trained = self.predictor.trained
+        return not trained.config.answers_by_counting and bool(blocks_with_heads(trained.model))
+
+    def _read_by_heads(self, question: Question) -> TokenReading:
+        if question.reading is None or not self.has_heads:
+            raise UsageError(f"the model {self.name} answers without attention heads")
+        return question.reading
+
+    @property
+    def time_lapse(self) -> Path | None:
+        """The page of the snapshots that training took. None if it took none."""
+        path = self.folder / SNAPSHOTS_FOLDER / PAGE_FILE
+        return path if path.is_file() else None
+
     def about(self) -> dict[str, Any]:
         """Return what is known about the model."""
         config = self.predictor.trained.config
@@ -78,6 +136,8 @@ class ServedModel:
             "answers_by_counting": config.answers_by_counting,
             "has_counting_reader": config.readers is not None,
             "keeps_texts": self.predictor.trained.kept is not None,
+            "has_heads": self.has_heads,
+            "has_time_lapse": self.time_lapse is not None,
             "parameters": parameter_count(config.model, config.vocab_size, config.n_classes),
             "vocabulary": config.vocab_size,
             "window": config.model.max_seq_len,
@@ -106,6 +166,10 @@ class ServedModel:
             return (self.folder / "README.md").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return ""
+
+
+def _words(question: Question) -> list[dict[str, Any]]:
+    return [{"word": word.text, "start": word.start, "end": word.end} for word in question.text.words]
 
 
 def load_models(folders: Sequence[Path], *, device: str) -> dict[str, ServedModel]:

@@ -87,9 +87,7 @@ async def _lines(service: Service, sent: SentTable, kept: ExitStack, *, baseline
             for start in range(0, rows, ROWS_AT_ONCE):
                 texts = sent.texts[start : start + ROWS_AT_ONCE]
                 for name, model in service.models.items():
-                    while service.worker.full:
-                        await asyncio.sleep(0.1)
-                    parts[name].append(await service.worker.do(partial(model.predictor.answer, texts)))
+                    parts[name].append(await service.worker.go_on(partial(model.predictor.answer, texts)))
                 yield _line({"answered": start + len(texts), "rows": rows})
             answers = {name: joined(found) for name, found in parts.items()}
             yield _line({"result": await run_in_threadpool(_result, service, sent, answers, baselines=baselines)})

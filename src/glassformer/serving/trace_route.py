@@ -12,18 +12,13 @@ from fastapi.responses import HTMLResponse
 
 from glassformer.errors import UsageError
 from glassformer.pages.html import page
+from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import Service
 from glassformer.tracing.page import render
 from glassformer.tracing.trace import trace as trace_text
 
-# The page is one file with its style and scripts inside, whose hashes it names itself. The sandbox keeps it from
-# asking this server anything.
-_HEADERS = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
-}
 _FORM = {"application/x-www-form-urlencoded": {"example": "text=not+at+all+bad&model=reviews"}}
 
 
@@ -39,10 +34,10 @@ def add_traces(app: FastAPI, service: Service) -> None:
             text = form.get("text", [""])[0].replace("\r\n", "\n")  # forms send line breaks in this way
             service.limits.check_explained(text)
             model = named(service.models, form.get("model", [None])[0])
-            return HTMLResponse(await service.worker.do(partial(_traced, model, text)), headers=_HEADERS)
+            return HTMLResponse(await service.worker.do(partial(_traced, model, text)), headers=OWN_PAGE)
         except (RefusedError, UsageError) as error:
             status = error.status if isinstance(error, RefusedError) else 422
-            return HTMLResponse(_refusal(error.message), status, headers=_HEADERS)
+            return HTMLResponse(_refusal(error.message), status, headers=OWN_PAGE)
 
 
 def _traced(model: ServedModel, text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from glassformer.serving.limits import RefusedError
 
 Result = TypeVar("Result")
+_LOOK_AGAIN = 0.1  # seconds
 
 
 class Worker:
@@ -41,6 +42,12 @@ class Worker:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         finally:
             self._waiting -= 1
+
+    async def go_on(self, work: Callable[[], Result]) -> Result:
+        """Do the next piece of something that has begun. It waits for its turn and is not refused."""
+        while self.full:
+            await asyncio.sleep(_LOOK_AGAIN)
+        return await self.do(work)
 
     def stop(self) -> None:
         """End the thread after the piece of work that it does now."""

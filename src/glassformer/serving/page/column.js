@@ -7,7 +7,7 @@ import { Words } from "./words.js";
 
 export class Column {
   constructor(model, edits, { onEdit, onAnswer, onGone, named }) {
-    this.state = { model, text: "", answer: null, changed: null, reasons: null, edits };
+    this.state = { model, text: "", answer: null, changed: null, reasons: null, edits, onEdit, onGone };
     this.onAnswer = onAnswer;
     this.words = new Words(edits, onEdit);
     this.refusal = el("p", { className: "refusal", hidden: true });
@@ -72,6 +72,7 @@ export class Column {
     for (const { name, draw } of [...BESIDE, ...BELOW]) {
       const place = this.drawn.get(name), open = place.querySelector("details")?.open;
       const found = draw(this.state);
+      if (found && found === place.firstChild) continue;
       place.replaceChildren(...(found ? [found] : []));
       if (open && place.querySelector("details")) place.querySelector("details").open = true;
     }

@@ -1,13 +1,18 @@
 // The parts of the page about an answer, in their order. A part is { name, draw(state) }: it returns an element, or null
-// if it has nothing to show. `state` is what column.js keeps: model, text, answer, changed, reasons, edits.
+// if it has nothing to show. `state` is what column.js keeps: model, text, answer, changed, reasons, edits,
+// onEdit, onGone. A part that returns the same element again is left as it is: it keeps the focus.
 
 import { drawAnswer } from "./answer.js";
 import { drawCard } from "./card.js";
+import { drawHeads } from "./heads.js";
+import { drawLapse } from "./lapse.js";
 import { drawNearest } from "./nearest.js";
 import { drawNgrams } from "./ngrams.js";
+import { drawPassages } from "./passages.js";
 import { drawReaders } from "./readers.js";
 import { drawShares } from "./shares.js";
 import { drawTrace } from "./trace.js";
+import { drawTurning } from "./turning.js";
 
 export const BESIDE = [
   { name: "answer", draw: drawAnswer },
@@ -15,9 +20,13 @@ export const BESIDE = [
 ];
 
 export const BELOW = [
+  { name: "turning", draw: drawTurning },
   { name: "shares", draw: drawShares },
   { name: "ngrams", draw: drawNgrams },
+  { name: "passages", draw: drawPassages },
+  { name: "heads", draw: drawHeads },
   { name: "nearest", draw: drawNearest },
   { name: "trace", draw: drawTrace },
+  { name: "lapse", draw: drawLapse },
   { name: "card", draw: drawCard },
 ];

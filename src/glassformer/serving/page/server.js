@@ -12,19 +12,20 @@ export async function get(path) {
   return read(await reach(path));
 }
 
-export async function post(path, body) {
+export async function post(path, body, signal) {
   return read(await reach(path, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
+    signal,
   }));
 }
 
 export async function reach(path, options) {
   try {
     return await fetch(path, options);
-  } catch {
-    throw new Gone();
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Gone();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { el, signed } from "./dom.js";
 import { openEditor } from "./editor.js";
+import { rove } from "./roving.js";
 
 const DEEPEST = 50; // per cent of the colour, behind text that must stay readable
 
@@ -19,7 +20,7 @@ export class Words {
       const word = event.target.closest("[role=button]");
       if (word) this.open(word);
     });
-    this.text.addEventListener("focusin", (event) => this.rove(event.target));
+    rove(this.text);
   }
 
   /** Shows new reasons, or a sentence about why there are none. */
@@ -86,21 +87,11 @@ export class Words {
     this.onEdit();
   }
 
-  rove(button) {
-    if (!button.dataset?.number) return;
-    this.buttons.forEach((other) => { other.tabIndex = other === button ? 0 : -1; });
-  }
-
   onKey(event) {
     const button = event.target.closest("[role=button]");
     if (!button || event.ctrlKey || event.metaKey || event.altKey) return;
-    const number = Number(button.dataset.number), last = this.buttons.length - 1;
-    const onward = getComputedStyle(this.text).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
-    const steps = {
-      [onward]: number + 1, [onward === "ArrowRight" ? "ArrowLeft" : "ArrowRight"]: number - 1, Home: 0, End: last,
-    };
-    if (event.key in steps) this.buttons[Math.min(last, Math.max(0, steps[event.key]))].focus();
-    else if (event.key === "Enter" || event.key === " ") this.open(button);
+    const number = Number(button.dataset.number);
+    if (event.key === "Enter" || event.key === " ") this.open(button);
     else if (event.key === "Delete" || event.key === "Backspace") this.edit(number, this.edits.of(number) ? null : "");
     else return;
     event.preventDefault();

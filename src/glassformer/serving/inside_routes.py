@@ -1,0 +1,73 @@
+"""The routes that look further into an answer: what would turn it, and what its attention heads do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, Request
+
+from glassformer.explanation.counterfactual import Counterfactual, Steps
+from glassformer.serving.limits import RefusedError
+from glassformer.serving.served_model import named
+from glassformer.serving.service import REFUSALS, Service
+from glassformer.serving.shapes import Heads, InsideRequest, Looks, LooksRequest, Turned
+
+_CLOSED = 499  # as nginx has it: the client closed the connection
+
+
+def add_inside(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
+
+    @app.post("/counterfactual", responses=REFUSALS, response_model=Turned)
+    async def counterfactual(request: Request, body: InsideRequest) -> dict[str, Any]:
+        """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
+        service.limits.check_explained(body.text)
+        model = named(service.models, body.model)
+        steps = model.counterfactual(body.text, label=body.label)
+        found = await service.worker.do(partial(_step, steps))
+        while found is None:
+            if await request.is_disconnected():
+                raise RefusedError(_CLOSED, "the connection was closed during the search")
+            found = await service.worker.go_on(partial(_step, steps))
+        return {"model": model.name} | _as_json(found)
+
+    @app.post("/heads", responses=REFUSALS, response_model=Heads)
+    async def heads(body: InsideRequest) -> dict[str, Any]:
+        """Say what each attention head adds to an answer, and which words it looks at."""
+        service.limits.check_explained(body.text)
+        model = named(service.models, body.model)
+        found = await service.worker.do(lambda: model.heads(body.text, label=body.label))
+        return {"model": model.name} | found
+
+    @app.post("/attention", responses=REFUSALS, response_model=Looks)
+    async def attention(body: LooksRequest) -> dict[str, Any]:
+        """Say where each attention head looks from a word."""
+        service.limits.check_explained(body.text)
+        model = named(service.models, body.model)
+        found = await service.worker.do(lambda: model.looks(body.text, word=body.word))
+        return {"model": model.name} | found
+
+
+def _step(steps: Steps) -> Counterfactual | None:
+    """Do a step of a search. Return what was found, or None if it goes on."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        found: Counterfactual = end.value
+        return found
+    return None
+
+
+def _as_json(found: Counterfactual) -> dict[str, Any]:
+    return {
+        "changes": [asdict(change) for change in found.changes],
+        "text": found.text,
+        "prediction": found.label,
+        "confidence": found.confidence,
+        "probability": found.probability,
+        "answers": found.answers,
+        "budget": found.budget,
+        "sentence": found.sentence,
+    }
