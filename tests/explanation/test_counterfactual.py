@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassformer.explanation.counterfactual import find_counterfactual
+from glassformer.explanation.counterfactual import find_counterfactual, searching
 from glassformer.explanation.question import Question
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_explain import two_readers
@@ -106,3 +106,10 @@ def test_the_answer_of_a_model_turns(transformer: float) -> None:
     before, after = predictor.answer([question.text.text, found.text]).predictions()
     assert (before != after) == bool(found.changes)
     assert found.changes
+
+
+def test_a_search_goes_in_steps_of_a_few_answers() -> None:
+    question, shares = asked(adding(), "the plot is thin but i loved it and would see it again not bad at all")
+    counts = list(searching(question, shares, budget=50))
+    assert counts[-1] == 50
+    assert max(np.diff([0, *counts])) <= 16
