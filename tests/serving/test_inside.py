@@ -1,5 +1,7 @@
 """The routes that look further into an answer, and the page of the snapshots."""
 
+import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,3 +191,26 @@ def test_the_description_has_examples_that_hold_what_answers_hold(client: TestCl
         for name, listed in example.items():
             if isinstance(listed, list) and found[name]:
                 assert found[name][0].keys() == listed[0].keys()
+
+
+def test_a_search_ends_when_nobody_waits_for_it() -> None:
+    models = served()
+    body = json.dumps({"text": "the plot is thin but i loved it " * 8}).encode()
+    received = iter([{"type": "http.request", "body": body}])
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(received, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/counterfactual",
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json"), (b"host", b"localhost")],
+    }
+    asyncio.run(create_app(models)(scope, receive, send))
+    assert sent[0]["status"] == 499

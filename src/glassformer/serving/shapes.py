@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Label = str | int | float | bool
 _MODEL = "The name of the model, if there are two. Default: the first one."
@@ -253,7 +253,7 @@ class HeadShare(HeadLook):
     share: float
 
 
-_EXAMPLE_WORDS = [{"word": "not", "start": 0, "end": 3}, {"word": "bad", "start": 4, "end": 7}]
+_EXAMPLE_WORDS: list[JsonValue] = [{"word": "not", "start": 0, "end": 3}, {"word": "bad", "start": 4, "end": 7}]
 
 
 class Heads(BaseModel):

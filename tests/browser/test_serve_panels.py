@@ -1,0 +1,260 @@
+"""The parts of the page that look further into an answer."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.serving import complaints, running
+from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST
+from tests.browser.test_serve import shown
+from tests.explanation.test_explain import two_readers
+from tests.serving.samples import served
+from tests.tracing.test_time_lapse import lapse
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+TEXT = "not good film good"
+WHY, HEADS = ".why [role=button]", ".heads td button"
+LOOKED = ".heads .words [role=button]"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("reviews")
+    (folder / "snapshots").mkdir()
+    lapse().write(folder / "snapshots" / "time-lapse.html")
+    with running(served(folder=folder)) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    opened = browser.new_page()
+    said = complaints(opened)
+    opened.goto(url)
+    yield opened
+    assert said == []
+    opened.close()
+
+
+def typed(page: Page, text: str = TEXT) -> None:
+    page.locator("#text").fill(text)
+    expect(page.locator(".why .words")).to_have_text(text, use_inner_text=False)
+
+
+def opened(page: Page, name: str) -> None:
+    """Open a fold with the keyboard."""
+    page.get_by_text(name, exact=True).focus()
+    page.keyboard.press("Enter")
+
+
+def asked(page: Page) -> list[str]:
+    """The paths that are asked from now on."""
+    paths: list[str] = []
+    page.on("request", lambda request: paths.append(request.url.rpartition("/")[2]))
+    return paths
+
+
+def test_nothing_is_asked_before_it_is_opened(page: Page) -> None:
+    paths = asked(page)
+    typed(page)
+    page.locator("#text").press_sequentially(" plot")
+    expect(page.locator(WHY)).to_have_count(5)
+    assert set(paths) - {"icon.svg"} == {"predict", "explain"}
+    opened(page, "Head by head")
+    expect(page.locator(HEADS)).to_have_count(2)
+    opened(page, "Head by head")
+    typed(page, "the plot")
+    assert paths.count("heads") == 1
+    opened(page, "Head by head")
+    expect(page.locator(LOOKED)).to_have_count(2)
+    typed(page, "the thin plot")
+    expect(page.locator(LOOKED)).to_have_count(3)
+    assert paths.count("heads") == 3, "an open part follows the text"
+
+
+def test_what_would_turn_the_answer_is_shown_and_tried_with_the_keyboard(page: Page) -> None:
+    typed(page)
+    before = shown(page)
+    page.get_by_role("button", name="What would turn the answer?").focus()
+    page.keyboard.press("Enter")
+    found = page.locator(".turning .inside")
+    expect(found).to_contain_text(re.compile(r"\d+ changed texts were answered, of at most 500"))
+    expect(found).to_contain_text("The answer is then")
+    assert before["label"] not in found.locator("b").first.inner_text()
+    assert found.locator("del").count() >= 1
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Try it")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict-of-change")).to_have_text(f"As written: {before['label']}, {before['confidence']}")
+    changed = shown(page)
+    expect(found).to_contain_text(f"The answer is then {changed['label']} {changed['confidence']}.")
+    typed(page, "the plot")
+    expect(found).to_be_hidden()
+
+
+def test_a_search_can_be_stopped_and_ends_when_the_text_changes(page: Page) -> None:
+    page.route("**/counterfactual", lambda _: None)  # never answered
+    typed(page)
+    button = page.locator(".turning button")
+    button.click()
+    expect(button).to_have_text("Stop the search")
+    expect(page.locator(".turning .inside")).to_contain_text("Searching")
+    button.press("Enter")
+    expect(button).to_have_text("What would turn the answer?")
+    expect(page.locator(".turning .inside")).to_be_hidden()
+    button.press("Enter")
+    page.locator("#text").press_sequentially("!")
+    expect(button).to_have_text("What would turn the answer?")
+
+
+def test_no_change_is_said_and_so_is_a_refusal(page: Page) -> None:
+    nothing = {"changes": [], "text": TEXT, "prediction": "bad", "confidence": 0.9, "probability": 0.9}
+    page.route("**/counterfactual", lambda route: route.fulfill(json=nothing | {"answers": 500, "budget": 500}))
+    typed(page)
+    page.locator(".turning button").click()
+    found = page.locator(".turning .inside")
+    expect(found).to_contain_text("No change of words was found that turns the answer.")
+    expect(found).to_contain_text("500 changed texts were answered, of at most 500.")
+    page.unroute("**/counterfactual")
+    page.route("**/counterfactual", lambda route: route.fulfill(status=422, json={"reason": "the moon is full"}))
+    page.locator(".turning button").click()
+    expect(found).to_have_text("The moon is full.")
+
+
+def test_only_the_text_around_a_change_is_shown(page: Page) -> None:
+    text = "not good film good " + "the plot is thin " * 12
+    changes = [{"before": "film", "after": "book", "start": 9, "end": 13}]
+    found = {"changes": changes, "prediction": "bad", "confidence": 0.9, "answers": 3, "budget": 500}
+    page.route("**/counterfactual", lambda route: route.fulfill(json=found))
+    typed(page, text)
+    page.locator(".turning button").click()
+    expect(page.locator(".turning .words")).to_have_text("not good without film but with book good the plot is thin …")
+
+
+def test_heads_are_moved_through_with_the_keyboard(page: Page) -> None:
+    typed(page)
+    opened(page, "Head by head")
+    expect(page.locator(HEADS)).to_have_count(2)
+    strongest = page.locator(f"{HEADS}[aria-pressed=true]")
+    said = page.locator(".heads .said")
+    expect(said).to_contain_text("over all words, looks at")
+    page.keyboard.press("Tab")
+    expect(strongest).to_be_focused()
+    page.keyboard.press("Home")
+    expect(page.locator(HEADS).first).to_have_attribute("aria-pressed", "true")
+    assert re.fullmatch(r"Layer 1, head 1: [+−]\d\.\d\d", str(page.locator(HEADS).first.get_attribute("aria-label")))
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("Layer 1, head 2")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(HEADS).nth(1)).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(LOOKED).nth(1)).to_be_focused()
+    assert re.fullmatch(r"good \d+\.\d%", str(page.locator(LOOKED).nth(1).get_attribute("aria-label")))
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("Layer 1, head 2, from “good”, looks at")
+    expect(page.locator(LOOKED).nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(LOOKED).nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("Layer 1, head 2, over all words")
+
+
+def test_a_chosen_head_stays_chosen_when_words_are_dropped_or_typed(page: Page) -> None:
+    typed(page)
+    opened(page, "Head by head")
+    page.locator(HEADS).nth(1).click()
+    page.locator(WHY).first.press("Delete")
+    expect(page.locator(".verdict-of-change")).to_be_visible()
+    expect(page.locator(HEADS).nth(1)).to_have_attribute("aria-pressed", "true")
+    typed(page, "the thin plot")
+    expect(page.locator(LOOKED)).to_have_count(3)
+    expect(page.locator(HEADS).nth(1)).to_have_attribute("aria-pressed", "true")
+
+
+def test_right_to_left_and_emoji_keep_their_places(page: Page) -> None:
+    text = "الفيلم 🙂 جميل 👩‍👩‍👧 <b>جدا</b>"
+    typed(page, text)
+    opened(page, "Head by head")
+    expect(page.locator(".heads .words")).to_have_text(text, use_inner_text=False)
+    first, second = page.locator(LOOKED).nth(0), page.locator(LOOKED).nth(1)
+    first.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(second).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".heads .said")).to_contain_text("from “🙂”")
+    page.locator(".turning button").click()
+    expect(page.locator(".turning .inside")).to_contain_text("changed texts were answered")
+
+
+def test_the_passages_of_a_long_text_are_shown_and_the_first_decides(page: Page) -> None:
+    typed(page, "the plot is thin")
+    expect(page.get_by_text("Passage by passage")).to_have_count(0)
+    typed(page, "not good film good " + "the plot is thin " * 40)
+    opened(page, "Passage by passage")
+    values = [float(value.replace("−", "-")) for value in page.locator(".passages .value").all_inner_texts()[:6]]
+    assert values == sorted(values, reverse=True)
+    expect(page.locator(".passages li.chosen")).to_have_count(1)
+    expect(page.locator(".passages .inside")).to_contain_text(re.compile(r"reads \d+ overlapping passages"))
+    more = page.locator(".passages details details summary")
+    expect(more).to_have_text(re.compile(r"\d+ more passages?"))
+    more.press("Enter")
+    assert page.locator(".passages li").count() > 6
+    opened(page, "Head by head")
+    expect(page.locator(".heads .inside")).to_contain_text(re.compile(r"in \d+ windows, and the figures are means"))
+
+
+def test_the_time_lapse_opens_in_a_tab_of_its_own(page: Page) -> None:
+    with page.context.expect_page() as found:
+        page.get_by_role("link", name="How it learned").press("Enter")
+    tab = found.value
+    said: list[str] = []
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    expect(tab.locator("h1")).to_have_text("A transformer while it learns")
+    tab.locator("#snapshot").press("ArrowRight")
+    expect(tab.locator("output")).not_to_have_text("before any step")
+    assert said == []
+    tab.close()
+
+
+def test_a_model_that_counts_alone_has_no_heads_to_show(browser: Browser) -> None:
+    with running(served(trained=two_readers(transformer=0.0))) as url:
+        page = browser.new_page()
+        page.goto(url)
+        typed(page)
+        expect(page.locator(".readers")).to_contain_text("The model answers by counting alone")
+        expect(page.locator(".heads")).to_be_empty()
+        expect(page.locator(".passages")).to_be_empty()
+        expect(page.locator(".lapse")).to_be_empty()
+        page.locator(".turning button").click()
+        expect(page.locator(".turning .inside")).to_contain_text("changed texts were answered")
+        page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 390), ("dark", 390)])
+def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width: int) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.goto(url)
+    typed(page, "not good film good " + "the plot is thin " * 40)
+    page.locator(".turning button").click()
+    for name in ("Head by head", "Passage by passage"):
+        opened(page, name)
+    page.locator(LOOKED).nth(2).click()
+    expect(page.locator(".heads .said")).to_contain_text("from “film”")
+    expect(page.locator(".turning .inside")).to_contain_text("changed texts were answered", timeout=30_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in (".turning .link", ".lapse a", ".said", ".heads th", ".passages .text"):
+        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+    results = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert results.violations_count == 0, results.generate_report()
+    page.close()
