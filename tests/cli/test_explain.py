@@ -170,14 +170,14 @@ def test_the_nearest_training_texts_are_shown(keeping: Trained) -> None:
     assert outcome.code == 0
     _, shown = outcome.out.split("Nearest training texts, by the cosine of the transformer's vectors:\n")
     found = [
-        re.fullmatch(r"(-?\d\.\d{3})  (very good|not, good) +row (\d+) +(.+)", line) for line in shown.splitlines()
+        re.fullmatch(r"(−?\d\.\d{3})  (very good|not, good) +row (\d+) +(.+)", line) for line in shown.splitlines()
     ]
     assert len(found) == 5
     kept = {line["row"]: line for line in map(json.loads, lines)}
     for line in found:
         assert line is not None
         assert (kept[int(line[3])]["label"], kept[int(line[3])]["text"]) == (line[2], line[4])
-    similarities = [float(line[1]) for line in found if line]
+    similarities = [float(line[1].replace("−", "-")) for line in found if line]
     assert similarities == sorted(similarities, reverse=True)
     first = json.loads(lines[0])
     again = glassformer("explain", keeping.folder, first["text"], "--nearest").out

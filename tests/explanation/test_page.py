@@ -39,12 +39,13 @@ def test_a_notebook_shows_the_page_in_a_frame() -> None:
 
 
 def test_the_nearest_training_texts_are_shown_as_text() -> None:
-    texts = ("the <b>plot</b>", "i loved " * 40, "i loved it")
+    texts = ("the <b>plot</b>", "i <i>loved " * 40, "i loved it")
     predictor = Predictor(keeping(two_readers(), texts=texts, labels=(0, 1, 2)))
     page = render(explain(predictor, "i loved it", nearest=True, faithfulness=False))
     assert "Nearest training texts" in page
     assert "This text is a training text: row 12, label good." in page
     assert "the &lt;b&gt;plot&lt;/b&gt;" in page
     assert page.count("<details>") == 1
-    assert f">{texts[1]}</span>" in page
+    assert f">{texts[1].replace('<', '&lt;').replace('>', '&gt;')}</span>" in page
+    assert "<i>" not in page
     assert "Nearest training texts" not in render(explain(predictor, TEXT))

@@ -50,7 +50,7 @@ def _show_nearest(nearest: NearestTexts) -> None:
         print_table(
             [
                 (
-                    f"{near.similarity:.3f}",
+                    f"{near.similarity:.3f}".replace("-", "−"),
                     said(near.label),
                     f"row {near.row:,}",
                     shortened(one_line(near.text), _LONGEST_TEXT),

@@ -162,13 +162,13 @@ def _nearest(found: Explanation) -> str:
     if found.nearest is None:
         return ""
     rows = [
-        (f"{near.similarity:.3f}", (escape(said(near.label)), f"{near.row:,}", _folded(near.text)))
+        (f"{near.similarity:.3f}".replace("-", "−"), (escape(said(near.label)), f"{near.row:,}", _folded(near.text)))
         for near in found.nearest.texts
     ]
     remark = f"<p>{escape(found.nearest.remark)}</p>" if found.nearest.remark else ""
     head = ("similarity", "label", "row", "text")
     caption = f"Similarity: {found.nearest.compared}. Row: its number in the training table"
-    return (table(caption, head, rows) if rows else "") + remark
+    return remark + (table(caption, head, rows) if rows else "")
 
 
 def _folded(text: str) -> str:

@@ -17,7 +17,7 @@ export function drawNearest({ reasons }) {
 function drawText({ row, label, text, similarity }) {
   return el("li", {},
     el("p", { className: "soft" },
-      el("b", { dir: "auto" }, said(label)), ` · similarity ${similarity.toFixed(3)} · row ${row.toLocaleString("en")}`),
+      el("b", { dir: "auto" }, said(label)), ` · similarity ${similarity.toFixed(3).replace("-", "−")} · row ${row.toLocaleString("en")}`),
     drawPart(text.length > LONG ? `${shortened(text)} …` : text),
     text.length > LONG ? el("details", {}, el("summary", {}, "The whole text"), drawPart(text)) : null);
 }
