@@ -137,10 +137,8 @@ class Explanation:
         found = self.faithfulness
         if found is None:
             return "The text has too few words to check the shares by deleting some of them."
-        checked = (
-            f"By deletion of words, the shares did better than {found.score * found.rankings // 1:.0f} of {found.rankings} "
-            "random rankings"
-        )
+        beaten = found.score * found.rankings // 1
+        checked = f"By deletion of words, the shares did better than {beaten:.0f} of {found.rankings} random rankings"
         if found.score < FAITHFUL:
             return f"{checked} only, so do not rely on them."
         if self.median_agreement < AGREEING:
