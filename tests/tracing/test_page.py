@@ -51,6 +51,13 @@ def test_a_step_of_ours_has_a_title_in_words() -> None:
             assert data["operation"] == "weight" or data["title"] not in data["name"], data["name"]
 
 
+def test_the_page_says_whose_logits_the_gradients_are_of() -> None:
+    assert "Gradients are those of the transformer’s logit" in render(both())
+    recurrent = render(trace(predictor_of(DESIGNS["vinh-recurrent, lstm, both"]), TEXT))
+    assert "Gradients are those of the model’s logit" in recurrent
+    assert "transformer" not in recurrent
+
+
 def test_text_and_labels_are_shown_as_they_are() -> None:
     evil = "</script><script>alert('x')</script>"
     page = render(trace(Predictor(small_trained_model(labels=(evil, "fine", "good"))), evil))

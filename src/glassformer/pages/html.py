@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -28,13 +29,14 @@ def page(
         title: plain text, like `kind` and `footer`. The other arguments are HTML.
         sections: id → heading and body. A section without a body is left out.
         style: rules in addition to those of `page.css`.
-        module: code that runs when the page is there.
+        module: code that runs when the page is there. It may call `el` of `elements.js`.
     """
     shown = {key: (heading, body) for key, (heading, body) in sections.items() if body}
     links = "".join(f'<a href="#{key}">{heading}</a>' for key, (heading, _) in shown.items())
     main = "".join(f'<section id="{key}"><h2>{heading}</h2>{body}</section>' for key, (heading, body) in shown.items())
-    css = _asset("page.css")
-    codes = {"": _asset("tables.js") if 'class="scroll"' in main else "", ' type="module"': module}
+    css = asset("pages", "page.css")
+    module = module and asset("pages", "elements.js") + module
+    codes = {"": asset("pages", "tables.js") if 'class="scroll"' in main else "", ' type="module"': module}
     codes = {kind: code for kind, code in codes.items() if code}
     script = "".join(f"<script{kind}>{code}</script>" for kind, code in codes.items())
     allowed = f"; script-src {' '.join(map(_digest, codes.values()))}" if codes else ""
@@ -77,6 +79,20 @@ def table(
     )
 
 
+def embedded(key: str, document: object) -> str:
+    """Return JSON values for the module of a page, which finds them by this id, and a hint if it cannot run."""
+    values = json.dumps(document, ensure_ascii=True).replace("<", "\\u003c")
+    return (
+        f'<script type="application/json" id="{key}">{values}</script>'
+        "<noscript><p>This page needs JavaScript. It is in this file.</p></noscript>"
+    )
+
+
+def asset(room: str, name: str) -> str:
+    """Return the text of a style sheet or script of a room, such as `tracing`."""
+    return files(f"glassformer.{room}").joinpath(name).read_text(encoding="utf-8")
+
+
 def scrolling(wide: str) -> str:
     """Let a part that may be wider than the screen scroll, with a hint that `tables.js` shows if it does."""
     hint = '<p class="swipe">Wider than the screen: scroll sideways.</p>'
@@ -91,7 +107,3 @@ def _line(row: tuple[str, Cells], attributes: str = "") -> str:
 def _digest(code: str) -> str:
     """Return how a Content-Security-Policy names this script and no other."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
-
-
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fastapi import FastAPI
+from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -13,6 +14,7 @@ import glassformer.pages
 
 _PAGE = Path(__file__).parent / "page"
 _SHARED = Path(glassformer.pages.__file__).parent
+_SHARED_FILES = ("page.css", "elements.js")
 
 
 def add_page(app: FastAPI) -> None:
@@ -21,11 +23,11 @@ def add_page(app: FastAPI) -> None:
     async def index(_: object) -> FileResponse:
         return FileResponse(_PAGE / "index.html")
 
-    async def shared_style(_: object) -> FileResponse:
-        return FileResponse(_SHARED / "page.css")
+    async def shared(request: Request) -> FileResponse:
+        return FileResponse(_SHARED / Path(request.url.path).name)
 
     app.router.routes += [
         Route("/", index),
-        Route("/page/page.css", shared_style),
+        *(Route(f"/page/{name}", shared) for name in _SHARED_FILES),
         Mount("/page", StaticFiles(directory=_PAGE)),
     ]

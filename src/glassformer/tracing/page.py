@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from glassformer.data.files import write_aside
-from glassformer.pages.html import page
+from glassformer.pages.html import asset, embedded, page
 from glassformer.tracing.exercise import Blank
 from glassformer.tracing.hearing import Array
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS
@@ -32,26 +30,25 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
     Args:
         exercise: cells to leave blank. The page checks what a reader fills in.
     """
-    document = json.dumps(_document(found, exercise), ensure_ascii=True).replace("<", "\\u003c")
-    data = f'<script type="application/json" id="trace-data">{document}</script>'
     used = set(stages_of(found))
     answer = f"{escape(found.label)} ({found['probabilities'].max():.1%})"
     return page(
         "Every number of an answer",
         "trace",
         subtitle=f"{answer}, for “{escape(found.text)}”",
-        headline=f"{_how_to_read(found)}<noscript><p>This page needs JavaScript. It is in this file.</p></noscript>"
-        f'<div id="controls"></div>{data}',
+        headline=f'{_how_to_read(found)}<div id="controls"></div>{embedded("trace-data", _document(found, exercise))}',
         sections={
             key: (title, f'<div class="stage" id="stage-{key}"></div>') for key, title in STAGES.items() if key in used
         },
         footer="Dropout is left out: it does nothing when a model answers.",
-        style=_asset("trace.css"),
-        module=_asset("sources.js") + _asset("trace.js"),
+        style=asset("tracing", "trace.css"),
+        module=asset("tracing", "sources.js") + asset("tracing", "trace.js"),
     )
 
 
 def _how_to_read(found: Trace) -> str:
+    two_readers = any(matrix.step.name == "transformer.weighted" for matrix in found)
+    whose = "transformer" if two_readers else "model"
     against = "" if found.rival is None else f" minus that of {escape(found.rival)}"
     left_out = ""
     if found.weights_left_out:
@@ -60,7 +57,7 @@ def _how_to_read(found: Trace) -> str:
     return (
         "<p>Point at a number: the numbers that it comes from are outlined. Click it, or press Enter, to see the "
         "arithmetic. The arrow keys move. A large matrix is shown in part: buttons beside it move the part.</p>"
-        f'<p class="soft">Gradients are those of the transformer’s logit of {label}{against}.{left_out}</p>'
+        f'<p class="soft">Gradients are those of the {whose}’s logit of {label}{against}.{left_out}</p>'
     )
 
 
@@ -95,7 +92,3 @@ def _matrix(matrix: Matrix, stage: str) -> dict[str, Any]:
 def _packed(values: Array) -> str:
     """Return the bytes of the numbers, little-endian float32, in base64."""
     return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()
-
-
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")

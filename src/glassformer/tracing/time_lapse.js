@@ -5,15 +5,6 @@ const last = lapse.steps.length - 1;
 const view = { at: 0, text: 0, block: 0, cell: null };
 const SECONDS = 0.8;
 
-function el(name, properties = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(properties)) {
-    if (key.includes("-") || ["role", "scope", "for"].includes(key)) element.setAttribute(key, value);
-    else element[key] = value;
-  }
-  element.append(...children);
-  return element;
-}
 function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);

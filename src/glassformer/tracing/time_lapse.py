@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from sklearn.decomposition import PCA
 from glassformer.data.files import why_not_written, write_aside, written_aside
 from glassformer.data.table import counted
 from glassformer.errors import GlassformerError
-from glassformer.pages.html import page, scrolling
+from glassformer.pages.html import asset, embedded, page, scrolling
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
 from glassformer.prediction.scoring import FloatArray
@@ -133,20 +132,17 @@ def render(found: TimeLapse) -> str:
             for text in range(len(found.snapshots[0].attention))
         ],
     }
-    document = json.dumps(shown, ensure_ascii=True).replace("<", "\\u003c")
-    data = f'<script type="application/json" id="lapse-data">{document}</script>'
     last = found.snapshots[-1].step
     return page(
         "A transformer while it learns",
         "time-lapse",
         subtitle=f"{counted(len(found.snapshots), 'snapshot')} over {counted(last, 'step')} on "
         f"{escape(found.subject.source)}",
-        headline=f"<p>{_of_what(found)}</p><noscript><p>This page needs JavaScript. It is in this file.</p></noscript>"
-        f"{data}",
+        headline=f"<p>{_of_what(found)}</p>{embedded('lapse-data', shown)}",
         sections=_sections(found),
         footer="The numbers are those of the transformer alone: the counting reader does not learn in steps.",
-        style=_asset("time_lapse.css"),
-        module=_asset("time_lapse.js"),
+        style=asset("tracing", "time_lapse.css"),
+        module=asset("tracing", "time_lapse.js"),
     )
 
 
@@ -182,7 +178,3 @@ def _sections(found: TimeLapse) -> dict[str, tuple[str, str]]:
 def _bytes(maps: FloatArray) -> str:
     """Return attention weights as bytes, 255 for 1, in base64."""
     return base64.b64encode(np.rint(maps * 255).astype(np.uint8).tobytes()).decode()
-
-
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")

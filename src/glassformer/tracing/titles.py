@@ -142,7 +142,7 @@ _TITLES: Mapping[str, str] = {
     "last_states": "The last states side by side",
     "head.activation": "After the activation",
     "head.norm": "Normalised",
-    "logits": "Logits of the transformer",
+    "logits": "Logits",
     "counting.ngrams": "What each n-gram adds",
     "counting.logits": "Logits of counting",
     "counting.weighted": "Counting, times its weight",

@@ -21,16 +21,6 @@ for (const matrix of trace.matrices) {
   matrix.start = [0, 0]; // the first row and column that are shown
 }
 
-function el(name, properties = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(properties)) {
-    if (key.includes("-") || ["role", "scope", "for"].includes(key)) element.setAttribute(key, value);
-    else element[key] = value;
-  }
-  element.append(...children.filter((child) => child !== null));
-  return element;
-}
-
 const count = (value) => value.toLocaleString("en");
 const minus = (text) => text.replace("-", "−");
 const short = (value, digits) => (value === -Infinity ? "−∞" : minus(value.toFixed(digits)));
@@ -63,7 +53,7 @@ function draw(matrix) {
   matrix.start = matrix.start.map((start, axis) => Math.max(0, Math.min(start, total[axis] - shown[axis])));
   windows.replaceChildren(...[0, 1].map((axis) => slider(matrix, axis, shown[axis], total[axis])));
   const values = view.gradients ? matrix.gradient : matrix.values;
-  if (!values) return grid.replaceChildren(el("caption", {}, "No gradient: this is not learned, or not the transformer."));
+  if (!values) return grid.replaceChildren(el("caption", {}, "No gradient: the backward pass does not reach these numbers."));
   const most = values.reduce((top, value) => (Number.isFinite(value) ? Math.max(top, Math.abs(value)) : top), 0) || 1;
   const digits = matrix.name === "token_ids" ? 0 : most < 0.01 ? 5 : most < 0.1 ? 4 : most < 1 ? 3 : 2;
   const ends = matrix.start.map((start, axis) => Math.min(total[axis], start + shown[axis]));

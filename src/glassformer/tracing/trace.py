@@ -30,7 +30,7 @@ class Matrix:
 
     Attributes:
         values: the shape is that of `step.axes`.
-        gradient: of the margin of the transformer, in the same shape. None where there is none: the counting reader,
+        gradient: of the margin (see `Trace`), in the same shape. None where there is none: the counting reader,
             and tables that are not learned.
     """
 
@@ -46,8 +46,9 @@ class Trace:
     Attributes:
         tokens: of the transformer, the start token first.
         ngrams: the known n-grams of the text, in the order of the rows of `counting.ngrams`.
-        label, rival: the answer and the second most probable label. The gradients are those of the transformer's
-            logit of `label` minus that of `rival`. With several labels per text or a single one, there is no rival.
+        label, rival: the answer and the second most probable label. The gradients are those of the margin: the logit
+            of `label` minus that of `rival`, of the transformer alone if there are two readers. With several labels per
+            text or a single one, there is no rival.
         weights_left_out: how many weights are not among the matrices, because they are too many.
     """
 

@@ -1,14 +1,8 @@
-// Small helpers for building the page. Texts only ever become text nodes, so nothing in them is read as HTML.
+// Small helpers for building the page.
 
-export function el(name, properties = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(properties)) {
-    if (key.includes("-") || key === "role") element.setAttribute(key, value);
-    else element[key] = value;
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
+import { el } from "./elements.js";
+
+export { el };
 
 export const percent = (probability) => `${(100 * probability).toFixed(1)}%`;
 
