@@ -17,6 +17,13 @@ export function said(prediction) {
   return String(prediction);
 }
 
+/** Both ends of a long text, each of so many code points. */
+export function shortened(text, ends) {
+  const points = Array.from(text);
+  if (points.length <= 2 * ends + 3) return text;
+  return `${points.slice(0, ends).join("").trimEnd()} … ${points.slice(-ends).join("").trimStart()}`;
+}
+
 /** A table whose first column names the rows. */
 export function table(caption, head, rows, foot = []) {
   const line = ([first, ...cells]) =>

@@ -2,10 +2,10 @@
 
 import { el, percent, signed } from "./dom.js";
 import { Fold, perColumn } from "./fold.js";
+import { appendWords, colour } from "./marked.js";
 import { rove } from "./roving.js";
 import { Gone, Latest, post } from "./server.js";
 
-const DEEPEST = 50; // per cent of the colour, behind text that must stay readable
 const NAMED = 5, FEWEST = 0.005; // words, and the least attention that is worth naming
 
 export const drawHeads = perColumn(() => {
@@ -51,12 +51,11 @@ class Heads {
     const inRow = this.heads.filter(({ layer }) => layer === 1).length;
     const most = Math.max(...this.heads.map(({ share }) => Math.abs(share)), 1e-9);
     this.cells = this.heads.map(({ layer, head, share }, number) => {
-      const strength = (Math.abs(share) / most) * DEEPEST;
       const cell = el("button", {
         type: "button", tabIndex: number === this.chosen ? 0 : -1, "aria-label": `Layer ${layer}, head ${head}: ${signed(share)}`,
-        className: strength < 1 ? "" : share > 0 ? "for" : "against", onclick: () => this.choose(number),
+        onclick: () => this.choose(number),
       }, signed(share));
-      cell.style.setProperty("--share", `${strength.toFixed(0)}%`);
+      colour(cell, share / most);
       cell.addEventListener("focus", () => this.choose(number));
       return cell;
     });
@@ -73,15 +72,8 @@ class Heads {
   }
 
   drawText(text) {
-    const place = el("p", { className: "words", dir: "auto", role: "group" }), points = Array.from(text);
-    let end = 0;
-    this.buttons = this.words.map(({ word, start, end: stop }, number) => {
-      const button = el("span", { role: "button", tabIndex: number ? -1 : 0 }, word);
-      place.append(points.slice(end, start).join(""), button);
-      end = stop;
-      return button;
-    });
-    place.append(points.slice(end).join(""));
+    const place = el("p", { className: "words", dir: "auto", role: "group" });
+    this.buttons = appendWords(place, text, this.words);
     const from = ({ target }) => { if (this.buttons.includes(target)) this.from(this.buttons.indexOf(target)); };
     place.addEventListener("click", from);
     place.addEventListener("keydown", (event) => {
@@ -111,9 +103,8 @@ class Heads {
     const { layer, head, attention } = looks[this.chosen], most = Math.max(...attention, 1e-9);
     this.cells.forEach((cell, number) => cell.setAttribute("aria-pressed", String(number === this.chosen)));
     this.buttons.forEach((button, number) => {
-      const strength = (attention[number] / most) * DEEPEST, share = percent(attention[number]);
-      button.classList.toggle("for", strength >= 1);
-      button.style.setProperty("--share", `${strength.toFixed(0)}%`);
+      const share = percent(attention[number]);
+      colour(button, attention[number] / most);
       button.title = share;
       button.setAttribute("aria-label", `${this.words[number].word} ${share}`);
       button.setAttribute("aria-pressed", String(number === this.word));

@@ -1,8 +1,8 @@
 // The training texts nearest to the text, if the model keeps its training texts.
 
-import { el, said } from "./dom.js";
+import { el, said, shortened } from "./dom.js";
 
-const LONG = 200; // characters
+const ENDS = 80; // characters of either end of a text
 
 export function drawNearest({ reasons }) {
   if (!reasons?.nearest) return null;
@@ -15,17 +15,12 @@ export function drawNearest({ reasons }) {
 }
 
 function drawText({ row, label, text, similarity }) {
+  const short = shortened(text, ENDS);
   return el("li", {},
     el("p", { className: "soft" },
       el("b", { dir: "auto" }, said(label)), ` · similarity ${similarity.toFixed(3).replace("-", "−")} · row ${row.toLocaleString("en")}`),
-    drawPart(text.length > LONG ? `${shortened(text)} …` : text),
-    text.length > LONG ? el("details", {}, el("summary", {}, "The whole text"), drawPart(text)) : null);
+    drawPart(short),
+    short !== text ? el("details", {}, el("summary", {}, "The whole text"), drawPart(text)) : null);
 }
 
 const drawPart = (text) => el("p", { className: "text", dir: "auto" }, text);
-
-/** The beginning of a text, up to the last space: never half of a character. */
-function shortened(text) {
-  const cut = Array.from(text.slice(0, LONG + 1)).slice(0, -1).join("");
-  return cut.replace(/\s+\S*$/, "") || cut;
-}

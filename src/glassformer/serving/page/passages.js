@@ -1,6 +1,6 @@
 // The passages that the transformer reads one by one: where each lies in a long text, and its own margin.
 
-import { counted, el, signed } from "./dom.js";
+import { counted, el, shortened, signed } from "./dom.js";
 
 const SHOWN = 6, ENDS = 60; // passages, and characters of either end of a passage
 
@@ -27,10 +27,5 @@ function line({ start, end, margin, number }, points, most, first) {
   lies.style.setProperty("--share", `${(20 + (80 * Math.abs(margin)) / most).toFixed(0)}%`);
   return el("li", { className: first ? "chosen" : "" },
     el("span", { className: "name" }, `passage ${number + 1}`), lies, el("span", { className: "value" }, signed(margin)),
-    el("span", { className: "text", dir: "auto" }, shortened(points.slice(start, end))));
-}
-
-function shortened(points) {
-  if (points.length <= 2 * ENDS + 3) return points.join("");
-  return `${points.slice(0, ENDS).join("").trimEnd()} … ${points.slice(-ENDS).join("").trimStart()}`;
+    el("span", { className: "text", dir: "auto" }, shortened(points.slice(start, end).join(""), ENDS)));
 }

@@ -2,9 +2,8 @@
 
 import { el, signed } from "./dom.js";
 import { openEditor } from "./editor.js";
+import { appendWords, colour } from "./marked.js";
 import { rove } from "./roving.js";
-
-const DEEPEST = 50; // per cent of the colour, behind text that must stay readable
 
 export class Words {
   constructor(edits, onEdit) {
@@ -34,21 +33,13 @@ export class Words {
     this.legend.replaceChildren();
     if (!reasons) return;
     this.text.setAttribute("aria-label", "The text, word by word. Arrow keys move, Enter changes a word, Delete drops it.");
-    const points = Array.from(reasons.text); // the server counts code points
     const most = Math.max(...reasons.words.map((word) => Math.abs(word.total)), 1e-9);
-    let end = 0;
-    this.buttons = reasons.words.map((word, number) => {
-      this.text.append(points.slice(end, word.start).join(""));
-      end = word.end;
-      const button = el("span", { role: "button", tabIndex: number ? -1 : 0, "aria-haspopup": "dialog" });
-      const strength = (Math.abs(word.total) / most) * DEEPEST;
+    this.buttons = appendWords(this.text, reasons.text, reasons.words);
+    this.buttons.forEach((button, number) => {
       button.dataset.number = number;
-      if (strength >= 1) button.classList.add(word.total > 0 ? "for" : "against");
-      button.style.setProperty("--share", `${strength.toFixed(0)}%`);
-      this.text.append(button);
-      return button;
+      button.setAttribute("aria-haspopup", "dialog");
+      colour(button, reasons.words[number].total / most);
     });
-    this.text.append(points.slice(end).join(""));
     this.legend.append(
       el("span", { className: "key for" }, "speaks for"), ` ${reasons.label}   `,
       el("span", { className: "key against" }, "speaks against"),
