@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 from scipy import sparse
 
 from glassformer.counting.ngrams import NGRAMS, Family
+from glassformer.data.arrays import check_is_file, read_arrays
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
 
@@ -163,14 +163,7 @@ class CountingReader:
         """
         described = _described(folder / NGRAMS_FILE)
         weights = folder / WEIGHTS_FILE
-        if not weights.exists():
-            raise GlassformerError(f"{weights} is missing from the model folder; copy the whole folder again")
-        if not weights.is_file():  # it may be a pipe or device, which may never end
-            raise GlassformerError(f"{weights} is not a file; copy it again")
-        try:
-            tensors = load_file(weights)
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:  # of a type that numpy lacks, too
-            raise GlassformerError(f"{weights} is cut short or damaged ({error}); copy the folder again") from error
+        tensors = read_arrays(weights)
         outputs = n_outputs(n_classes, multilabel=multilabel)
         expected: dict[str, tuple[int, ...]] = {"bias": (outputs,)}
         for family, ngrams in described.ngrams.items():
@@ -214,8 +207,7 @@ class _Described(BaseModel):
 
 
 def _described(path: Path) -> _Described:
-    if not path.exists():
-        raise GlassformerError(f"{path} is missing from the model folder; copy the whole folder again")
+    check_is_file(path)
     try:
         described = _Described.model_validate(read_json(path))
     except ValidationError as error:

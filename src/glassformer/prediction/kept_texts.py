@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
+from glassformer.data.arrays import check_is_file, read_array
 from glassformer.errors import GlassformerError
 from glassformer.prediction.folder_config import FolderConfig
 
@@ -97,7 +97,7 @@ def _listed(label: _Label | list[_Label]) -> list[_Label]:
 
 
 def _lines(path: Path) -> Iterable[_Line]:
-    _check_is_file(path)
+    check_is_file(path)
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -109,23 +109,12 @@ def _lines(path: Path) -> Iterable[_Line]:
 
 
 def _vectors(path: Path, rows: int) -> HalfArray:
-    _check_is_file(path)
-    try:
-        vectors = load_file(path)["vectors"]
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
+    vectors = read_array(path, "vectors")
     if vectors.dtype != np.float16 or vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise GlassformerError(f"{path} holds no vectors in float16; the file is damaged")
     if len(vectors) != rows:
         raise _of_another_model(path)
     return vectors
-
-
-def _check_is_file(path: Path) -> None:
-    if not path.exists():
-        raise GlassformerError(f"{path} is missing from the model folder; copy the whole folder again")
-    if not path.is_file():  # it may be a pipe or device, which may never end
-        raise GlassformerError(f"{path} is not a file; copy it again")
 
 
 def _of_another_model(path: Path) -> GlassformerError:

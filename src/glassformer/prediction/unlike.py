@@ -13,10 +13,10 @@ from zlib import crc32
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from glassformer.counting.ngrams import END, START, words_of
+from glassformer.data.arrays import read_array
 from glassformer.errors import GlassformerError
 
 SEEN_FILE = "seen.safetensors"
@@ -77,14 +77,7 @@ class Seen:
             GlassformerError: the file is missing or damaged.
         """
         path = folder / SEEN_FILE
-        if not path.exists():
-            raise GlassformerError(f"{path} is missing from the model folder; copy the whole folder again")
-        if not path.is_file():  # it may be a pipe or device, which may never end
-            raise GlassformerError(f"{path} is not a file; copy it again")
-        try:
-            hashes = load_file(path)["hashes"]
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-            raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error
+        hashes = read_array(path, "hashes")
         if hashes.dtype != np.uint32 or hashes.ndim != 1 or (hashes[1:] <= hashes[:-1]).any():
             raise GlassformerError(f"{path} holds no hashes in ascending order; the file is damaged")
         return cls(hashes=hashes, config=config)
