@@ -13,7 +13,7 @@ from glassformer.tracing.time_lapse import TimeLapse, render, time_lapse
 
 def text_of(row: int, *tokens: str) -> ShownText:
     return ShownText(
-        row=row, label="good", token_ids=np.arange(5, 5 + len(tokens)), tokens=("(start)", *tokens), cut=False
+        row=row, labels=("good, fine",), token_ids=np.arange(5, 5 + len(tokens)), tokens=("(start)", *tokens), cut=False
     )
 
 
@@ -28,7 +28,7 @@ def lapse(n_words: int = 7, *, attention: bool = True, source: str = "films.csv"
         texts=texts,
         words={f"word{number}": number for number in range(n_words)},
         samples={"training rows": nothing, "held-out rows": nothing},
-        labels=("bad", "good"),
+        labels=("bad", "good, fine"),
         multilabel=False,
         max_seq_len=16,
     )

@@ -81,13 +81,13 @@ def test_the_texts_are_held_out_rows_of_each_label() -> None:
     _, lapse = run()
     subject = lapse.subject
     assert subject.held_out
-    assert [text.label for text in subject.texts] in (["bad", "good"] * 2, ["good", "bad"] * 2)
+    assert [text.labels for text in subject.texts] in ([("bad",), ("good",)] * 2, [("good",), ("bad",)] * 2)
     originals = SOURCES.train.frame
     for text in subject.texts:
         assert not text.cut
         original = originals["text"][text.row - 1]
         assert " ".join(text.tokens[1:]) == original
-        assert originals["label"][text.row - 1] == text.label
+        assert (originals["label"][text.row - 1],) == text.labels
     assert set(subject.samples) == {"training rows", "held-out rows"}
     assert "the" in subject.words
     assert not any(word.isdigit() for word in subject.words)
@@ -105,7 +105,7 @@ def test_long_texts_are_cut_and_several_labels_are_shown() -> None:
     labels = [[["a"], ["b"], ["a", "b"], []][number % 4] for number in range(40)]
     _, lapse = run(recipe(epochs=1), sources=Sources(train=table(long, labels)))
     assert all(text.cut and len(text.tokens) == 24 for text in lapse.subject.texts)  # the window of the model
-    assert {text.label for text in lapse.subject.texts} <= {"a", "b", "a, b", ""}
+    assert {text.labels for text in lapse.subject.texts} <= {("a",), ("b",), ("a", "b"), ()}
     assert lapse.subject.multilabel
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from glassformer.models.parts import parts_of
+from glassformer.models.parts import embedding_table
 from glassformer.prediction.model_folder import TrainedModel
 
 
@@ -27,9 +27,8 @@ def neighbours_of(trained: TrainedModel, words: Iterable[str], *, count: int) ->
     A word is left out if it is not a single token of the vocabulary. All are, if the embeddings of the model are not
     learned.
     """
-    embedding = parts_of(trained.model).embedding
-    table = getattr(embedding[0], "weight", None) if embedding else None
-    if not isinstance(table, torch.Tensor) or len(table) != trained.config.vocab_size:
+    table = embedding_table(trained.model)
+    if table is None:
         return {}
     known = trained.tokenizer.words()
     spelled = list(known)

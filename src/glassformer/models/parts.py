@@ -38,6 +38,13 @@ def parts_of(model: nn.Module) -> Parts:
     return model.parts() if isinstance(model, _HasParts) else Parts()
 
 
+def embedding_table(model: nn.Module) -> nn.Parameter | None:
+    """Return the learned table of embeddings (vocab_size, d_model), or None if the design has none."""
+    embedding = parts_of(model).embedding
+    table = getattr(embedding[0], "weight", None) if embedding else None
+    return table if isinstance(table, nn.Parameter) else None
+
+
 def names_of(model: nn.Module, modules: Sequence[nn.Module]) -> list[str]:
     """Return the names that these modules have in `model`, in the same order."""
     names = {module: name for name, module in model.named_modules()}

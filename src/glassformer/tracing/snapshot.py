@@ -16,7 +16,7 @@ from glassformer.data.batches import ModelInputs
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID
 from glassformer.models.listening import listening, taps_of
-from glassformer.models.parts import parts_of
+from glassformer.models.parts import embedding_table
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 
 _WEIGHTS = re.compile(r"blocks\.\d+\.attention\.weights")
@@ -28,14 +28,14 @@ class ShownText:
 
     Attributes:
         row: its row in the table, from 1.
-        label: its label, or its labels with commas in between.
+        labels: its label, or with several labels per text any number of them.
         token_ids: (tokens,) without the start token.
         tokens: how they are written, the start token first.
         cut: whether the text goes on after these tokens.
     """
 
     row: int
-    label: str
+    labels: tuple[str, ...]
     token_ids: IntArray
     tokens: tuple[str, ...]
     cut: bool
@@ -99,13 +99,6 @@ class Snapshot:
 def attention_taps(model: nn.Module) -> list[str]:
     """Return the names of the taps that show attention weights (batch, heads, seq, seq), the first block first."""
     return [name for name in taps_of(model) if _WEIGHTS.fullmatch(name)]
-
-
-def embedding_table(model: nn.Module) -> Tensor | None:
-    """Return the learned table of embeddings (vocab_size, d_model), or None if the design has none."""
-    layers = parts_of(model).embedding
-    table = getattr(layers[0], "weight", None) if layers else None
-    return table if isinstance(table, nn.Parameter) else None
 
 
 def take(model: nn.Module, subject: Subject, *, step: int, done: float) -> Snapshot:

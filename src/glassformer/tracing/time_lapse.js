@@ -120,7 +120,7 @@ function drawAnswers() {
   const head = el("tr", {}, ...["Text", "Label", "Answer", "Probability"].map((name) => el("th", { scope: "col" }, name)));
   const rows = lapse.texts.map((text, number) => {
     const found = answer(lapse.probabilities[view.at][number]);
-    const right = [...found.labels].sort().join() === text.label.split(", ").sort().join();
+    const right = JSON.stringify([...found.labels].sort()) === JSON.stringify([...text.labels].sort());
     const mark = right ? "✓" : "✗";
     const meter = el("span", { className: "meter" });
     meter.style.setProperty("--share", found.top);
@@ -129,7 +129,7 @@ function drawAnswers() {
       "tr",
       {},
       el("th", { scope: "row" }, written(text), where),
-      el("td", {}, text.label || "none"),
+      el("td", {}, text.labels.join(", ") || "none"),
       el("td", { className: right ? "" : "wrong" }, `${found.labels.join(", ") || "none"} ${mark}`),
       el("td", {}, percent(found.top), meter),
     );

@@ -104,7 +104,7 @@ def _described(found: TimeLapse) -> dict[str, Any]:
         "source": subject.source,
         "held_out": subject.held_out,
         "texts": [
-            {"row": text.row, "label": text.label, "tokens": text.tokens, "cut": text.cut} for text in subject.texts
+            {"row": text.row, "labels": text.labels, "tokens": text.tokens, "cut": text.cut} for text in subject.texts
         ],
         "words": list(subject.words) if found.points.size else [],
         "variance": found.variance,

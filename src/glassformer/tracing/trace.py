@@ -95,7 +95,7 @@ def trace(predictor: Predictor, text: str) -> Trace:
     weights = sum(matrix.values.size for matrix in matrices if matrix.step.operation == "weight")
     if weights > MOST_NUMBERS:
         matrices = [matrix for matrix in matrices if matrix.step.operation != "weight"]
-    ngrams, ends = _ends(predictor, text, heard["logits"][0])
+    ngrams, last = _after_the_logits(predictor, text, heard["logits"][0])
     labels = tuple(map(str, config.labels))
     return Trace(
         text=text,
@@ -104,7 +104,7 @@ def trace(predictor: Predictor, text: str) -> Trace:
         labels=labels,
         label=labels[first],
         rival=None if rival is None else labels[rival],
-        matrices=(*matrices, *ends),
+        matrices=(*matrices, *last),
         weights_left_out=weights if weights > MOST_NUMBERS else 0,
     )
 
@@ -151,7 +151,7 @@ def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> N
         )
 
 
-def _ends(predictor: Predictor, text: str, logits: Array) -> tuple[tuple[str, ...], list[Matrix]]:
+def _after_the_logits(predictor: Predictor, text: str, logits: Array) -> tuple[tuple[str, ...], list[Matrix]]:
     """Return the known n-grams, and the matrices from the logits of the transformer to the probabilities."""
     config, counting = predictor.trained.config, predictor.trained.counting
     found: list[Matrix] = []

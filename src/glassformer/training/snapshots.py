@@ -19,7 +19,8 @@ from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
-from glassformer.tracing.snapshot import Sample, ShownText, Snapshot, Subject, attention_taps, embedding_table, take
+from glassformer.models.parts import embedding_table
+from glassformer.tracing.snapshot import Sample, ShownText, Snapshot, Subject, attention_taps, take
 from glassformer.tracing.time_lapse import TimeLapse, time_lapse
 from glassformer.training.loop import StepReport, Trainer
 from glassformer.training.preparation import Prepared
@@ -156,7 +157,7 @@ def _chosen(table: Table, lengths: IntArray) -> list[int]:
     """Choose rows of a length that fits, of each label in turn, no text twice."""
     texts = table.frame["text"].to_list()
     labels = _labels(table)
-    rows, found, times = _spread(len(texts), _CANDIDATES), list[int](), Counter[str]()
+    rows, found, times = _spread(len(texts), _CANDIDATES), list[int](), Counter[tuple[str, ...]]()
     for _ in range(_TEXTS):
         rows = [row for row in rows if all(texts[row] != texts[other] for other in found)]
         if not rows:
@@ -170,9 +171,9 @@ def _misfit(length: int) -> int:
     return max(0, length - _LONGEST, _SHORTEST - length)
 
 
-def _labels(table: Table) -> list[str]:
+def _labels(table: Table) -> list[tuple[str, ...]]:
     values = table.frame["label"].to_list()
-    return [", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values]
+    return [tuple(value) if isinstance(value, list) else (value,) for value in values]
 
 
 def _shown(table: Table, row: int, tokenizer: TextTokenizer, window: int) -> ShownText:
@@ -181,7 +182,7 @@ def _shown(table: Table, row: int, tokenizer: TextTokenizer, window: int) -> Sho
     length = min(len(ids), _LONGEST, window - 1)
     return ShownText(
         row=int(table.frame["row"][row]),
-        label=_labels(replace(table, frame=table.frame[row]))[0],
+        labels=_labels(replace(table, frame=table.frame[row]))[0],
         token_ids=np.array(ids[:length], np.int64),
         tokens=("(start)", *(text[start:end] or "(end)" for start, end in spans[:length])),
         cut=length < len(ids),
