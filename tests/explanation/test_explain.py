@@ -125,6 +125,9 @@ def test_extra_parts_are_there_if_asked_for() -> None:
     document = json.loads(json.dumps(found.as_json()))
     assert document["heads"][0]["layer"] == 1
     assert document["verdict"] == found.verdict
+    assert document["readers"] == ["counting", "transformer"]
+    assert document["counterfactual"]["sentence"] == found.counterfactual.sentence
+    assert document["counterfactual"]["prediction"] == found.counterfactual.prediction
     plain = explain(Predictor(two_readers()), TEXT)
     assert (plain.counterfactual, plain.heads, plain.neighbours, plain.passages) == (None, (), {}, ())
 

@@ -4,7 +4,7 @@ import torch
 
 from glassformer.errors import UsageError
 from glassformer.explanation.attribution import TokenReading
-from glassformer.explanation.heads import heads_of, looks_of
+from glassformer.explanation.heads import attention_from_word, heads_of
 from glassformer.models.listening import listening
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from tests.explanation.test_attribution import IDS, ours, reading
@@ -45,20 +45,20 @@ def test_attention_of_all_words_is_at_most_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-def test_a_word_looks_with_the_attention_of_its_tokens(layers: int) -> None:
+def test_a_word_attends_with_the_attention_of_its_tokens(layers: int) -> None:
     text = reading(ours(n_layers=layers))
     (window,), _ = text.windows
     with torch.inference_mode(), listening(text.model) as heard:
         text.margins(window[None])
-    for look in looks_of(text, 1, 3):
-        weights = heard[f"blocks.{look.layer - 1}.attention.weights"][0, look.head - 1]
+    for head in attention_from_word(text, 1, 3):
+        weights = heard[f"blocks.{head.layer - 1}.attention.weights"][0, head.head - 1]
         from_word = weights[3:5].mean(dim=0)  # tokens 2 and 3, after the start token
         expected = [float(from_word[1 + 2 * word : 3 + 2 * word].sum()) for word in range(3)]
-        assert look.attention == pytest.approx(expected, abs=1e-5)
+        assert head.attention == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_looks_of_all_tokens_are_those_of_the_head_but_for_the_start() -> None:
-    """In a text of several windows, a word of two of them looks with the mean of both."""
+def test_the_attention_of_all_tokens_is_that_of_the_head_but_for_the_start() -> None:
+    """In a text of several windows, a word of two of them attends with the mean of both."""
     text = reading(ours(max_seq_len=5))
     windows, starts = text.windows
     assert len(windows) == 2
@@ -74,15 +74,15 @@ def test_the_looks_of_all_tokens_are_those_of_the_head_but_for_the_start() -> No
                 ].numpy()
                 times += 1
     assert times == 4
-    found = [look.attention for look in looks_of(text, 1, 3) if look.layer == 1]
+    found = [head.attention for head in attention_from_word(text, 1, 3) if head.layer == 1]
     assert np.array(found) == pytest.approx(expected.reshape(2, 3, 2).sum(-1) / times, abs=1e-5)
 
 
-def test_a_word_that_is_not_read_has_no_looks() -> None:
+def test_a_word_that_is_not_read_has_no_attention() -> None:
     with pytest.raises(UsageError, match="the transformer does not read this word"):
-        looks_of(reading(ours()), 3, 4)  # the text is cut after three words
+        attention_from_word(reading(ours()), 3, 4)  # the text is cut after three words
     with pytest.raises(UsageError, match="`word=4`: the text has 4 words"):
-        looks_of(reading(ours()), 4, 4)
+        attention_from_word(reading(ours()), 4, 4)
 
 
 def test_a_model_without_heads_says_so() -> None:

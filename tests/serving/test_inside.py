@@ -38,7 +38,11 @@ def test_what_turns_an_answer_is_what_explain_finds(client: TestClient) -> None:
     expected = explain(predictor, text, counterfactual=True, faithfulness=False).counterfactual
     assert expected is not None
     assert found["changes"]
-    assert (found["text"], found["prediction"], found["answers"]) == (expected.text, expected.label, expected.answers)
+    assert (found["text"], found["prediction"], found["answers"]) == (
+        expected.text,
+        expected.prediction,
+        expected.answers,
+    )
     assert found["sentence"] == expected.sentence
     before, after = predictor.answer([text, found["text"]]).records()
     assert after["prediction"] == found["prediction"] != before["prediction"]
@@ -181,9 +185,9 @@ def test_the_time_lapse_is_there_if_training_took_snapshots(tmp_path: Path) -> N
 def test_the_description_has_examples_that_hold_what_answers_hold(client: TestClient) -> None:
     shapes = client.get("/openapi.json").json()["components"]["schemas"]
     for path, shape, request in (
-        ("/counterfactual", "Turned", "InsideRequest"),
+        ("/counterfactual", "Counterfactual", "InsideRequest"),
         ("/heads", "Heads", "InsideRequest"),
-        ("/attention", "Looks", "LooksRequest"),
+        ("/attention", "Attention", "AttentionRequest"),
     ):
         (body,) = shapes[request]["examples"]
         found, (example,) = client.post(path, json=body).json(), shapes[shape]["examples"]

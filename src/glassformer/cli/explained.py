@@ -30,7 +30,7 @@ def show_explanation(found: Explanation) -> None:
     if found.counterfactual is not None:
         show(f"\n{found.counterfactual.sentence}")
         if found.counterfactual.changes:
-            show(f"The answer is then {found.counterfactual.label} ({found.counterfactual.confidence:.1%}).")
+            show(f"The answer is then {found.counterfactual.prediction} ({found.counterfactual.confidence:.1%}).")
     if found.heads:
         show("\nThe heads that move the margin most, and the words that they look at:")
         print_table(_heads(found), others=str.ljust)
@@ -43,7 +43,7 @@ def show_explanation(found: Explanation) -> None:
 
 
 def _show_nearest(nearest: NearestTexts) -> None:
-    from glassformer.prediction.nearest import said
+    from glassformer.data.labels import label_text
 
     show(f"\nNearest training texts, by the {nearest.compared}:")
     if nearest.texts:
@@ -51,7 +51,7 @@ def _show_nearest(nearest: NearestTexts) -> None:
             [
                 (
                     f"{near.similarity:.3f}".replace("-", "−"),
-                    said(near.label),
+                    label_text(near.label),
                     f"row {near.row:,}",
                     shortened(one_line(near.text), _LONGEST_TEXT),
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -43,7 +43,7 @@ class Counterfactual:
     Attributes:
         changes: in the order of the text. Empty if none was found.
         text: the changed text.
-        label: the answer to it; with several labels per text, all of them.
+        prediction: the answer to it; with several labels per text, all of them.
         confidence: of that answer (`Answers.confidences`).
         probability: that of the explained label in the changed text.
         answers: how many changed texts the model answered.
@@ -52,7 +52,7 @@ class Counterfactual:
 
     changes: tuple[Change, ...]
     text: str
-    label: Any
+    prediction: Any
     confidence: float
     probability: float
     answers: int
@@ -71,6 +71,10 @@ class Counterfactual:
             for change in self.changes
         ]
         return f"The answer turns if you {', '.join(done)} ({self.answers} changed texts were answered)."
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self) | {"sentence": self.sentence}
 
 
 Steps = Generator[int, None, Counterfactual]
@@ -227,7 +231,7 @@ def _described(question: Question, found: Changes, search: _Search) -> Counterfa
             if number in found
         ),
         text=text,
-        label=answer.read()[0],
+        prediction=answer.read()[0],
         confidence=float(answer.confidences()[0]),
         probability=float(answer.probs[0, question.label]),
         answers=search.answers,

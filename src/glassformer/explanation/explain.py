@@ -28,7 +28,7 @@ AGREEING = 0.5
 """Below this median rank correlation, the methods are said to disagree."""
 _UNEXPLAINED = 0.25  # of the margin; below a margin of 1 logit, in logits
 _LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compares with fewer random rankings
-_NEIGHBOURED, _NEIGHBOURS = 5, 5  # the strongest words get so many neighbours
+_WORDS_WITH_NEIGHBOURS, _NEIGHBOURS_OF_EACH = 5, 5
 _NEAREST = 5  # training texts
 
 
@@ -181,7 +181,9 @@ class Explanation:
         found["words"] = [asdict(word) | {"total": word.total} for word in self.words]
         if self.nearest is not None:
             found["nearest"] |= {"compared": self.nearest.compared, "remark": self.nearest.remark}
-        return found | {"trusted": self.trusted, "verdict": self.verdict}
+        if self.counterfactual is not None:
+            found["counterfactual"] = self.counterfactual.as_json()
+        return found | {"readers": self.readers, "trusted": self.trusted, "verdict": self.verdict}
 
 
 def signed(value: float) -> str:
@@ -227,7 +229,9 @@ def explain(
     shares, nothing = counting + transformer, _nothing(question)
     margin = float(question.margins([text])[0])
     labels = predictor.trained.config.labels
-    strongest = [cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_NEIGHBOURED]]
+    strongest = [
+        cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
+    ]
     return Explanation(
         text=text,
         label=labels[question.label],
@@ -247,7 +251,7 @@ def explain(
         passages=passages_of(question),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
         heads=heads_of(reading, len(cut.words)) if heads and reading else (),
-        neighbours=neighbours_of(predictor.trained, strongest, count=_NEIGHBOURS) if neighbours else {},
+        neighbours=neighbours_of(predictor.trained, strongest, count=_NEIGHBOURS_OF_EACH) if neighbours else {},
         nearest=near,
     )
 

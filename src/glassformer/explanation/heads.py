@@ -34,8 +34,8 @@ class Head:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
-    """Where a head looks from a word: how much of its attention each word gets, (words,)."""
+class HeadAttention:
+    """How much of the attention of a head goes from a word to each word: (words,)."""
 
     layer: int
     head: int
@@ -77,8 +77,8 @@ def heads_of(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
     return tuple(found)
 
 
-def looks_of(reading: TokenReading, word: int, n_words: int) -> tuple[Look, ...]:
-    """Return where each head looks from a word, as a mean over its tokens, in each window that holds them.
+def attention_from_word(reading: TokenReading, word: int, n_words: int) -> tuple[HeadAttention, ...]:
+    """Return the attention of each head from a word, as a mean over its tokens in all windows that hold them.
 
     Args:
         word: its number in the text, from 0.
@@ -107,7 +107,7 @@ def looks_of(reading: TokenReading, word: int, n_words: int) -> tuple[Look, ...]
     if not attending:
         raise UsageError(f"`word={word}`: the transformer does not read this word, as the text is cut before it")
     return tuple(
-        Look(
+        HeadAttention(
             layer=layer,
             head=head,
             attention=_rounded(of_words(reading, reading.spread(of_windows), n_words) * len(windows) / attending),

@@ -6,10 +6,10 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
+from glassformer.data.labels import label_text
 from glassformer.explanation.explain import Explanation, Piece, WordShare, signed
 from glassformer.explanation.heads import Head
 from glassformer.pages.html import page, table
-from glassformer.prediction.nearest import said
 
 _STYLE = """
 .words { font-size: 1.25rem; line-height: 2.1; white-space: pre-wrap; }
@@ -119,7 +119,7 @@ def _counterfactual(found: Explanation) -> str:
         shown += [f" <ins>{escape(change.after)}</ins>"] if change.after else []
         end = change.end
     shown.append(escape(found.text[end:]))
-    then = f"{escape(str(found.counterfactual.label))} ({found.counterfactual.confidence:.1%})"
+    then = f"{escape(str(found.counterfactual.prediction))} ({found.counterfactual.confidence:.1%})"
     return f'{said}<p class="words">{"".join(shown)}</p><p>The answer is then {then}.</p>'
 
 
@@ -162,7 +162,10 @@ def _nearest(found: Explanation) -> str:
     if found.nearest is None:
         return ""
     rows = [
-        (f"{near.similarity:.3f}".replace("-", "−"), (escape(said(near.label)), f"{near.row:,}", _folded(near.text)))
+        (
+            f"{near.similarity:.3f}".replace("-", "−"),
+            (escape(label_text(near.label)), f"{near.row:,}", _folded(near.text)),
+        )
         for near in found.nearest.texts
     ]
     remark = f"<p>{escape(found.nearest.remark)}</p>" if found.nearest.remark else ""

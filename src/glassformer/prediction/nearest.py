@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from torch import nn
 
+from glassformer.data.labels import label_text
+from glassformer.data.table import text_keys
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.kept_texts import KeptTexts, labels_named
 from glassformer.prediction.model_folder import TrainedModel
@@ -58,14 +60,9 @@ class NearestTexts:
     def remark(self) -> str:
         """A sentence if the text itself is a training text, or if nothing is near; otherwise empty."""
         if self.itself:
-            rows = " and ".join(f"row {near.row:,}, label {said(near.label)}" for near in self.itself)
+            rows = " and ".join(f"row {near.row:,}, label {label_text(near.label)}" for near in self.itself)
             return f"This text is a training text: {rows}."
         return "" if self.texts else "No training text has an n-gram of this text that the model knows."
-
-
-def said(label: Any) -> str:
-    """Write a label, or a list of labels."""
-    return (", ".join(map(str, label)) or "none") if isinstance(label, list) else str(label)
 
 
 class NearestSearch:
@@ -90,26 +87,26 @@ class NearestSearch:
                 "`keep_texts=True`"
             )
         self._config, self._kept = trained.config, trained.kept()
-        self._keys = [_key(text) for text in self._kept.texts]
+        self._keys = text_keys(pl.Series(self._kept.texts, dtype=pl.String)).to_list()
         by_transformer = self._kept.vectors is not None
         self._by: Literal["transformer", "counting"] = "transformer" if by_transformer else "counting"
         self._cosines = (_of_pooled if by_transformer else _of_ngrams)(trained, self._kept)
 
     def nearest(self, text: str, *, count: int) -> NearestTexts:
         """Return this many training texts, or as many as there are."""
-        cosines, own = self._cosines(text), _key(text)
+        cosines, own = self._cosines(text), text_keys(pl.Series([text])).item()
         found: dict[tuple[str, str], NearText] = {}
         for number in np.argsort(-cosines, kind="stable").tolist():
             if len(found) == count or not cosines[number]:  # the others have nothing in common with the text
                 break
             if self._keys[number] != own:
                 near = self._near(number, cosines)
-                found.setdefault((self._keys[number], said(near.label)), near)
+                found.setdefault((self._keys[number], label_text(near.label)), near)
         itself = [self._near(number, cosines) for number, key in enumerate(self._keys) if key == own]
         return NearestTexts(
             by=self._by,
             texts=tuple(found.values()),
-            itself=tuple({said(near.label): near for near in reversed(itself)}.values())[::-1],
+            itself=tuple({label_text(near.label): near for near in reversed(itself)}.values())[::-1],
         )
 
     def _near(self, number: int, cosines: FloatArray) -> NearText:
@@ -128,11 +125,6 @@ def check_has_vectors(model: nn.Module) -> None:
         raise UsageError(
             f"the design {type(model).__name__} makes no vector of a text, so no nearest training texts can be found"
         )
-
-
-def _key(text: str) -> str:
-    """Return the key of a text, as `glassformer.data.table.text_keys` does."""
-    return unicodedata.normalize("NFC", text).strip()
 
 
 def _of_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:

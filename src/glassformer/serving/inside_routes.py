@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
 
 from glassformer.explanation.counterfactual import Counterfactual, Steps
+from glassformer.serving import shapes
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
 from glassformer.serving.service import REFUSALS, Service
-from glassformer.serving.shapes import Heads, InsideRequest, Looks, LooksRequest, Turned
 
 _CLOSED = 499  # as nginx has it: the client closed the connection
 
@@ -20,8 +19,8 @@ _CLOSED = 499  # as nginx has it: the client closed the connection
 def add_inside(app: FastAPI, service: Service) -> None:
     """Add the routes."""
 
-    @app.post("/counterfactual", responses=REFUSALS, response_model=Turned)
-    async def counterfactual(request: Request, body: InsideRequest) -> dict[str, Any]:
+    @app.post("/counterfactual", responses=REFUSALS, response_model=shapes.Counterfactual)
+    async def counterfactual(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
@@ -31,22 +30,22 @@ def add_inside(app: FastAPI, service: Service) -> None:
             if await request.is_disconnected():
                 raise RefusedError(_CLOSED, "the connection was closed during the search")
             found = await service.worker.go_on(partial(_step, steps))
-        return {"model": model.name} | _as_json(found)
+        return {"model": model.name} | found.as_json()
 
-    @app.post("/heads", responses=REFUSALS, response_model=Heads)
-    async def heads(body: InsideRequest) -> dict[str, Any]:
+    @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads)
+    async def heads(body: shapes.InsideRequest) -> dict[str, Any]:
         """Say what each attention head adds to an answer, and which words it looks at."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
         found = await service.worker.do(lambda: model.heads(body.text, label=body.label))
         return {"model": model.name} | found
 
-    @app.post("/attention", responses=REFUSALS, response_model=Looks)
-    async def attention(body: LooksRequest) -> dict[str, Any]:
-        """Say where each attention head looks from a word."""
+    @app.post("/attention", responses=REFUSALS, response_model=shapes.Attention)
+    async def attention(body: shapes.AttentionRequest) -> dict[str, Any]:
+        """Say how much attention each word gets from the asked word, by each head."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
-        found = await service.worker.do(lambda: model.looks(body.text, word=body.word))
+        found = await service.worker.do(lambda: model.attention(body.text, word=body.word))
         return {"model": model.name} | found
 
 
@@ -58,16 +57,3 @@ def _step(steps: Steps) -> Counterfactual | None:
         found: Counterfactual = end.value
         return found
     return None
-
-
-def _as_json(found: Counterfactual) -> dict[str, Any]:
-    return {
-        "changes": [asdict(change) for change in found.changes],
-        "text": found.text,
-        "prediction": found.label,
-        "confidence": found.confidence,
-        "probability": found.probability,
-        "answers": found.answers,
-        "budget": found.budget,
-        "sentence": found.sentence,
-    }

@@ -16,7 +16,7 @@ from glassformer.evaluation.result import Evaluation
 from glassformer.explanation.attribution import TokenReading
 from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
-from glassformer.explanation.heads import blocks_with_heads, heads_of, looks_of
+from glassformer.explanation.heads import attention_from_word, blocks_with_heads, heads_of
 from glassformer.explanation.question import Question
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
@@ -70,8 +70,7 @@ class ServedModel:
         Raises:
             UsageError: what `explain` raises.
         """
-        found = explain(self.predictor, text, label=label, method=method, nearest=nearest)
-        return found.as_json() | {"readers": list(found.readers), "verdict": found.verdict, "trusted": found.trusted}
+        return explain(self.predictor, text, label=label, method=method, nearest=nearest).as_json()
 
     def counterfactual(self, text: str, *, label: Any) -> Steps:
         """Search for the smallest change of words that turns the answer, in steps.
@@ -99,15 +98,15 @@ class ServedModel:
             "heads": [asdict(head) for head in heads],
         }
 
-    def looks(self, text: str, *, word: int) -> dict[str, Any]:
-        """Return where each attention head looks from a word.
+    def attention(self, text: str, *, word: int) -> dict[str, Any]:
+        """Return the attention of each head from a word.
 
         Raises:
-            UsageError: no head takes part in the answer, or what `looks_of` raises.
+            UsageError: no head takes part in the answer, or what `attention_from_word` raises.
         """
         question = Question.ask(self.predictor, text)
-        looks = looks_of(self._read_by_heads(question), word, len(question.text.words))
-        return {"word": word, "words": _words(question), "heads": [asdict(look) for look in looks]}
+        heads = attention_from_word(self._read_by_heads(question), word, len(question.text.words))
+        return {"word": word, "words": _words(question), "heads": [asdict(head) for head in heads]}
 
     @property
     def has_heads(self) -> bool:

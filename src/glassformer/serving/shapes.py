@@ -199,7 +199,7 @@ class Change(BaseModel):
     end: int
 
 
-class Turned(BaseModel):
+class Counterfactual(BaseModel):
     """A change of words that turns the answer."""
 
     model_config = ConfigDict(
@@ -239,7 +239,7 @@ class TextWord(BaseModel):
     end: int
 
 
-class HeadLook(BaseModel):
+class HeadAttention(BaseModel):
     """A head, and how much of its attention each word gets. The rest goes to the start token and to white space."""
 
     layer: int = Field(description="From 1.")
@@ -247,7 +247,7 @@ class HeadLook(BaseModel):
     attention: list[float]
 
 
-class HeadShare(HeadLook):
+class HeadShare(HeadAttention):
     """What the margin loses if the output of a head is set to 0, in logits. Its attention is a mean over the tokens."""
 
     share: float
@@ -280,8 +280,8 @@ class Heads(BaseModel):
     heads: list[HeadShare]
 
 
-class LooksRequest(BaseModel):
-    """A text, and the word that the heads look from."""
+class AttentionRequest(BaseModel):
+    """A text, and the word that attends."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "not at all bad", "word": 3}]})
 
@@ -290,8 +290,8 @@ class LooksRequest(BaseModel):
     model: str | None = Field(default=None, description=_MODEL)
 
 
-class Looks(BaseModel):
-    """Where each attention head looks from a word."""
+class Attention(BaseModel):
+    """The attention of each head from a word."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -309,7 +309,7 @@ class Looks(BaseModel):
     model: str
     word: int
     words: list[TextWord]
-    heads: list[HeadLook]
+    heads: list[HeadAttention]
 
 
 class About(BaseModel):
