@@ -245,6 +245,8 @@ def test_the_nearest_training_texts_are_below(browser: Browser, page: Page) -> N
         assert "the plot <b>is</b> thin" in panel.inner_text()
         long = texts.filter(has_text="🙂")
         assert KEPT[2] not in long.inner_text()
+        ends = long.locator(".text").first.inner_text().split()
+        assert set(ends) <= {"🙂", "i", "loved", "it", "and", "would", "see", "again", "…"}  # cut between words
         long.locator("summary").click()
         assert KEPT[2].strip() in long.inner_text()
         typed(keeps, "not at all again")

@@ -1,3 +1,5 @@
+import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,8 @@ def test_the_nearest_training_texts_are_shown_as_text() -> None:
     assert "This text is a training text: row 12, label good." in page
     assert "the &lt;b&gt;plot&lt;/b&gt;" in page
     assert page.count("<details>") == 1
+    (ends,) = re.findall(r"<td>([^<]*)<details>", page)
+    assert set(unescape(ends).split()) == {"i", "<i>loved", "…"}  # cut between words
     assert f">{texts[1].replace('<', '&lt;').replace('>', '&gt;')}</span>" in page
     assert "<i>" not in page
     assert "Nearest training texts" not in render(explain(predictor, TEXT))

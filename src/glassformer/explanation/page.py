@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -192,5 +193,8 @@ def _agreement(found: Explanation) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return the beginning and the end of a long text."""
-    return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
+    """Return both ends of a long text, cut between words."""
+    if len(text) <= 2 * _SHOWN:
+        return text
+    head, tail = re.sub(r"\s+\S*$", "", text[:_SHOWN]), re.sub(r"^\S*\s+", "", text[-_SHOWN:])
+    return f"{head} … {tail}"

@@ -17,11 +17,13 @@ export function said(prediction) {
   return String(prediction);
 }
 
-/** Both ends of a long text, each of so many code points. */
+/** Both ends of a long text, each of so many code points at most, cut between words. */
 export function shortened(text, ends) {
   const points = Array.from(text);
   if (points.length <= 2 * ends + 3) return text;
-  return `${points.slice(0, ends).join("").trimEnd()} … ${points.slice(-ends).join("").trimStart()}`;
+  const head = points.slice(0, ends).join("").replace(/\s+\S*$/u, "");
+  const tail = points.slice(-ends).join("").replace(/^\S*\s+/u, "");
+  return `${head} … ${tail}`;
 }
 
 /** A table whose first column names the rows. */
