@@ -158,13 +158,30 @@ def test_a_long_text_is_answered_but_not_explained_and_an_over_long_one_is_refus
     page.locator("#text").fill("the plot " * 50)
     expect(page.locator(".trust")).to_contain_text("450 characters, more than the 300")
     expect(page.locator(".note")).to_contain_text("overlapping windows of 24")
+    expect(page.locator("#changes")).to_have_text("")
+    expect(page.locator(".panel.trace")).to_have_text("The text is too long to show every number of its answer.")
     page.locator("#text").fill("the plot " * 500)
     expect(page.locator(".refusal")).to_contain_text("The text has 4,500 characters, more than the 1,000 that are read")
     expect(page.locator(".trust")).to_contain_text("more than the 300")
     expect(page.locator(".refusal")).to_be_visible()
     expect(page.locator(".label")).to_have_count(0)
-    typed(page)
+    typed(page, "the plot " * 12)  # 24 tokens and a start, one more than a window
     expect(page.locator(".refusal")).to_be_hidden()
+    expect(page.locator("#changes")).to_have_text("Click a word below to drop or swap it.")
+    expect(page.locator(".panel.trace")).to_have_text("The text is too long to show every number of its answer.")
+    typed(page, "the plot " * 11 + "the")
+    expect(page.get_by_role("button", name="Every number of this answer")).to_be_visible()
+
+
+def test_a_model_that_counts_alone_offers_no_trace_of_a_long_text(browser: Browser) -> None:
+    with running(served(trained=two_readers(transformer=0.0))) as url:
+        page = browser.new_page()
+        page.goto(url)
+        typed(page, "the plot " * 12)
+        expect(page.locator(".panel.trace")).to_have_text("The text is too long to show every number of its answer.")
+        typed(page)
+        expect(page.get_by_role("button", name="Every number of this answer")).to_be_visible()
+        page.close()
 
 
 def test_right_to_left(page: Page) -> None:

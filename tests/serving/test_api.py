@@ -109,7 +109,9 @@ def test_places_of_words_count_characters(client: TestClient) -> None:
         ("/predict", {"text": "a" * 201}, "the text has 201 characters, more than the 200 that are read here"),
         ("/predict", {"texts": ["a", "b" * 300]}, "text 2 has 300 characters"),
         ("/predict", {"text": 3}, "`text`: Input should be a valid string"),
-        ("/predict", {"txt": "a"}, "`txt`: Extra inputs are not permitted"),
+        ("/predict", {"txt": "a"}, "`txt` is no key of this request; its keys are text, texts, model"),
+        ("/explain", {"txt": "a"}, "`txt` is no key of this request; its keys are text, label, method, nearest, model"),
+        ("/explain", {}, "`text` is missing"),
         ("/predict", {"text": "a", "model": "other"}, "`model='other'`: there is no such model here, only reviews"),
         ("/predict", ["a"], "send a JSON object"),
         ("/explain", {"text": "a" * 101}, "`glassformer explain` explains texts of any length"),
@@ -120,6 +122,14 @@ def test_places_of_words_count_characters(client: TestClient) -> None:
 )
 def test_what_is_not_understood_is_refused_with_a_reason(client: TestClient, path: str, body: Any, says: str) -> None:
     assert says in reason(client.post(path, json=body), 422)
+
+
+def test_what_does_not_exist_is_refused_with_a_sentence(client: TestClient) -> None:
+    for path in ("/answer", "/page/nothing.js"):
+        assert reason(client.get(path), 404) == f"there is no {path} here; GET /openapi.json lists the requests"
+    wrong = client.get("/predict")
+    assert reason(wrong, 405) == "/predict is not asked with GET; GET /openapi.json lists the requests"
+    assert wrong.headers["allow"] == "POST"
 
 
 @pytest.mark.parametrize(

@@ -123,14 +123,26 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     where = ".".join(str(part) for part in first["loc"][1:])
     if first["type"] == "json_invalid":
         return _reason(422, f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][1]})")
+    if first["type"] == "unknown_key":
+        return _reason(422, first["msg"])
+    if first["type"] == "missing" and where:
+        return _reason(422, f"`{where}` is missing")
     if not where:
         return _reason(422, "send a JSON object, with the header Content-Type: application/json")
     return _reason(422, f"`{where}`: {first['msg']}")
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    """Pass on a reason. Those of the framework are no sentences: `Not Found`, `Method Not Allowed`."""
     assert isinstance(error, HTTPException)
-    return _reason(error.status_code, error.detail)
+    asked, known = request.scope["path"], "GET /openapi.json lists the requests"
+    said = {
+        404: f"there is no {asked} here; {known}",
+        405: f"{asked} is not asked with {request.method}; {known}",
+    }
+    answer = _reason(error.status_code, said.get(error.status_code, error.detail))
+    answer.headers.update(error.headers or {})  # 405 comes with the methods that are allowed
+    return answer
 
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:

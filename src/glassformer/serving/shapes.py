@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 Label = str | int | float | bool
 _MODEL = "The name of the model, if there are two. Default: the first one."
 
 
-class PredictRequest(BaseModel):
+class _Request(BaseModel):
+    """The body of a request. A key that it does not have is refused with those that it has."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_keys(cls, body: Any) -> Any:
+        unknown = [key for key in body if key not in cls.model_fields] if isinstance(body, dict) else []
+        if unknown:
+            reason = f"`{unknown[0]}` is no key of this request; its keys are {', '.join(cls.model_fields)}"
+            raise PydanticCustomError("unknown_key", "{reason}", {"reason": reason})
+        return body
+
+
+class PredictRequest(_Request):
     """One text or several."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"text": "not at all bad"}, {"texts": ["not at all bad", "a dull film"]}]},
     )
 
@@ -87,10 +102,10 @@ class Prediction(BaseModel):
     answers: list[Answer]
 
 
-class ExplainRequest(BaseModel):
+class ExplainRequest(_Request):
     """A text to explain."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "not at all bad"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
 
     text: str
     label: Label | None = Field(default=None, description="Explain this label. Default: the most probable one.")
@@ -180,10 +195,10 @@ class Reasons(BaseModel):
     nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")
 
 
-class InsideRequest(BaseModel):
+class InsideRequest(_Request):
     """A text whose answer is looked into."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "not at all bad"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
 
     text: str
     label: Label | None = Field(default=None, description="Ask about this label. Default: the most probable one.")
@@ -280,10 +295,10 @@ class Heads(BaseModel):
     heads: list[HeadShare]
 
 
-class AttentionRequest(BaseModel):
+class AttentionRequest(_Request):
     """A text, and the word that attends."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "not at all bad", "word": 3}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "word": 3}]})
 
     text: str
     word: int = Field(description="The number of the word in `words`, from 0.")

@@ -6,9 +6,10 @@ import { Gone, Latest, post } from "./server.js";
 import { Words } from "./words.js";
 
 export class Column {
-  constructor(model, edits, { onEdit, onAnswer, onGone, named }) {
-    this.state = { model, text: "", answer: null, changed: null, reasons: null, edits, onEdit, onGone };
+  constructor(model, edits, { limits, onEdit, onAnswer, onReasons, onGone, named }) {
+    this.state = { model, limits, text: "", answer: null, changed: null, reasons: null, edits, onEdit, onGone };
     this.onAnswer = onAnswer;
+    this.onReasons = onReasons;
     this.words = new Words(edits, onEdit);
     this.refusal = el("p", { className: "refusal", hidden: true });
     this.drawn = new Map();
@@ -37,6 +38,7 @@ export class Column {
   set(found) {
     Object.assign(this.state, found);
     this.draw();
+    if ("reasons" in found) this.onReasons();
     if (!("answer" in found || "changed" in found)) return;
     this.refusal.hidden = true;
     this.onAnswer();

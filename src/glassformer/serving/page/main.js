@@ -34,7 +34,8 @@ function onEdit() {
 function showChanges() {
   changes.hidden = !text.value.trim();
   if (!edits.any) {
-    changes.replaceChildren("Click a word below to drop or swap it.");
+    const words = columns.some(({ state }) => state.reasons?.words.length);
+    changes.textContent = words ? "Click a word below to drop or swap it." : "";
     return;
   }
   const button = (name, act) => el("button", { type: "button", onclick: act }, name);
@@ -91,7 +92,9 @@ async function start() {
   }
   showNames(found.models);
   columns = found.models.map((model) =>
-    new Column(model, edits, { onEdit, onAnswer, onGone, named: found.models.length > 1 }));
+    new Column(model, edits, {
+      limits: found.limits, onEdit, onAnswer, onReasons: showChanges, onGone, named: found.models.length > 1,
+    }));
   byId("columns").className = columns.length > 1 ? "two" : "alone";
   byId("columns").replaceChildren(...columns.map(({ place }) => place));
   new TableDesk(byId("table"), { limits: found.limits, onGone });

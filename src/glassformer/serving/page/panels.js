@@ -1,6 +1,6 @@
 // The parts of the page about an answer, in their order. A part is { name, draw(state) }: it returns an element, or null
-// if it has nothing to show. `state` is what column.js keeps: model, text, answer, changed, reasons, edits,
-// onEdit, onGone. A part that returns the same element again is left as it is: it keeps the focus.
+// if it has nothing to show. `state` is what column.js keeps: model, limits, text, answer, changed, reasons,
+// edits, onEdit, onGone. A part that returns the same element again is left as it is: it keeps the focus.
 
 import { drawAnswer } from "./answer.js";
 import { drawCard } from "./card.js";
