@@ -89,6 +89,27 @@ def test_options_that_do_not_go_together(arguments: list[str], says: str, review
     misused(glassformer("explain", reviews.folder, *arguments), says)
 
 
+def test_a_text_comes_from_standard_input(reviews: Trained) -> None:
+    read = glassformer("explain", reviews.folder, "-", stdin=b"a dull play\nbut a good film\n")
+    assert read.out == glassformer("explain", reviews.folder, "a dull play\nbut a good film").out
+
+
+def test_notes_on_what_was_asked_for(reviews: Trained) -> None:
+    alone = glassformer("explain", reviews.folder, TEXT, "--heads").err
+    assert "the model answers by counting alone, so --heads has nothing to show" in alone
+    a_file = glassformer("explain", reviews.folder, reviews.table).err
+    assert f"{reviews.table} is a file, but it was read as a text; --file {reviews.table} explains" in a_file
+    assert "the text is unlike the training data" in a_file
+    assert "unlike" not in glassformer("explain", reviews.folder, review_rows(230)[0][0]).err
+
+
+def test_the_page_is_named_and_needs_a_folder(reviews: Trained, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    assert f"page: {page}" in glassformer("explain", reviews.folder, TEXT, "--html", page).err
+    misused(glassformer("explain", reviews.folder, TEXT, "--html", tmp_path / "no" / "why.html"), "there is no folder")
+    misused(glassformer("trace", reviews.folder, TEXT, "--npz", tmp_path), "is a folder; name a file in it")
+
+
 def test_extra_parts_are_shown(attending: Trained, tmp_path: Path) -> None:
     page = tmp_path / "why.html"
     extra = ("--counterfactual", "--heads", "--neighbours", "--html", page)

@@ -86,9 +86,9 @@ def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) 
 @pytest.mark.parametrize(
     ("score", "agreement", "says"),
     [
-        (0.95, 0.9, "better than 19 of 20 random rankings, so they can be trusted"),
-        (0.89, 0.9, "17 of 20 random rankings only, so do not rely on them"),
-        (0.5, 0.9, "10 of 20 random rankings only, so do not rely on them"),
+        (0.95, 0.9, "better than 95% of 20 random rankings, so they can be trusted"),
+        (0.89, 0.9, "89% of 20 random rankings only, so do not rely on them"),
+        (0.5, 0.9, "50% of 20 random rankings only, so do not rely on them"),
         (0.95, 0.2, "But other methods rank the words differently (median rank correlation 0.20), so do not rely"),
     ],
 )
@@ -157,3 +157,24 @@ def test_the_nearest_training_texts_go_with_it() -> None:
     assert explain(predictor, TEXT, faithfulness=False).as_json()["nearest"] is None
     with pytest.raises(UsageError, match="does not keep its training texts"):
         explain(Predictor(two_readers()), TEXT, nearest=True)
+
+
+def test_a_text_without_known_words_is_told_apart() -> None:
+    found = explain(Predictor(two_readers()), "qqq zzz xxx vvv")
+    assert found.readers == ()
+    assert found.verdict == "The model knows no word of this text, so the answer does not depend on its words."
+    assert not found.trusted
+
+
+def test_the_headline_names_the_answer_if_another_label_is_explained() -> None:
+    answer = explain(Predictor(two_readers()), TEXT)
+    other = explain(Predictor(two_readers()), TEXT, label=answer.rival)
+    assert answer.headline.endswith(f"rather than {answer.rival}")
+    assert other.headline.endswith(f"rather than the answer, {answer.label}")
+    assert str(answer).startswith(answer.headline)
+    assert answer.verdict in str(answer)
+
+
+def test_something_else_than_a_text_is_refused() -> None:
+    with pytest.raises(UsageError, match="a text is a string, not list"):
+        explain(Predictor(two_readers()), [TEXT])  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.explained import show_explanation
-from glassformer.cli.hints import check_order
+from glassformer.cli.hints import check_order, is_file
 from glassformer.cli.options import Device, Json, Quiet, TextColumn
 from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict import table_in_batches
 from glassformer.cli.resume import Stopped
-from glassformer.cli.writers import check_out, write_columns
+from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown
 
 def explain(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    given: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text.")] = None,
+    given: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="The text. - reads it from standard input.")
+    ] = None,
     file: Annotated[Path | None, typer.Option(help="Explain the answers to a table of texts, a row for each.")] = None,
     out: Annotated[
         Path | None,
@@ -75,26 +78,42 @@ def explain(
         "html": html,
     }  # fmt: skip
     _check(given, file, out, text, [name for name, value in of_a_text.items() if value], overwrite=overwrite, json=json)
+    check_parent("--html", html)
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.page import write_explanation
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
 
     predictor = Predictor.load(model, device=choose_device(device))
+    asked = [name for name, value in {"method": method, "heads": heads, "neighbours": neighbours}.items() if value]
+    if asked and predictor.trained.config.answers_by_counting:
+        say(f"note: the model answers by counting alone, so --{asked[0]} has nothing to show")
     if file is not None:
         _explain_file(predictor, file, out, text, method, json=json)
         return
+    given = _from_standard_input() if given == "-" else given or ""
+    if is_file(given):
+        say(f"note: {given} is a file, but it was read as a text; --file {given} explains the rows of the file")
     doing("explaining")
     found = explain_text(
-        predictor, given or "", label=label, method=method, counterfactual=counterfactual, heads=heads,
+        predictor, given, label=label, method=method, counterfactual=counterfactual, heads=heads,
         neighbours=neighbours, nearest=nearest,
     )  # fmt: skip
     if html is not None:
         write_explanation(html, found)
+        say(f"page: {html}")
+    if (unlike := predictor.answer([given]).unlike) is not None and unlike[0]:
+        say("warning: the text is unlike the training data; its answer means little")
     if json:
         print_json(found.as_json())
     else:
         show_explanation(found)
+
+
+def _from_standard_input() -> str:
+    from glassformer.data.lines import lines_of
+
+    return "\n".join(lines_of(sys.stdin.buffer, "standard input"))
 
 
 def _check(

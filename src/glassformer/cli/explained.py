@@ -20,8 +20,7 @@ _STRONG, _WEAK = 0.5, 0.1  # shares of the strongest word from which on a word i
 
 def show_explanation(found: Explanation) -> None:
     """Print the answer, the painted text, the strongest words, the verdict, and what else was asked for."""
-    rather = "" if found.rival is None else f", rather than {found.rival}"
-    show(f"{found.label} ({found.probability:.1%}){rather}\n")
+    show(f"{found.headline}\n")
     show_painted(_painted(found))
     show()
     print_table(_table(found))

@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import Device, Json, Quiet
 from glassformer.cli.output import doing, hush, print_json, print_table, say, show
+from glassformer.cli.writers import check_parent
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def trace(
     check_order(model, text)
     if exercise and html is None:
         raise UsageError("--exercise leaves numbers of a page blank; name its file with --html")
+    check_parent("--html", html)
+    check_parent("--npz", npz)
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
     from glassformer.tracing.exercise import choose_blanks
@@ -47,8 +50,10 @@ def trace(
     found = trace_text(predictor, text)
     if html is not None:
         write_trace(html, found, choose_blanks(found) if exercise else ())
+        say(f"page: {html}")
     if npz is not None:
         write_npz(npz, found)
+        say(f"numbers: {npz}")
     if found.weights_left_out:
         say(f"The trace leaves out the {found.weights_left_out:,} weights of this model: they are too many.")
     if json:

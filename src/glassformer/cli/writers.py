@@ -41,14 +41,25 @@ def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
     """
     if _kind(out) not in _SEPARATORS:
         raise UsageError(f"--out {out}: write answers as {', '.join(_SEPARATORS)}, each also with .gz")
-    if out.is_dir():
-        raise UsageError(f"--out {out} is a folder; name a file in it")
-    if not out.parent.is_dir():
-        raise UsageError(f"--out {out}: there is no folder {out.parent}")
+    check_parent("--out", out)
     if table is not None and out.exists() and table.exists() and out.samefile(table):
         raise UsageError(f"--out {out} is the table that is read; name another file")
     if out.exists() and not overwrite:
         raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
+
+
+def check_parent(flag: str, path: Path | None) -> None:
+    """Raise `UsageError` if the folder of a file that is to be written does not exist, or the file is a folder.
+
+    Args:
+        flag: the option that names the file. Nothing is checked if it was not given.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise UsageError(f"{flag} {path} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{flag} {path}: there is no folder {path.parent}")
 
 
 def check_folder(out: Path, *, ours: str | None = None) -> None:

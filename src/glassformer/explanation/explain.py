@@ -29,6 +29,7 @@ AGREEING = 0.5
 _UNEXPLAINED = 0.25  # of the margin; below a margin of 1 logit, in logits
 _LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compares with fewer random rankings
 _WORDS_WITH_NEIGHBOURS, _NEIGHBOURS_OF_EACH = 5, 5
+_WORDS_IN_PRINT = 8
 _NEAREST = 5  # training texts
 
 
@@ -116,6 +117,20 @@ class Explanation:
         return tuple(name for name in ("counting", "transformer") if any(getattr(word, name) for word in self.words))
 
     @property
+    def headline(self) -> str:
+        """The explained label, its probability, and the label that it is compared with."""
+        if self.rival is None:
+            return f"{self.label} ({self.probability:.1%})"
+        rival = f"the answer, {self.rival}" if self.margin < 0 else str(self.rival)
+        return f"{self.label} ({self.probability:.1%}), rather than {rival}"
+
+    def __str__(self) -> str:
+        """The headline, the words with the largest shares, and the verdict."""
+        strongest = sorted(self.words, key=lambda word: -abs(word.total))[:_WORDS_IN_PRINT]
+        shares = "\n".join(f"{signed(word.total):>8}  {word.word}" for word in strongest)
+        return f"{self.headline}\n{shares}\n{self.verdict}"
+
+    @property
     def trusted(self) -> bool | None:
         """Whether the shares can be trusted, by deletion and by other methods. None if that was not checked."""
         if self.faithfulness is None:
@@ -125,6 +140,8 @@ class Explanation:
     @property
     def verdict(self) -> str:
         """A sentence that says how far the shares can be trusted."""
+        if not self.readers:
+            return "The model knows no word of this text, so the answer does not depend on its words."
         if abs(self.error) > _UNEXPLAINED * max(1.0, abs(self.margin)):
             return (
                 f"{self._by_deletion} They do not add up: {signed(self.error)} of the margin of {signed(self.margin)} "
@@ -137,8 +154,9 @@ class Explanation:
         found = self.faithfulness
         if found is None:
             return "The text has too few words to check the shares by deleting some of them."
-        beaten = found.score * found.rankings // 1
-        checked = f"By deletion of words, the shares did better than {beaten:.0f} of {found.rankings} random rankings"
+        checked = (
+            f"By deletion of words, the shares did better than {found.score:.0%} of {found.rankings} random rankings"
+        )
         if found.score < FAITHFUL:
             return f"{checked} only, so do not rely on them."
         if self.median_agreement < AGREEING:
@@ -212,7 +230,8 @@ def explain(
         faithfulness: check the shares, by deletion of words and by other methods.
         counterfactual: search for a small change of words that turns the answer.
         heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.
-        neighbours: list the words whose embeddings are nearest to those of the strongest words.
+        neighbours: list the words whose embeddings are nearest to those of the strongest words. Empty if the
+            transformer does not take part.
         nearest: list the training texts that are nearest to the text, if the model keeps its training texts.
 
     Raises:
@@ -251,7 +270,9 @@ def explain(
         passages=passages_of(question),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
         heads=heads_of(reading, len(cut.words)) if heads and reading else (),
-        neighbours=neighbours_of(predictor.trained, strongest, count=_NEIGHBOURS_OF_EACH) if neighbours else {},
+        neighbours=neighbours_of(predictor.trained, strongest, count=_NEIGHBOURS_OF_EACH)
+        if neighbours and reading
+        else {},
         nearest=near,
     )
 

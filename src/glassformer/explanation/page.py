@@ -37,13 +37,10 @@ def write_explanation(path: Path, found: Explanation) -> None:
 def render(found: Explanation) -> str:
     """Return the page as HTML. Everything from the text and the labels is escaped."""
     label = escape(str(found.label))
-    asked = f"{label} ({found.probability:.1%})"
-    if found.rival is not None:
-        asked += f", rather than {escape(str(found.rival))}"
     return page(
         f"Why {found.label}?",
         "explanation",
-        subtitle=asked,
+        subtitle=escape(found.headline),
         headline=f'<p class="words">{words(found)}</p><p class="soft">Filled: speaks for {label}. '
         f"Underlined: speaks against it.</p><p>{escape(found.verdict)}</p>",
         sections={

@@ -39,8 +39,12 @@ class Question:
         """Ask why a text gets a label, by default the most probable one.
 
         Raises:
-            UsageError: the text is empty, or there is no such label.
+            UsageError: the text is not a string or is empty, or there is no such label.
         """
+        if not isinstance(text, str):
+            raise UsageError(
+                f"a text is a string, not {type(text).__name__}; for many texts, call this for each of them"
+            )
         if not text.strip():
             raise UsageError("the text is empty, so there is nothing to explain")
         config = predictor.trained.config

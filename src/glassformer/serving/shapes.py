@@ -172,7 +172,7 @@ class Reasons(BaseModel):
                     "nothing": 0.1,
                     "error": 0.0,
                     "readers": ["counting", "transformer"],
-                    "verdict": "By deletion of words, the shares did better than 20 of 20 random rankings, so they "
+                    "verdict": "By deletion of words, the shares did better than 100% of 20 random rankings, so they "
                     "can be trusted.",
                     "trusted": True,
                 }
