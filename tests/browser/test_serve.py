@@ -115,9 +115,12 @@ def test_a_word_can_be_dropped_and_put_back_with_the_keyboard(page: Page) -> Non
     assert list(shown(page)["bars"]) == list(before["bars"]), "no bar jumps"
     assert shown(page)["bars"] != before["bars"]
     assert page.locator(".was").count() == 3
+    why = page.locator(".why h3")
+    expect(why).to_have_text(f"Why {before['label']}, for the text as written?")
     assert "dropped" in str(page.locator(WORDS).nth(7).get_attribute("aria-label"))
     page.keyboard.press("Delete")
     expect(page.locator(".verdict-of-change")).to_have_count(0)
+    expect(why).to_have_text("Why?")
     assert shown(page) == before
 
 

@@ -103,6 +103,9 @@ def test_a_table_that_is_refused_says_why(page: Page) -> None:
     expect(page.locator(".first-rows tbody tr")).to_have_count(2)
     expect(page.locator(".of-model").nth(1)).to_contain_text("1 empty text without an answer.")
     typed_in_both(page)
+    page.evaluate(DROP, ["years.csv", "id,year\n1,1999\n2,2001\n"])
+    expect(desk.get_by_role("status")).to_contain_text("Its columns: 'id', 'year'.")
+    expect(page.locator(".first-rows")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
@@ -116,6 +119,7 @@ def test_two_models_and_a_table_can_be_read_and_fit(
     page.locator("input[type=file]").set_input_files(reviews.table)
     expect(page.locator(".first-rows tbody tr")).to_have_count(10)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.locator(".first-rows .swipe")).to_be_visible(visible=width == 390)
     results = Axe().run(page, options={"resultTypes": ["violations"]})
     assert results.violations_count == 0, results.generate_report()
     page.close()

@@ -113,6 +113,12 @@ def test_two_models_are_compared(reviews: Trained) -> None:
         ("text\na\n", "new.csv.gz", 422, "tables are read as"),
         ("text\n", "../../new.csv", 422, "../../new.csv has a header but no rows below it"),
         (b"text\n\xff\xfe\n", "new.csv", 422, "new.csv"),
+        (
+            "id,year\n1,1999\n2,2001\n",
+            "new.csv",
+            422,
+            "Rename it to `text` and send the table again. Its columns: 'id', 'year'",
+        ),
         ("text,prediction\nthe plot,bad\n", "new.csv", 422, "already has a column 'prediction'"),
         ("text\n" + "a" * 20_000, "new.csv", 413, "larger than 20,000 bytes"),
     ],

@@ -33,6 +33,7 @@ from glassformer.serving.served_model import ServedModel
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
 _ROWS_SHOWN = 10
+_COLUMNS_SHOWN = 10
 _LONGEST_SHOWN = 300  # characters
 
 
@@ -83,11 +84,26 @@ def read_sent(path: Path, name: str, model: ServedModel, limits: Limits) -> Sent
             )
         frames.append(frame)
     learned = same_column(model.predictor.trained.config.remembered.data.text_column, frames[0].columns)
-    column = find_columns(frames[0], name, text=learned, label=None, group=None, labelled=False).text
+    column = _text_column(frames[0], name, learned)
     whole = pl.concat(frames)
     texts = texts_of(whole, column)
     limits.check_lengths(texts, "row")
     return SentTable(name=name, path=path, frame=whole, texts=texts, text_column=column)
+
+
+def _text_column(sample: pl.DataFrame, name: str, learned: str | None) -> str:
+    """Find the column of texts. Here nobody can name it with a setting, so the advice is to rename it."""
+    try:
+        return find_columns(sample, name, text=learned, label=None, group=None, labelled=False).text
+    except UsageError as error:
+        if not error.listing:
+            raise
+        shown = ", ".join(map(quoted, sample.columns[:_COLUMNS_SHOWN]))
+        more = len(sample.columns) - _COLUMNS_SHOWN
+        raise UsageError(
+            f"{name}: it is not clear which column holds the text. Rename it to `text` and send the table again. "
+            f"Its columns: {shown}{f' and {more:,} more' if more > 0 else ''}"
+        ) from error
 
 
 def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:

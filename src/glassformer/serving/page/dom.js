@@ -26,14 +26,22 @@ export function shortened(text, ends) {
   return `${head} … ${tail}`;
 }
 
-/** A table whose first column names the rows. */
+// Marks the tables that are wider than their place, so that the hint below them shows.
+const widths = new ResizeObserver((parts) => parts.forEach(({ target }) => {
+  const scroll = target.closest(".scroll");
+  scroll?.classList.toggle("wide", scroll.scrollWidth > scroll.clientWidth);
+}));
+
+/** A table whose first column names the rows, with a hint below if it has to be scrolled. */
 export function table(caption, head, rows, foot = []) {
   const line = ([first, ...cells]) =>
     el("tr", {}, el("th", { scope: "row" }, first), ...cells.map((cell) => el("td", {}, cell)));
-  return el("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
+  const scroll = el("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
     el("table", {},
       el("caption", {}, caption),
       el("thead", {}, el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, ...rows.map(line)),
       el("tfoot", {}, ...foot.map(line))));
+  [scroll, scroll.firstChild].forEach((part) => widths.observe(part));
+  return el("div", {}, scroll, el("p", { className: "swipe" }, "Wider than the screen: scroll sideways."));
 }

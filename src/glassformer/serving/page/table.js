@@ -41,6 +41,7 @@ export class TableDesk {
   async send(file, { baselines = false } = {}) {
     if (this.stop) return; // one table at a time
     this.input.value = "";
+    if (!baselines) this.found.replaceChildren(); // of the table before
     if (file.size > this.limits.table_bytes) {
       this.say(`${file.name} is larger than ${this.limits.table_bytes.toLocaleString("en")} bytes; use the command "glassformer predict".`);
       return;

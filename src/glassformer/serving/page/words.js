@@ -10,10 +10,11 @@ export class Words {
     this.edits = edits;
     this.onEdit = onEdit;
     this.text = el("p", { className: "words", dir: "auto", role: "group" });
+    this.title = el("h3", {});
     this.legend = el("p", { className: "legend" });
     this.verdict = el("p", { className: "trust" });
     this.place = el("div", { className: "why", hidden: true },
-      el("h3", {}, "Why?"), this.text, this.legend, this.verdict);
+      this.title, this.text, this.legend, this.verdict);
     this.text.addEventListener("keydown", (event) => this.onKey(event));
     this.text.addEventListener("click", (event) => {
       const word = event.target.closest("[role=button]");
@@ -31,6 +32,7 @@ export class Words {
     this.verdict.className = reasons?.trusted === false ? "trust doubt" : "trust";
     this.text.replaceChildren();
     this.legend.replaceChildren();
+    this.title.textContent = "Why?";
     if (!reasons) return;
     this.text.setAttribute("aria-label", "The text, word by word. Arrow keys move, Enter changes a word, Delete drops it.");
     const most = Math.max(...reasons.words.map((word) => Math.abs(word.total)), 1e-9);
@@ -47,8 +49,9 @@ export class Words {
     this.mark();
   }
 
-  /** Marks the words that are dropped or swapped. */
+  /** Marks the words that are dropped or swapped. The reasons stay those of the written text. */
   mark() {
+    this.title.textContent = this.edits.any && this.reasons ? `Why ${this.reasons.label}, for the text as written?` : "Why?";
     this.buttons?.forEach((button, number) => {
       const word = this.reasons.words[number], edit = this.edits.of(number);
       button.classList.toggle("dropped", edit?.put === "");
