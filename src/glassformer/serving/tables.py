@@ -172,6 +172,8 @@ def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Lab
         )
         encoded = labels.encode(rows)
     except UsageError as error:
+        if error.listing and "`label=`" in error.message:  # a setting, which this page does not have
+            return "no column is clearly that of the labels. If one is, rename it to `label` and send the table again."
         return error.message.replace(str(table.path), table.name)
     places = rows.frame["row"].to_numpy() - 1
     return Labelled(
