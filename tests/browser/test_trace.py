@@ -13,6 +13,7 @@ from glassformer.tracing.page import write_trace
 from glassformer.tracing.trace import Trace, trace
 from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST, open_quietly
 from tests.explanation.test_explain import two_readers
+from tests.prediction.samples import small_trained_model
 from tests.tracing.test_trace import DESIGNS, OF_PLAIN_MATRICES, TEXT, predictor_of
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -187,4 +188,48 @@ def test_the_exercise_of_a_published_design_can_be_done(browser: Browser, tmp_pa
         answer.fill(f"{found[blank.name][blank.cell]:.4f}")
         answer.press("Tab")
     assert f"{len(blanks)} of {len(blanks)} right. All of them." in page.locator("#score").inner_text()
+    page.close()
+
+
+def test_a_number_below_the_panel_can_be_clicked_and_a_pinned_one_let_go_without_a_keyboard(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = opened(browser, tmp_path, both(), viewport={"width": 1000, "height": 844})
+    number = matrix(page, "embedding").locator('td[data-place="0,0"]')
+    number.evaluate("cell => scrollBy(0, cell.getBoundingClientRect().bottom - innerHeight + 5)")
+    box = number.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.wait_for_selector("#panel:not([hidden])")
+    page.mouse.down()
+    page.mouse.up()
+    assert page.locator("#panel strong").inner_text().startswith("embedding[")
+    page.locator("#panel .close").click()
+    assert page.locator("#panel").is_hidden()
+    page.close()
+
+
+def test_an_exercise_lists_every_number_that_is_needed_and_its_panel_can_be_closed(
+    browser: Browser, tmp_path: Path
+) -> None:
+    found = both("The plot is thin, but i loved it, and the plot is good")
+    page = opened(browser, tmp_path, found, exercise=True)
+    softmax = matrix(page, "blocks.0.attention.weights").locator('td[data-place="1,1"]')
+    softmax.click()
+    assert "more" not in page.locator("#panel").inner_text()
+    assert page.locator("#panel .jump").count() == len(found.tokens) > 10
+    page.keyboard.press("Escape")
+    page.locator("#score .jump").nth(0).click()
+    page.locator("#panel .close").click()
+    assert page.locator("#panel").is_hidden()
+    page.close()
+
+
+def test_a_remark_is_one_line_and_the_names_of_two_classes_are_whole(browser: Browser, tmp_path: Path) -> None:
+    labels = ("negative", "positive", "surprised")
+    page = opened(browser, tmp_path, trace(Predictor(small_trained_model(labels=labels)), TEXT))
+    cut = "names => names.filter((name) => name.scrollWidth > name.clientWidth).length"
+    assert matrix(page, "logits").locator("thead th").evaluate_all(cut) == 0
+    page.locator("#gradients").check()
+    assert matrix(page, "token_ids").locator("caption").evaluate("caption => caption.clientHeight") < 40
     page.close()

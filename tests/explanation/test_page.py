@@ -1,10 +1,11 @@
+import dataclasses
 import re
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 
-from glassformer.explanation.explain import explain
+from glassformer.explanation.explain import NgramInMargin, WordShare, explain
 from glassformer.explanation.page import render, words, write_explanation
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_explain import two_readers
@@ -53,3 +54,35 @@ def test_the_nearest_training_texts_are_shown_as_text() -> None:
     assert f">{texts[1].replace('<', '&lt;').replace('>', '&gt;')}</span>" in page
     assert "<i>" not in page
     assert "Nearest training texts" not in render(explain(predictor, TEXT))
+
+
+def test_a_column_stands_for_a_reader_that_takes_part_and_what_matters_comes_first() -> None:
+    def head(page: str) -> list[str]:
+        (row,) = re.findall(r"adds to the margin.*?<thead><tr>(.*?)</tr>", page)
+        return re.findall(r"<th[^>]*>(.*?)</th>", row)
+
+    assert head(render(explain(Predictor(two_readers()), TEXT))) == ["word", "both", "counting", "transformer"]
+    assert head(render(explain(Predictor(small_trained_model()), TEXT))) == ["word", "share"]
+
+
+def test_of_a_long_text_the_strongest_words_are_listed_and_the_others_are_summed_up() -> None:
+    words = [
+        WordShare(word=f"w{number}", start=0, end=0, counting=number / 100, transformer=0.0) for number in range(1, 131)
+    ]
+    page = render(dataclasses.replace(explain(Predictor(two_readers()), TEXT), words=tuple(words)))
+    table = page[page.index('id="words"') : page.index('id="ngrams"')]
+    assert re.findall(r'<th scope="row">(w\d+)', table) == [f"w{number}" for number in range(31, 131)]
+    assert '<th scope="row">the other 30 words</th><td>+4.65</td>' in table
+
+
+def test_spaces_in_runs_of_characters_are_visible_and_weak_ngrams_left_out() -> None:
+    ngrams = (
+        NgramInMargin(ngram="not", family="words", count=1, share=0.5),
+        NgramInMargin(ngram=" not", family="characters", count=1, share=0.4),
+        NgramInMargin(ngram="not so", family="words", count=1, share=-0.3),
+        NgramInMargin(ngram="weak", family="words", count=1, share=-0.004),
+    )
+    page = render(dataclasses.replace(explain(Predictor(two_readers()), TEXT), ngrams=ngrams))
+    table = page[page.index('id="ngrams"') :]
+    rows = re.findall(r'<th scope="row">([^<]*)</th><td>(words|characters)</td>', table)
+    assert rows == [("not", "words"), ("␣not", "characters"), ("not so", "words")]

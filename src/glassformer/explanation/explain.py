@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from glassformer.counting.ngrams import Family
 from glassformer.errors import UsageError
 from glassformer.explanation.agreement import measure_agreement
 from glassformer.explanation.attribution import METHODS, SHAPLEY_WORDS, FloatArray, of_words
@@ -67,6 +68,7 @@ class NgramInMargin:
     """What an n-gram adds to the margin by counting, in logits, and how often it occurs."""
 
     ngram: str
+    family: Family
     count: int
     share: float
 
@@ -308,7 +310,12 @@ def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:
     if question.counted is None:
         return ()
     found = [
-        NgramInMargin(ngram=each.ngram, count=each.count, share=float(each.logits @ question.counting_direction))
+        NgramInMargin(
+            ngram=each.ngram,
+            family=each.family,
+            count=each.count,
+            share=float(each.logits @ question.counting_direction),
+        )
         for each in question.counted.ngrams
     ]
     return tuple(sorted(found, key=lambda each: -abs(each.share))[:_NGRAMS_SHOWN])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
 from glassformer.data.labels import label_text
-from glassformer.explanation.explain import Explanation, Piece, WordShare, signed
+from glassformer.data.table import counted
+from glassformer.explanation.explain import Explanation, NgramInMargin, Piece, WordShare, signed
 from glassformer.explanation.heads import Head
 from glassformer.pages.html import page, table
 
@@ -25,6 +27,7 @@ summary { cursor: pointer; font-variant-numeric: tabular-nums; }
 #neighbours td, #neighbours thead th, #passages th { white-space: normal; text-align: left; }
 .words mark.against { text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
 """
+_WORDS_SHOWN = 100
 _SHOWN = 80  # characters of either end of a passage
 _DEEPEST = 60  # per cent of the colour, behind text that must stay readable
 
@@ -41,7 +44,7 @@ def render(found: Explanation) -> str:
         f"Why {found.label}?",
         "explanation",
         subtitle=escape(found.headline),
-        headline=f'<p class="words">{words(found)}</p><p class="soft">Filled: speaks for {label}. '
+        headline=f'<p class="words">{words(found)}</p><p class="soft">Blue: speaks for {label}. '
         f"Underlined: speaks against it.</p><p>{escape(found.verdict)}</p>",
         sections={
             "words": ("Word by word", _shares(found)),
@@ -72,25 +75,41 @@ def _marked(piece: Piece, title: str = "") -> str:
 
 
 def _shares(found: Explanation) -> str:
-    rows = [(escape(word.word), _cells(word)) for word in found.words]
-    foot = [
-        ("without known words", ("", "", signed(found.nothing))),
-        ("not explained", ("", "", signed(found.error))),
-        ("sum: the margin", ("", "", signed(found.margin))),
-    ]
-    head = ("word", "counting", "transformer", "both")
-    return table("What each word adds to the margin, in logits", head, rows, foot=foot, sortable=True)
+    both = len(found.readers) > 1
+    columns = ("total", *found.readers) if both else ("total",)
+    strongest = set(sorted(range(len(found.words)), key=lambda number: -abs(found.words[number].total))[:_WORDS_SHOWN])
+    shown = [word for number, word in enumerate(found.words) if number in strongest]
+    others = [word for number, word in enumerate(found.words) if number not in strongest]
+    rows = [(escape(word.word), _cells([word], columns)) for word in shown]
+    foot = [(f"the other {counted(len(others), 'word')}", _cells(others, columns))] if others else []
+    blank = ("",) * (len(columns) - 1)
+    rest = (("without known words", found.nothing), ("not explained", found.error), ("sum: the margin", found.margin))
+    foot += [(name, (signed(value), *blank)) for name, value in rest]
+    which = f"each of the {_WORDS_SHOWN} strongest words" if others else "each word"
+    head = ("word", "both", *found.readers) if both else ("word", "share")
+    return table(f"What {which} adds to the margin, in logits", head, rows, foot=foot, sortable=True)
 
 
-def _cells(word: WordShare) -> tuple[str, str, str]:
-    return signed(word.counting), signed(word.transformer), signed(word.total)
+def _cells(words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(signed(sum(getattr(word, column) for word in words)) for column in columns)
 
 
 def _ngrams(found: Explanation) -> str:
-    if not found.ngrams:
+    rows = [
+        (_visible(each), (each.family, str(each.count), signed(each.share)))
+        for each in found.ngrams
+        if round(each.share, 2)
+    ]
+    if not rows:
         return ""
-    rows = [(escape(each.ngram), (str(each.count), signed(each.share))) for each in found.ngrams]
-    return table("The n-grams that move the margin most", ("n-gram", "times", "share"), rows)
+    caption = "The n-grams that move the margin most"
+    if any(each.family == "characters" for each in found.ngrams):
+        caption += ". ␣ is the start or the end of a word"
+    return table(caption, ("n-gram", "of", "times", "share"), rows)
+
+
+def _visible(ngram: NgramInMargin) -> str:
+    return escape(ngram.ngram if ngram.family == "words" else ngram.ngram.replace(" ", "␣"))
 
 
 def _passages(found: Explanation) -> str:

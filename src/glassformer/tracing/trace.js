@@ -4,7 +4,7 @@
 const trace = JSON.parse(document.getElementById("trace-data").textContent);
 const matrices = Object.fromEntries(trace.matrices.map((matrix) => [matrix.name, matrix]));
 const view = { block: 0, head: 0, gradients: false, pointed: null, pinned: null };
-const ROWS = 8, STRONGEST = 5;
+const ROWS = 8, STRONGEST = 5, MOST_OF_EXERCISE = 64;
 
 // Numbers are unpacked when they are first needed.
 function unpacked(text) {
@@ -53,7 +53,7 @@ function draw(matrix) {
   matrix.start = matrix.start.map((start, axis) => Math.max(0, Math.min(start, total[axis] - shown[axis])));
   windows.replaceChildren(...[0, 1].map((axis) => slider(matrix, axis, shown[axis], total[axis])));
   const values = view.gradients ? matrix.gradient : matrix.values;
-  if (!values) return grid.replaceChildren(el("caption", {}, "No gradient: the backward pass does not reach these numbers."));
+  if (!values) return grid.replaceChildren(el("caption", { className: "none" }, "No gradient: the backward pass does not reach these numbers."));
   const most = values.reduce((top, value) => (Number.isFinite(value) ? Math.max(top, Math.abs(value)) : top), 0) || 1;
   const digits = matrix.name === "token_ids" ? 0 : most < 0.01 ? 5 : most < 0.1 ? 4 : most < 1 ? 3 : 2;
   const ends = matrix.start.map((start, axis) => Math.min(total[axis], start + shown[axis]));
@@ -64,6 +64,7 @@ function draw(matrix) {
     const name = named(matrix) ? el("th", { scope: "row", title: written(matrix, last - 1, i) }, written(matrix, last - 1, i)) : null;
     return el("tr", {}, name, ...columns.map((j) => cell(matrix, values, { most, digits }, i, j)));
   });
+  grid.classList.toggle("narrow", total[1] <= 4); // few columns have room for their names
   grid.replaceChildren(el("thead", {}, head), el("tbody", {}, ...body));
 }
 const range = (from, to) => Array.from({ length: to - from }, (_, index) => from + index);
@@ -229,10 +230,12 @@ const explained = el("aside", { id: "panel", "aria-live": "polite", hidden: true
 function panel(target) {
   explained.hidden = !target;
   if (!target) return;
+  const filled = blank(target.matrix, target.cell) && !view.gradients;
+  explained.classList.toggle("passing", !view.pinned && !filled); // clicks go to the numbers below
   const { matrix, cell } = target;
   const close = el("button", { type: "button", className: "close", "aria-label": "Let go of this number" }, "×");
   close.addEventListener("click", () => { view.pinned = view.pointed = null; highlight(); });
-  const head = el("p", {}, el("strong", {}, address(matrix, cell)), view.pinned ? close : null);
+  const head = el("p", {}, el("strong", {}, address(matrix, cell)), view.pinned || filled ? close : null);
   if (view.gradients) {
     const gradient = matrix.gradient ? long(matrix.gradient[flat(matrix, cell)]) : "none";
     return explained.replaceChildren(head, el("p", {}, `Gradient ${gradient}: how the margin grows with this number, for each 1 that it grows, as long as the change is small.`));
@@ -262,8 +265,9 @@ function terms(matrix, found) {
       ...(added ? [" + ", value(added[0], added[1][0])] : [])];
   }
   return ["from ", ...found.groups.flatMap(([from, cells], index) => {
-    const shown = cells.slice(0, 2 * STRONGEST).flatMap((at) => [value(from, at), " "]);
-    return [index ? " · " : "", el("code", {}, from.name), " ", ...shown, cells.length > 2 * STRONGEST ? `and ${count(cells.length - 2 * STRONGEST)} more` : ""];
+    const most = trace.exercise.length ? MOST_OF_EXERCISE : 2 * STRONGEST; // an exercise needs them all
+    const shown = cells.slice(0, most).flatMap((at) => [value(from, at), " "]);
+    return [index ? " · " : "", el("code", {}, from.name), " ", ...shown, cells.length > most ? `and ${count(cells.length - most)} more` : ""];
   })];
 }
 
