@@ -30,9 +30,9 @@ from glassformer.layers.taps import Tap
 from glassformer.models.listening import taps_of
 from glassformer.prediction.predictor import Predictor
 
-TEXTS = {"disaster-tweets": 100, "imdb": 30}
-PAIRS = 200
-ROWS = 32
+TEXTS = {"disaster-tweets": 100, "imdb": 20}
+PAIRS = {"disaster-tweets": 200, "imdb": 20}
+ROWS = 8
 WORDS_OF_LONG = 10_000
 
 Figures = dict[str, Any]
@@ -49,7 +49,7 @@ def main() -> None:
             texts = some_rows(held_out, 3 if experiment.quick else most, SEED).frame["text"].to_list()
             found["explained"].append({"data": data, "texts": len(texts), **explained(predictor, texts)})
             rows = held_out.frame["text"].to_list()[:ROWS]
-            pairs = 3 if experiment.quick else PAIRS
+            pairs = 3 if experiment.quick else PAIRS[data]
             found["silent_taps"].append({"data": data, "rows": ROWS, "pairs": pairs, **paired(predictor, rows, pairs)})
         words = " ".join(held_out.frame["text"].head(100).to_list()).split()[
             : 500 if experiment.quick else WORDS_OF_LONG
