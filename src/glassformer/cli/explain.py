@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
 
+Method = Annotated[
+    str | None,
+    typer.Option(
+        help="How the transformer is explained: see docs/explain.md. Default: shapley, or integrated-gradients for "
+        "texts of more than 32 words."
+    ),
+]
+Nearest = Annotated[
+    bool,
+    typer.Option(
+        "--nearest", help="Show the training texts that are nearest to the text. Needs a model of train --keep-texts."
+    ),
+]
+
 
 def explain(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
@@ -40,13 +54,7 @@ def explain(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
     text: TextColumn = None,
     label: Annotated[str | None, typer.Option(help="Explain this label. Default: the most probable one.")] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="How the transformer is explained: see docs/explain.md. Default: shapley, or integrated-gradients for "
-            "texts of more than 32 words."
-        ),
-    ] = None,
+    method: Method = None,
     counterfactual: Annotated[
         bool, typer.Option("--counterfactual", help="Search for a small change of words that turns the answer.")
     ] = False,
@@ -56,13 +64,7 @@ def explain(
     neighbours: Annotated[
         bool, typer.Option("--neighbours", help="Show the nearest words, in the embeddings, of the strongest words.")
     ] = False,
-    nearest: Annotated[
-        bool,
-        typer.Option(
-            "--nearest",
-            help="Show the training texts that are nearest to the text. Needs a model of train --keep-texts.",
-        ),
-    ] = False,
+    nearest: Nearest = False,
     html: Annotated[Path | None, typer.Option(help="Also write a page with the explanation to this file.")] = None,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -79,8 +81,6 @@ def explain(
     }  # fmt: skip
     _check(given, file, out, text, [name for name, value in of_a_text.items() if value], overwrite=overwrite, json=json)
     check_parent("--html", html)
-    from glassformer.explanation.explain import explain as explain_text
-    from glassformer.explanation.page import write_explanation
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
 
@@ -92,17 +92,30 @@ def explain(
         _explain_file(predictor, file, out, text, method, json=json)
         return
     given = _from_standard_input() if given == "-" else given or ""
+    _explain_text(
+        predictor, given, html, json=json, label=label, method=method, counterfactual=counterfactual, heads=heads,
+        neighbours=neighbours, nearest=nearest,
+    )  # fmt: skip
+
+
+def _explain_text(predictor: Predictor, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:
+    """Print the explanation of a text, and write its page.
+
+    Args:
+        asked: the options of the library's `explain`.
+    """
+    from glassformer.explanation.explain import explain as explain_text
+    from glassformer.explanation.page import write_explanation
+
     if is_file(given):
         say(f"note: {given} is a file, but it was read as a text; --file {given} explains the rows of the file")
     doing("explaining")
-    found = explain_text(
-        predictor, given, label=label, method=method, counterfactual=counterfactual, heads=heads,
-        neighbours=neighbours, nearest=nearest,
-    )  # fmt: skip
+    found = explain_text(predictor, given, **asked)
     if html is not None:
         write_explanation(html, found)
         say(f"page: {html}")
-    if (unlike := predictor.answer([given]).unlike) is not None and unlike[0]:
+    seen = predictor.trained.seen
+    if seen is not None and seen.is_unlike(seen.unseen_shares([given]))[0]:
         say("warning: the text is unlike the training data; its answer means little")
     if json:
         print_json(found.as_json())
