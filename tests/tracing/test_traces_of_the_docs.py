@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from glassformer.experiments.published.systems import SYSTEMS
+from glassformer.pages.html import asset
 from glassformer.tracing.steps import Step
 from tests.tracing.arithmetic import recomputed
 from tests.tracing.test_page import document
@@ -16,6 +17,13 @@ from tests.tracing.test_page import document
 PAGES = Path(__file__).parents[2] / "docs" / "systems"
 TRACES: dict[str, Any] = runpy.run_path(str(PAGES / "traces" / "draw.py"))["TRACES"]
 WITHOUT_A_DESIGN = {"vinh-transfer"}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_committed_trace_has_the_script_and_style_of_today(name: str) -> None:
+    text = (PAGES / "traces" / f"{name}.html").read_text(encoding="utf-8")
+    for part in ("trace.css", "sources.js", "trace.js"):
+        assert asset("tracing", part) in text, "run make traces"
 
 
 @pytest.mark.parametrize("name", TRACES)
