@@ -104,8 +104,26 @@ def test_a_table_that_is_refused_says_why(page: Page) -> None:
     expect(page.locator(".of-model").nth(1)).to_contain_text("1 empty text without an answer.")
     typed_in_both(page)
     page.evaluate(DROP, ["years.csv", "id,year\n1,1999\n2,2001\n"])
-    expect(desk.get_by_role("status")).to_contain_text("Its columns: 'id', 'year'.")
+    expect(desk.get_by_role("status")).to_contain_text("Name it with “Column of texts” (and the label with")
+    expect(page.get_by_label("Column of texts")).to_be_visible()
     expect(page.locator(".first-rows")).to_have_count(0)
+
+
+def test_columns_are_named_and_a_row_is_looked_into(page: Page) -> None:
+    long = "the plot is thin " * 30 + "indeed"
+    rows = "".join(f"{number},good film {number},fine play {number}\n" for number in range(20))
+    page.evaluate(DROP, ["new.csv", f"id,one,two\n20,{long},{long}\n{rows}"])
+    expect(page.locator("#table").get_by_role("status")).to_contain_text("it is not clear")
+    page.get_by_label("Column of texts").fill("two")
+    page.get_by_label("Column of texts").press("Enter")  # the table is sent again
+    expect(page.locator(".first-rows tbody tr")).to_have_count(10)
+    expect(page.locator(".of-model").first).to_contain_text("name it with “Column of labels”")
+    assert " … " in page.locator(".first-rows button").first.inner_text()
+    page.locator(".first-rows button").first.click()
+    expect(page.locator("#text")).to_have_value(long)
+    page.locator(".first-rows button").nth(1).click()
+    expect(page.locator("#text")).to_have_value("fine play 0")
+    expect(page.locator(".words").first).to_have_text("fine play 0")
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])

@@ -83,6 +83,8 @@ def test_what_cannot_be_explained(arguments: list[str], says: str, reviews: Trai
         (["--file", "t.csv", "--nearest"], "--nearest goes with a text"),
         (["--file", "t.csv", "--out", "reasons.parquet"], "write answers as .csv"),
         (["--file", "t.csv", "--json"], "--json goes with --out"),
+        ([TEXT, "--safe-csv"], "--safe-csv goes with --file"),
+        (["--file", "t.csv", "--out", "reasons.jsonl", "--safe-csv"], "--safe-csv is for reasons as CSV or TSV"),
     ],
 )
 def test_options_that_do_not_go_together(arguments: list[str], says: str, reviews: Trained) -> None:
@@ -137,7 +139,7 @@ def test_a_table_gets_a_row_of_reasons_for_each_text(reviews: Trained, tmp_path:
     out = tmp_path / "reasons.csv"
     outcome = glassformer("explain", reviews.folder, "--file", table, "--out", out)
     assert outcome.code == 0
-    assert "4 rows explained" in outcome.out
+    assert "3 of 4 rows explained" in outcome.out
     assert "1 row has an empty text" in outcome.err
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -148,6 +150,17 @@ def test_a_table_gets_a_row_of_reasons_for_each_text(reviews: Trained, tmp_path:
     strongest = max(alone["words"], key=lambda word: word["total"])
     assert rows[3]["words_for"].startswith(f"{strongest['word']} +")
     assert {rows[1][name] for name in COLUMNS} == {""}
+
+
+def test_a_long_row_is_named_and_formulas_are_made_safe(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.cli.explain._LONG", 300)
+    table = write_csv(tmp_path / "new.csv", [("=1+1 good", "x"), ("a dull play " * 30, "x")])
+    outcome = glassformer("explain", reviews.folder, "--file", table, "--safe-csv")
+    assert "row 2 has 360 characters, so its explanation can take minutes" in outcome.err
+    assert outcome.err.count("can take minutes") == 1
+    assert "\n'=1+1 good,x," in outcome.out
 
 
 def test_reasons_as_lines_of_json(reviews: Trained, tmp_path: Path) -> None:

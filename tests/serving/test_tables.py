@@ -59,7 +59,7 @@ def test_a_table_without_labels_is_answered(client: TestClient) -> None:
     assert frame["prediction"].to_list() == expected.predictions()
     assert frame["confidence"].to_list() == pytest.approx(expected.confidences().tolist(), abs=1e-5)
     assert found["measured"] == []
-    assert found["not_measured"]["reviews"].endswith("rename it to `label` and send the table again.")
+    assert found["not_measured"]["reviews"].endswith("name it with `label=`.")
 
 
 def test_an_empty_text_gets_no_answer(client: TestClient) -> None:
@@ -116,7 +116,7 @@ def test_two_models_are_compared(reviews: Trained) -> None:
             "id,year\n1,1999\n2,2001\n",
             "new.csv",
             422,
-            "Rename it to `text` and send the table again. Its columns: 'id', 'year'",
+            "Name it with `text=` (and the label with `label=`). The columns, with some values:\n  'id': ",
         ),
         ("text,prediction\nthe plot,bad\n", "new.csv", 422, "already has a column 'prediction'"),
         ("text\n" + "a" * 20_000, "new.csv", 413, "larger than 20,000 bytes"),
@@ -130,6 +130,21 @@ def test_a_table_that_is_not_read_is_refused(
     assert says in answer.json()["reason"]
     assert "/tmp" not in answer.json()["reason"]
     assert result(sent(client, "text\nthe plot\n"))["rows"] == 1, "the next table is answered"
+
+
+def test_columns_can_be_named(trained: TestClient) -> None:
+    content = "".join(f"{number},good film {number},fine play {number},very good,1\n" for number in range(20))
+    table = f"id,one,two,kind,flag\n{content}"
+    assert "`text=`" in sent(trained, table).json()["reason"]
+    found = result(sent(trained, table, text="two"))
+    assert found["first_texts"][0] == "fine play 0"
+    assert found["not_measured"]["reviews"].endswith("name it with `label=`.")
+    found = result(sent(trained, table, text="two", label="kind"))
+    assert found["measured"], found["not_measured"]
+    assert found["measured"][0]["rows"] == 20
+    refused = sent(trained, table, text="three").json()["reason"]
+    assert refused.startswith("new.csv has no column 'three' (`text=`).")
+    assert "'two'" in refused
 
 
 def test_a_model_folder_that_is_gone_is_said(client: TestClient) -> None:

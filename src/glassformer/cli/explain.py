@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Device, Json, Quiet, TextColumn
+from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict import table_in_batches
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from glassformer.prediction.predictor import Predictor
 
 _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
+_LONG = 100_000  # characters
 
 Method = Annotated[
     str | None,
@@ -53,6 +54,7 @@ def explain(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
     text: TextColumn = None,
+    safe_csv: SafeCsv = False,
     label: Annotated[str | None, typer.Option(help="Explain this label. Default: the most probable one.")] = None,
     method: Method = None,
     counterfactual: Annotated[
@@ -79,7 +81,8 @@ def explain(
         "label": label, "counterfactual": counterfactual, "heads": heads, "neighbours": neighbours, "nearest": nearest,
         "html": html,
     }  # fmt: skip
-    _check(given, file, out, text, [name for name, value in of_a_text.items() if value], overwrite=overwrite, json=json)
+    of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
+    _check(given, file, of_a_text, of_a_file, json=json)
     check_parent("--html", html)
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
@@ -89,7 +92,7 @@ def explain(
     if asked and predictor.trained.config.answers_by_counting:
         say(f"note: the model answers by counting alone, so --{asked[0]} has nothing to show")
     if file is not None:
-        _explain_file(predictor, file, out, text, method, json=json)
+        _explain_file(predictor, file, out, text, method, safe_csv=safe_csv, json=json)
         return
     given = _from_standard_input() if given == "-" else given or ""
     _explain_text(
@@ -109,6 +112,7 @@ def _explain_text(predictor: Predictor, given: str, html: Path | None, *, json: 
 
     if is_file(given):
         say(f"note: {given} is a file, but it was read as a text; --file {given} explains the rows of the file")
+    _warn_of_length(given, "the text")
     doing("explaining")
     found = explain_text(predictor, given, **asked)
     if html is not None:
@@ -123,6 +127,11 @@ def _explain_text(predictor: Predictor, given: str, html: Path | None, *, json: 
         show_explanation(found)
 
 
+def _warn_of_length(text: str, where: str) -> None:
+    if len(text) >= _LONG:
+        say(f"note: {where} has {len(text):,} characters, so its explanation can take minutes")
+
+
 def _from_standard_input() -> str:
     from glassformer.data.lines import lines_of
 
@@ -130,37 +139,38 @@ def _from_standard_input() -> str:
 
 
 def _check(
-    given: str | None,
-    file: Path | None,
-    out: Path | None,
-    text: str | None,
-    of_a_text: Sequence[str],
-    *,
-    overwrite: bool,
-    json: bool,
+    given: str | None, file: Path | None, of_a_text: Mapping[str, Any], of_a_file: Mapping[str, Any], *, json: bool
 ) -> None:
     """Refuse options that do not go together, before a model is loaded.
 
     Args:
-        of_a_text: the given options that go with a text only.
+        of_a_text: the options that go with a text only, by their names.
+        of_a_file: those that go with a table only.
     """
     if (given is None) == (file is None):
         raise UsageError("give a text or --file TABLE" + (", not both" if file else ""))
-    if file is None:
-        if out is not None or text is not None or overwrite:
-            name = "out" if out is not None else "text" if text is not None else "overwrite"
+    for name in (name for name, value in (of_a_file if file is None else of_a_text).items() if value):
+        if file is None:
             raise UsageError(f"--{name} goes with --file; the explanation of a text is printed")
-        return
-    if of_a_text:
-        raise UsageError(f"--{of_a_text[0]} goes with a text, not with --file; leave it out")
+        raise UsageError(f"--{name} goes with a text, not with --file; leave it out")
+    out, overwrite = of_a_file["out"], of_a_file["overwrite"]
     if out is not None:
         check_out(out, file, overwrite=overwrite)
-    elif overwrite or json:
+    elif file is not None and (overwrite or json):
         raise UsageError(f"--{'overwrite' if overwrite else 'json'} goes with --out; leave it out")
+    if of_a_file["safe-csv"] and out is not None and "json" in out.name:
+        raise UsageError("--safe-csv is for reasons as CSV or TSV; leave it out")
 
 
 def _explain_file(
-    predictor: Predictor, file: Path, out: Path | None, text: str | None, method: str | None, *, json: bool
+    predictor: Predictor,
+    file: Path,
+    out: Path | None,
+    text: str | None,
+    method: str | None,
+    *,
+    safe_csv: bool,
+    json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
     from glassformer.data.table import counted
@@ -175,7 +185,7 @@ def _explain_file(
     rows = trusted = empty = 0
     with (
         stop_requests() as stop,
-        write_columns(out, added=REASON_COLUMNS, source=str(file), like=like) as write,
+        write_columns(out, added=REASON_COLUMNS, source=str(file), like=like, safe=safe_csv) as write,
     ):
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
@@ -183,6 +193,7 @@ def _explain_file(
             for each in texts_of(frame, column):
                 if stop.number is not None:
                     break
+                _warn_of_length(each, f"row {rows + len(done) + 1:,}")
                 done.append(explain_text(predictor, each, method=method) if each.strip() else None)
                 pace.on_progress(len(done) / frame.height)
             write(frame.head(len(done)), reasons_table(done))
@@ -197,7 +208,8 @@ def _explain_file(
     if out is not None and json:
         print_json({"out": str(out), "rows": rows, "explained": rows - empty, "trusted": trusted})
     elif out is not None:
-        show(f"{out}: {counted(rows, 'row')} explained; the shares of {trusted:,} can be trusted")
+        explained = f"{rows - empty:,} of " if empty else ""
+        show(f"{out}: {explained}{counted(rows, 'row')} explained; the shares of {trusted:,} can be trusted")
     if stop.number is not None:
         insist(f"stopped; the rows that are done are {'kept in ' + str(out) if out else 'printed'}")
         raise Stopped(KeyboardInterrupt(signal.Signals(stop.number)))

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 
 TextColumn = Annotated[str | None, typer.Option(help="Column with the texts. Found automatically if left out.")]
+SafeCsv = Annotated[
+    bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
+]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels. Found automatically if left out.")]
 Multilabel = Annotated[
     str | None,

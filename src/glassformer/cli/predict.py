@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Device, Json, Quiet, TextColumn
+from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.unknown import is_punctuation, warn_of_unknown
@@ -53,9 +53,7 @@ def predict(
         int | None,
         typer.Option(min=1, metavar="<int>", help="Show only this many most probable labels per text. Default: all."),
     ] = None,
-    safe_csv: Annotated[
-        bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
-    ] = False,
+    safe_csv: SafeCsv = False,
     device: Device = "auto",
     quiet: Quiet = False,
     json: Json = False,

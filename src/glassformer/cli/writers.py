@@ -144,19 +144,20 @@ def write_answers(
 
 @contextmanager
 def write_columns(
-    out: Path | None, *, added: list[str], source: str, like: Delimited
+    out: Path | None, *, added: list[str], source: str, like: Delimited, safe: bool
 ) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
     """Yield a function that writes a frame with further columns beside it, as `write_answers` does.
 
     Args:
         added: the names of these columns.
+        safe: see `write_answers`.
     """
     from glassformer.prediction.answered_rows import refuse_taken
 
     separator = _SEPARATORS[_kind(out)] if out is not None else ","
     if separator == "," and like.separator != "\t":
         separator = like.separator
-    with _json_rows(out) if separator is None else _csv_rows(out, separator, mark=like.mark) as write_rows:
+    with _json_rows(out) if separator is None else _csv_rows(out, separator, mark=like.mark, safe=safe) as write_rows:
 
         def write(frame: pl.DataFrame, columns: pl.DataFrame) -> None:
             refuse_taken(frame, added, source)

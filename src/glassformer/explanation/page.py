@@ -26,6 +26,7 @@ details { border-top: 1px solid var(--line); padding: .4rem 0; }
 summary { cursor: pointer; font-variant-numeric: tabular-nums; }
 #neighbours td, #neighbours thead th, #passages th { white-space: normal; text-align: left; }
 .words mark.against { text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
+@media (max-width: 30rem) { #words td, #words th { padding-inline: .2rem; } }
 """
 _WORDS_SHOWN = 100
 _SHOWN = 80  # characters of either end of a passage

@@ -20,10 +20,10 @@ from glassformer.serving.limits import RefusedError
 from glassformer.serving.service import REFUSALS, Service
 from glassformer.serving.tables import (
     ROWS_AT_ONCE,
+    ROWS_SHOWN,
     SentTable,
     check_columns,
     compared,
-    first_texts,
     joined,
     kept_for_now,
     labelled_rows,
@@ -53,6 +53,8 @@ def add_tables(app: FastAPI, service: Service) -> None:
         baselines: Annotated[
             bool, Query(description="Also train TF-IDF + logistic regression on the training rows, and measure it.")
         ] = False,
+        text: Annotated[str | None, Query(description="Column with the texts. By default it is found.")] = None,
+        label: Annotated[str | None, Query(description="Column with the labels. By default it is found.")] = None,
     ) -> StreamingResponse:
         """Answer the rows of a table, and measure the answers if it has labels."""
         if busy.locked():
@@ -62,19 +64,20 @@ def add_tables(app: FastAPI, service: Service) -> None:
         kept.callback(busy.release)
         try:
             path = kept.enter_context(kept_for_now(name, await request.body()))
-            sent = await run_in_threadpool(_read, path, name, service)
+            sent = await run_in_threadpool(_read, path, name, service, text, label)
         except BaseException:
             kept.close()
             raise
         return StreamingResponse(_lines(service, sent, kept, baselines=baselines), media_type="application/x-ndjson")
 
 
-def _read(path: Path, name: str, service: Service) -> SentTable:
+def _read(path: Path, name: str, service: Service, text: str | None, label: str | None) -> SentTable:
+    model = next(iter(service.models.values()))
     try:
-        sent = read_sent(path, name, next(iter(service.models.values())), service.limits)
+        sent = read_sent(path, name, model, service.limits, text=text, label=label)
         check_columns(sent, service.models)
     except UsageError as error:
-        raise UsageError(error.message.replace(str(path), name)) from error
+        raise UsageError(str(error).replace(str(path), name)) from error  # with the columns that it has
     return sent
 
 
@@ -110,7 +113,7 @@ def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *
     return {
         "name": sent.name,
         "rows": len(sent.texts),
-        "first_texts": first_texts(sent),
+        "first_texts": sent.texts[:ROWS_SHOWN],
         "answers": [table_of_answers(sent, model, answers[name]) for name, model in service.models.items()],
         "measured": list(figures.values()),
         "not_measured": {name: found for name, found in labelled.items() if isinstance(found, str)},

@@ -32,20 +32,23 @@ from glassformer.serving.served_model import ServedModel
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
-_ROWS_SHOWN = 10
-_COLUMNS_SHOWN = 10
-_LONGEST_SHOWN = 300  # characters
+ROWS_SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentTable:
-    """A table that was sent: its rows, the texts in them, and where the file lies for now."""
+    """A table that was sent: its rows, the texts in them, and where the file lies for now.
+
+    Attributes:
+        label_column: the column that was named for the labels, if one was.
+    """
 
     name: str
     path: Path
     frame: pl.DataFrame
     texts: list[str]
     text_column: str
+    label_column: str | None
 
 
 @contextmanager
@@ -66,8 +69,13 @@ def kept_for_now(name: str, content: bytes) -> Iterator[Path]:
         yield path
 
 
-def read_sent(path: Path, name: str, model: ServedModel, limits: Limits) -> SentTable:
-    """Read the rows of a table, and find its column of texts: that of the training table, if there is one.
+def read_sent(
+    path: Path, name: str, model: ServedModel, limits: Limits, *, text: str | None, label: str | None
+) -> SentTable:
+    """Read the rows of a table, and find its column of texts.
+
+    Args:
+        text, label: columns. By default the text is in that of the training table, if the table has it.
 
     Raises:
         RefusedError: it has too many rows, or a text is too long.
@@ -84,26 +92,11 @@ def read_sent(path: Path, name: str, model: ServedModel, limits: Limits) -> Sent
             )
         frames.append(frame)
     learned = same_column(model.predictor.trained.config.remembered.data.text_column, frames[0].columns)
-    column = _text_column(frames[0], name, learned)
+    column = find_columns(frames[0], name, text=text or learned, label=label, group=None, labelled=False).text
     whole = pl.concat(frames)
     texts = texts_of(whole, column)
     limits.check_lengths(texts, "row")
-    return SentTable(name=name, path=path, frame=whole, texts=texts, text_column=column)
-
-
-def _text_column(sample: pl.DataFrame, name: str, learned: str | None) -> str:
-    """Find the column of texts. Here nobody can name it with a setting, so the advice is to rename it."""
-    try:
-        return find_columns(sample, name, text=learned, label=None, group=None, labelled=False).text
-    except UsageError as error:
-        if not error.listing:
-            raise
-        shown = ", ".join(map(quoted, sample.columns[:_COLUMNS_SHOWN]))
-        more = len(sample.columns) - _COLUMNS_SHOWN
-        raise UsageError(
-            f"{name}: it is not clear which column holds the text. Rename it to `text` and send the table again. "
-            f"Its columns: {shown}{f' and {more:,} more' if more > 0 else ''}"
-        ) from error
+    return SentTable(name=name, path=path, frame=whole, texts=texts, text_column=column, label_column=label)
 
 
 def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:
@@ -134,15 +127,10 @@ def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> 
         "unanswered": int(answers.empty.sum()),
         "first": [
             {"prediction": label, "confidence": round(confidence, 6)}
-            for label, confidence in zip(given[:_ROWS_SHOWN], answers.confidences().tolist(), strict=False)
+            for label, confidence in zip(given[:ROWS_SHOWN], answers.confidences().tolist(), strict=False)
         ],
         "csv": with_answers(table.frame, answers).write_csv(),
     }
-
-
-def first_texts(table: SentTable) -> list[str]:
-    """Return the first texts, those that are long without their end."""
-    return [text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…" for text in table.texts[:_ROWS_SHOWN]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,15 +153,15 @@ def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Lab
             remembered.read_as,
             None,
             text=table.text_column,
-            label=None,
+            label=table.label_column,
             multilabel=None,
             labels=labels.names,
             fold=remembered.fold_labels,
         )
         encoded = labels.encode(rows)
     except UsageError as error:
-        if error.listing and "`label=`" in error.message:  # a setting, which this page does not have
-            return "no column is clearly that of the labels. If one is, rename it to `label` and send the table again."
+        if error.listing and table.label_column is None:
+            return "no column is clearly that of the labels. If one is, name it with `label=`."
         return error.message.replace(str(table.path), table.name)
     places = rows.frame["row"].to_numpy() - 1
     return Labelled(

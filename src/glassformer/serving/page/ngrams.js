@@ -6,6 +6,11 @@ export function drawNgrams({ reasons }) {
   if (!reasons?.ngrams?.length) return null;
   return el("details", {},
     el("summary", {}, "What counting found"),
-    table("The n-grams that move the margin most", ["n-gram", "times", "share"],
-      reasons.ngrams.map((each) => [each.ngram, String(each.count), signed(each.share)])));
+    table(`The n-grams that move the margin most${inside(reasons.ngrams) ? ". ␣ is the start or the end of a word" : ""}`,
+      ["n-gram", "of", "times", "share"],
+      reasons.ngrams.map((each) => [visible(each), each.family, String(each.count), signed(each.share)])));
 }
+
+const inside = (ngrams) => ngrams.some(({ family }) => family === "characters");
+
+const visible = ({ ngram, family }) => (family === "words" ? ngram : ngram.replaceAll(" ", "␣"));

@@ -1,11 +1,13 @@
 // The answers to a table: how often each label was given, the first rows, what was measured, and a file to keep.
 
-import { counted, el, percent, table } from "./dom.js";
+import { counted, el, percent, shortened, table } from "./dom.js";
+
+const ENDS = 120; // characters of either end of a long text
 
 const share = (value) => value.toFixed(3).replace(/^0/, "");
 const interval = ({ low, high }) => `${share(low)} – ${share(high)}`;
 
-export function drawResult(result, { onBaselines, baselines }) {
+export function drawResult(result, { onBaselines, baselines, onText }) {
   const several = result.answers.length > 1;
   const more = !baselines && result.measured.length;
   return el("div", {},
@@ -14,7 +16,7 @@ export function drawResult(result, { onBaselines, baselines }) {
     el("div", { className: several ? "two" : "" }, ...result.answers.map((answers) => drawModel(result, answers, several))),
     more ? el("p", {}, el("button", { type: "button", onclick: onBaselines },
       "Compare with TF-IDF + logistic regression")) : null,
-    firstRows(result));
+    firstRows(result, onText));
 }
 
 function drawModel(result, answers, several) {
@@ -60,15 +62,17 @@ function drawFigures(figures) {
       ? el("ul", { className: "soft notes" }, ...figures.notes.map((note) => el("li", {}, note))) : null);
 }
 
-function firstRows(result) {
+function firstRows(result, onText) {
   const rows = result.first_texts.map((text, number) => [
     String(number + 1),
     ...result.answers.map(({ first }) => first[number].prediction === null
       ? "no answer" : `${first[number].prediction} ${percent(first[number].confidence)}`),
-    el("span", { className: "text", dir: "auto" }, text),
+    el("button", { type: "button", className: "text", dir: "auto", disabled: !text.trim(), onclick: () => onText(text) },
+      shortened(text, ENDS)),
   ]);
   const heads = result.answers.length > 1 ? result.answers.map(({ model }) => model) : ["answer"];
-  const drawn = table(rows.length < result.rows ? "The first rows" : "All rows", ["row", ...heads, "text"], rows);
+  const caption = `${rows.length < result.rows ? "The first rows" : "All rows"}. Click a text to look into its answer`;
+  const drawn = table(caption, ["row", ...heads, "text"], rows);
   drawn.classList.add("first-rows");
   return drawn;
 }

@@ -1,12 +1,17 @@
-// A table that is dropped or chosen: the server answers its rows, tells how far it is, and measures the answers.
+// A table that is dropped or chosen: the server answers its rows, tells how far it is, and measures the answers. Its
+// columns can be named, if the server does not find them.
 
 import { el } from "./dom.js";
 import { Gone, reach, read, Refusal } from "./server.js";
 import { drawResult } from "./result.js";
 
+const FIELDS = { text: "Column of texts", label: "Column of labels" };
+
 export class TableDesk {
-  constructor(place, { limits, onGone }) {
-    Object.assign(this, { limits, onGone, file: null, stop: null });
+  constructor(place, { limits, onGone, onText }) {
+    Object.assign(this, { limits, onGone, onText, file: null, stop: null });
+    const column = (name) => el("input", { id: `column-${name}`, autocomplete: "off", spellcheck: false, onchange: () => this.file && this.send(this.file) });
+    this.columns = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, column(name)]));
     this.input = el("input", { type: "file", accept: ".csv,.tsv,.jsonl,.ndjson", className: "unseen" });
     this.input.addEventListener("change", () => this.input.files[0] && this.send(this.input.files[0]));
     this.status = el("p", { role: "status" });
@@ -17,6 +22,9 @@ export class TableDesk {
       el("h2", {}, "A whole table"),
       el("p", {}, el("label", { className: "choose" }, this.input, "Choose a CSV"),
         el("span", { className: "soft" }, " or drop it on this page. With a column of labels, the answers are measured.")),
+      this.naming = el("details", {}, el("summary", {}, "Name its columns"),
+        el("div", { className: "naming" }, ...Object.entries(this.columns).map(([name, input]) =>
+          el("label", { htmlFor: input.id }, FIELDS[name], input)))),
       el("div", { className: "progress" }, this.bar, this.status, this.cancel), this.found);
     place.hidden = false;
     this.watchDrops(place);
@@ -40,6 +48,7 @@ export class TableDesk {
 
   async send(file, { baselines = false } = {}) {
     if (this.stop) return; // one table at a time
+    this.file = file;
     this.input.value = "";
     if (!baselines) this.found.replaceChildren(); // of the table before
     if (file.size > this.limits.table_bytes) {
@@ -52,10 +61,13 @@ export class TableDesk {
     this.say(`Reading ${file.name} …`);
     try {
       const query = new URLSearchParams({ name: file.name, baselines });
+      Object.entries(this.columns).forEach(([name, { value }]) => value.trim() && query.set(name, value.trim()));
       const response = await reach(`table?${query}`, { method: "POST", body: file, headers: { "content-type": "text/csv" }, signal: this.stop.signal });
       if (!response.ok) await read(response);
       const result = await this.follow(response, baselines);
-      this.found.replaceChildren(drawResult(result, { onBaselines: () => this.send(file, { baselines: true }), baselines }));
+      this.found.replaceChildren(drawResult(named(result), {
+        onBaselines: () => this.send(file, { baselines: true }), baselines, onText: this.onText,
+      }));
       this.say("");
     } catch (error) {
       this.fail(error);
@@ -86,11 +98,24 @@ export class TableDesk {
 
   fail(error) {
     if (this.stop.signal.aborted) this.say("Stopped.");
-    else if (error instanceof Refusal) this.say(error.message);
+    else if (error instanceof Refusal) {
+      this.say(inFields(error.message));
+      if (inFields(error.message) !== error.message) this.naming.open = true;
+    }
     else { this.say("The table was not answered: the server is gone."); this.onGone(); }
   }
 
   say(what) {
     this.status.textContent = what;
   }
+}
+
+/** A sentence of the server, whose settings are fields here. */
+function inFields(sentence) {
+  return Object.entries(FIELDS).reduce((said, [name, field]) => said.replaceAll(`\`${name}=\``, `“${field}”`), sentence);
+}
+
+function named(result) {
+  const missing = Object.entries(result.not_measured).map(([model, why]) => [model, inFields(why)]);
+  return { ...result, not_measured: Object.fromEntries(missing) };
 }
