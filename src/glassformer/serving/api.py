@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -20,7 +21,7 @@ from glassformer.serving.inside_routes import add_inside
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.page_files import add_page
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import REFUSALS, Service
+from glassformer.serving.service import REFUSALS, Service, unless_closed
 from glassformer.serving.shapes import About, ExplainRequest, Prediction, PredictRequest, Reasons, Refusal, Status
 from glassformer.serving.table_route import add_tables
 from glassformer.serving.time_lapse_route import add_time_lapses
@@ -38,7 +39,7 @@ def create_app(
             was made to point here (DNS rebinding).
     """
     limits = limits or Limits()
-    service = Service(models=models, limits=limits, worker=Worker(limits.waiting))
+    service = Service(models=models, limits=limits, worker=Worker(limits))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -73,25 +74,23 @@ def _add_texts(app: FastAPI, service: Service) -> None:
     """Add the routes that take texts."""
 
     @app.post("/predict", responses=REFUSALS, response_model=Prediction)
-    async def predict(request: PredictRequest) -> dict[str, Any]:
+    async def predict(request: Request, body: PredictRequest) -> dict[str, Any]:
         """Answer one text or several."""
-        if (request.text is None) == (request.texts is None):
+        if (body.text is None) == (body.texts is None):
             raise UsageError("give `text` or `texts`, and not both")
-        texts = [request.text] if request.texts is None else request.texts
+        texts = [body.text] if body.texts is None else body.texts
         asked = [text for text in texts if text is not None]
         service.limits.check_texts(asked)
-        model = named(service.models, request.model)
-        return {"model": model.name, "answers": await service.worker.do(lambda: model.answers(asked))}
+        model = named(service.models, body.model)
+        return {"model": model.name, "answers": await unless_closed(request, service.worker.answer(model, asked))}
 
     @app.post("/explain", responses=REFUSALS, response_model=Reasons)
-    async def explain(request: ExplainRequest) -> dict[str, Any]:
+    async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
         """Say what each word adds to an answer, and whether that can be trusted."""
-        service.limits.check_explained(request.text)
-        model = named(service.models, request.model)
-        found = await service.worker.do(
-            lambda: model.explanation(request.text, label=request.label, method=request.method, nearest=request.nearest)
-        )
-        return {"model": model.name} | found
+        service.limits.check_explained(body.text)
+        model = named(service.models, body.model)
+        explained = partial(model.explanation, body.text, label=body.label, method=body.method, nearest=body.nearest)
+        return {"model": model.name} | await unless_closed(request, service.worker.do(explained))
 
 
 def _add_server(app: FastAPI, service: Service) -> None:
@@ -111,8 +110,7 @@ def _add_server(app: FastAPI, service: Service) -> None:
     @app.get("/ready", response_model=Status, responses={503: {"model": Refusal, "description": "Busy."}})
     async def ready() -> dict[str, str]:
         """Say whether a request would be answered now."""
-        if service.worker.full:
-            raise RefusedError(503, "too many requests wait")
+        service.worker.refuse_if_full(503)
         return {"status": "ready"}
 
 
@@ -147,14 +145,15 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, GlassformerError)
-    status = error.status if isinstance(error, RefusedError) else 422 if isinstance(error, UsageError) else 500
-    return _reason(status, error.message)
+    if isinstance(error, RefusedError):
+        return _reason(error.status, error.message, error.retry_after)
+    return _reason(422 if isinstance(error, UsageError) else 500, error.message)
 
 
 async def _broken(_: Request, error: Exception) -> JSONResponse:
     return _reason(500, f"a bug of glassformer: {type(error).__name__}; the terminal of the server shows more")
 
 
-def _reason(status: int, reason: str) -> JSONResponse:
-    headers = {"retry-after": "5"} if status in (429, 503) else None
+def _reason(status: int, reason: str, retry_after: int | None = None) -> JSONResponse:
+    headers = None if retry_after is None else {"retry-after": str(retry_after)}
     return JSONResponse({"reason": reason}, status, headers)

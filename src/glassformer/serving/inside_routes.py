@@ -11,9 +11,7 @@ from glassformer.explanation.counterfactual import Counterfactual, Steps
 from glassformer.serving import shapes
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
-from glassformer.serving.service import REFUSALS, Service
-
-_CLOSED = 499  # as nginx has it: the client closed the connection
+from glassformer.serving.service import CLOSED, REFUSALS, Service, unless_closed
 
 
 def add_inside(app: FastAPI, service: Service) -> None:
@@ -28,24 +26,24 @@ def add_inside(app: FastAPI, service: Service) -> None:
         found = await service.worker.do(partial(_step, steps))
         while found is None:
             if await request.is_disconnected():
-                raise RefusedError(_CLOSED, "the connection was closed during the search")
+                raise RefusedError(CLOSED, "the connection was closed during the search")
             found = await service.worker.go_on(partial(_step, steps))
         return {"model": model.name} | found.as_json()
 
     @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads)
-    async def heads(body: shapes.InsideRequest) -> dict[str, Any]:
+    async def heads(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Say what each attention head adds to an answer, and which words it looks at."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
-        found = await service.worker.do(lambda: model.heads(body.text, label=body.label))
+        found = await unless_closed(request, service.worker.do(lambda: model.heads(body.text, label=body.label)))
         return {"model": model.name} | found
 
     @app.post("/attention", responses=REFUSALS, response_model=shapes.Attention)
-    async def attention(body: shapes.AttentionRequest) -> dict[str, Any]:
+    async def attention(request: Request, body: shapes.AttentionRequest) -> dict[str, Any]:
         """Say how much attention each word gets from the asked word, by each head."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
-        found = await service.worker.do(lambda: model.attention(body.text, word=body.word))
+        found = await unless_closed(request, service.worker.do(lambda: model.attention(body.text, word=body.word)))
         return {"model": model.name} | found
 
 

@@ -14,11 +14,13 @@ class RefusedError(GlassformerError):
     Args:
         status: the status code of HTTP.
         message: the reason, and what to do instead.
+        retry_after: the seconds after which another try may succeed.
     """
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,10 @@ class Limits:
         characters: of one text.
         explained_characters: of a text to explain. It takes a few seconds, in which nothing else is answered.
         table_bytes, table_rows: of a table.
-        waiting: requests that wait for the model at the same time.
+        waiting: requests that wait for the models at the same time.
+        wait_seconds: how long a request waits at most before its turn comes.
+        batch_characters: of the texts of several requests that are answered together. A larger request is answered
+            alone.
     """
 
     body_bytes: int = 2_000_000
@@ -40,7 +45,9 @@ class Limits:
     explained_characters: int = 5_000
     table_bytes: int = 20_000_000
     table_rows: int = 50_000
-    waiting: int = 32
+    waiting: int = 128
+    wait_seconds: int = 30
+    batch_characters: int = 16_384
 
     def check_texts(self, texts: Sequence[str]) -> None:
         """Raise `RefusedError` (422) if these are too many texts, or one is too long."""

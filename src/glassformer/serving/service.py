@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from glassformer.serving.limits import Limits
+from fastapi import Request
+
+from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.serving.shapes import Refusal
 from glassformer.serving.worker import Worker
 
+Result = TypeVar("Result")
+
+CLOSED = 499  # as nginx has it: the client closed the connection
 _REASONS = {
     403: "The request comes from another website.",
     413: "The request is too large.",
     422: "The request cannot be understood, or a text is too long.",
-    429: "Too many requests wait.",
+    429: "Too many requests wait. `Retry-After` says when to try again.",
+    503: "The request has waited for too long.",
 }
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": said} for status, said in _REASONS.items()
@@ -29,3 +36,21 @@ class Service:
     models: Mapping[str, ServedModel]
     limits: Limits
     worker: Worker
+
+
+async def unless_closed(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """Wait for work. If the client closes the connection, cancel it: nobody reads the answer any more."""
+
+    async def closed() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(closed())
+    try:
+        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise RefusedError(CLOSED, "the connection was closed")
+        return doing.result()
+    finally:
+        doing.cancel()
+        leaving.cancel()

@@ -58,7 +58,7 @@ def add_tables(app: FastAPI, service: Service) -> None:
     ) -> StreamingResponse:
         """Answer the rows of a table, and measure the answers if it has labels."""
         if busy.locked():
-            raise RefusedError(429, "another table is being answered; try again when it is done")
+            raise RefusedError(429, "another table is being answered; try again when it is done", retry_after=5)
         await busy.acquire()
         kept = ExitStack()
         kept.callback(busy.release)

@@ -15,7 +15,7 @@ from glassformer.pages.html import page
 from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import Service
+from glassformer.serving.service import Service, unless_closed
 from glassformer.tracing.page import render
 from glassformer.tracing.trace import trace as trace_text
 
@@ -34,7 +34,8 @@ def add_traces(app: FastAPI, service: Service) -> None:
             text = form.get("text", [""])[0].replace("\r\n", "\n")  # forms send line breaks in this way
             service.limits.check_explained(text)
             model = named(service.models, form.get("model", [None])[0])
-            return HTMLResponse(await service.worker.do(partial(_traced, model, text)), headers=OWN_PAGE)
+            found = await unless_closed(request, service.worker.do(partial(_traced, model, text)))
+            return HTMLResponse(found, headers=OWN_PAGE)
         except (RefusedError, UsageError) as error:
             status = error.status if isinstance(error, RefusedError) else 422
             return HTMLResponse(_refusal(error.message), status, headers=OWN_PAGE)

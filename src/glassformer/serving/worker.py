@@ -1,54 +1,215 @@
-"""The one thread that asks the models."""
+"""The queue of requests, and the one thread that asks the models."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from glassformer.serving.limits import RefusedError
+from glassformer.serving.limits import Limits, RefusedError
 
 Result = TypeVar("Result")
-_LOOK_AGAIN = 0.1  # seconds
+Answered = list[dict[str, Any]]
+
+_CHARACTERS_OF_ANY_TEXT = 32  # an empty text takes time too
+_MEMORY = 0.1  # how much the last piece changes the measured seconds of a piece
+
+
+class Answering(Protocol):
+    """A model that answers texts."""
+
+    def answers(self, texts: Sequence[str]) -> Answered:
+        """Return an answer for each text."""
+
+
+class Batch(NamedTuple):
+    """What was answered together."""
+
+    model: Answering
+    answers: list[Answered]
+    seconds: float
+
+
+@dataclass(kw_only=True, eq=False)
+class _Piece:
+    """Work that waits.
+
+    Attributes:
+        model, texts: what `work` asks, if it can be answered together with others.
+        done: its result, or why there is none.
+    """
+
+    work: Callable[[], Any]
+    model: Answering | None = None
+    texts: Sequence[str] = ()
+    done: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def characters(self) -> int:
+        return sum(len(text) + _CHARACTERS_OF_ANY_TEXT for text in self.texts)
+
+    def outcome(self) -> _Outcome:
+        """Do it."""
+        try:
+            return _Outcome(self.work())
+        except Exception as error:
+            return _Outcome(None, error)
+
+
+class _Outcome(NamedTuple):
+    result: Any
+    error: Exception | None = None
 
 
 class Worker:
-    """Does work in the order of the requests, one piece at a time.
+    """Does work in the order of the requests, in one thread.
 
     An explanation replaces the embeddings inside a model while it computes gradients, so nothing else may ask the model
     then.
+
+    Requests for answers of the same model that wait at the same time are answered together, as a model reads many short
+    texts faster than one after the other. No request waits for others to come. Each gets the answers that it would get
+    alone: if the model fails at some of them, they are answered one by one, and only those that fail alone have failed.
+
+    Args:
+        limits: `waiting`, `wait_seconds` and `batch_characters` hold here.
+        on_batch: called after each batch, in the event loop.
     """
 
-    def __init__(self, most_waiting: int) -> None:
-        self._most_waiting = most_waiting
-        self._waiting = 0
+    def __init__(self, limits: Limits, *, on_batch: Callable[[Batch], None] | None = None) -> None:
+        self._limits = limits
+        self._on_batch = on_batch
+        self._queue: deque[_Piece] = deque()
+        self._under_way = 0
+        self._seconds = 0.0  # of a piece, on average
+        self._working: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="models")
 
     @property
-    def full(self) -> bool:
-        return self._waiting >= self._most_waiting
+    def waiting(self) -> int:
+        """The number of requests that wait or are being answered."""
+        return len(self._queue) + self._under_way
+
+    def refuse_if_full(self, status: int = 429) -> None:
+        """Raise `RefusedError` if too many requests wait."""
+        if self.waiting >= self._limits.waiting:
+            after = self.seconds_to_wait
+            raise RefusedError(
+                status, f"{self.waiting:,} requests wait already; try again in {_seconds(after)}", retry_after=after
+            )
+
+    @property
+    def seconds_to_wait(self) -> int:
+        """How long all that waits will take, by what was measured so far."""
+        return max(1, math.ceil(self.waiting * self._seconds))
 
     async def do(self, work: Callable[[], Result]) -> Result:
         """Do a piece of work in the thread. If this is cancelled, work that has not begun is not done.
 
         Raises:
-            RefusedError: too many pieces wait already (429).
+            RefusedError: too many pieces wait already (429), or it has waited for too long (503).
         """
-        if self.full:
-            raise RefusedError(429, f"{self._waiting:,} requests wait already; try again in a few seconds")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        finally:
-            self._waiting -= 1
+        self.refuse_if_full()
+        result: Result = await self._done(_Piece(work=work), patience=self._limits.wait_seconds)
+        return result
+
+    async def answer(self, model: Answering, texts: Sequence[str]) -> Answered:
+        """Answer texts, together with those of other requests. Raises what `do` raises."""
+        self.refuse_if_full()
+        asked = _Piece(work=partial(model.answers, texts), model=model, texts=texts)
+        answers: Answered = await self._done(asked, patience=self._limits.wait_seconds)
+        return answers
 
     async def go_on(self, work: Callable[[], Result]) -> Result:
         """Do the next piece of something that has begun. It waits for its turn and is not refused."""
-        while self.full:
-            await asyncio.sleep(_LOOK_AGAIN)
-        return await self.do(work)
+        result: Result = await self._done(_Piece(work=work), patience=None)
+        return result
+
+    async def _done(self, piece: _Piece, *, patience: float | None) -> Any:
+        loop = asyncio.get_running_loop()
+        self._queue.append(piece)
+        if self._working is None:
+            self._working = loop.create_task(self._work())
+        impatient = None if patience is None else loop.call_later(patience, self._give_up, piece)
+        try:
+            return await piece.done
+        finally:
+            if impatient is not None:
+                impatient.cancel()
+            if piece in self._queue:  # this was cancelled
+                self._queue.remove(piece)
+
+    def _give_up(self, piece: _Piece) -> None:
+        if piece in self._queue:
+            self._queue.remove(piece)
+            after = self.seconds_to_wait
+            reason = f"the request has waited for {_seconds(self._limits.wait_seconds)}; try again in {_seconds(after)}"
+            piece.done.set_exception(RefusedError(503, reason, retry_after=after))
+
+    async def _work(self) -> None:
+        """Do all that waits."""
+        try:
+            while self._queue:
+                await self._do(self._next())
+        finally:
+            self._working = None
+
+    def _next(self) -> list[_Piece]:
+        """Take the first piece, and with it those behind it that are answered together with it."""
+        first = self._queue.popleft()
+        taken, room = [first], self._limits.batch_characters - first.characters
+        for piece in list(self._queue) if first.model is not None else []:
+            if piece.model is not first.model:
+                continue
+            room -= piece.characters
+            if room < 0:
+                break  # smaller ones behind it stay in their order
+            taken.append(piece)
+            self._queue.remove(piece)
+        return taken
+
+    async def _do(self, pieces: list[_Piece]) -> None:
+        self._under_way = len(pieces)
+        begun = time.perf_counter()
+        try:
+            outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, _outcomes, pieces)
+        finally:
+            self._under_way = 0
+        seconds = time.perf_counter() - begun
+        self._seconds += _MEMORY * (seconds / len(pieces) - self._seconds)
+        for piece, (result, error) in zip(pieces, outcomes, strict=True):
+            if piece.done.done():  # cancelled
+                continue
+            if error is None:
+                piece.done.set_result(result)
+            else:
+                piece.done.set_exception(error)
+        if self._on_batch is not None and pieces[0].model is not None:
+            self._on_batch(Batch(pieces[0].model, [found.result for found in outcomes if not found.error], seconds))
 
     def stop(self) -> None:
         """End the thread after the piece of work that it does now."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _outcomes(pieces: list[_Piece]) -> list[_Outcome]:
+    """Answer the texts of all pieces together. If that fails, answer each piece alone."""
+    if len(pieces) > 1 and (model := pieces[0].model) is not None:
+        try:
+            answers = model.answers([text for piece in pieces for text in piece.texts])
+        except Exception:
+            pass  # which of them failed shows below
+        else:
+            rest = iter(answers)
+            return [_Outcome([next(rest) for _ in piece.texts]) for piece in pieces]
+    return [piece.outcome() for piece in pieces]
+
+
+def _seconds(count: float) -> str:
+    return f"{count:g} second{'' if count == 1 else 's'}"

@@ -1,0 +1,280 @@
+"""The queue in front of the models: each request is answered once, in order, exactly as alone."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from glassformer.prediction.predictor import Predictor
+from glassformer.serving.limits import Limits, RefusedError
+from glassformer.serving.worker import Batch, Worker
+from tests.explanation.test_explain import two_readers
+from tests.serving.samples import served
+
+WAIT = 20  # seconds, after which a test has failed
+LIMITS = Limits(batch_characters=160)  # five short texts
+
+
+class FakeModel:
+    """Answers a text with the text. It fails at texts that begin with `!`, and waits until it may go on."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.asked: list[list[str]] = []
+        self.turns = threading.Semaphore(0)
+
+    def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        assert self.turns.acquire(timeout=WAIT)
+        self.asked.append(list(texts))
+        if failing := [text for text in texts if text.startswith("!")]:
+            raise ValueError(failing[0])
+        return [{"text": text, "model": self.name} for text in texts]
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, WAIT))
+
+
+async def settled() -> None:
+    """Let everything happen that does not wait for the thread."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+texts_of_a_request = st.lists(st.text("ab", max_size=20) | st.just("!"), max_size=4)
+nothing: st.SearchStrategy[list[str]] = st.just([])
+ask = st.tuples(st.just("ask"), st.integers(0, 1), texts_of_a_request)
+job = st.tuples(st.just("job"), st.just(0), nothing)
+cancel = st.tuples(st.just("cancel"), st.integers(0, 20), nothing)
+turn = st.tuples(st.just("turn"), st.integers(0, 1), nothing)
+
+
+@settings(deadline=None, max_examples=150)
+@given(plan=st.lists(ask | ask | job | cancel | turn, max_size=25))
+def test_each_request_is_answered_once_in_order_exactly_as_alone(
+    plan: list[tuple[str, int, list[str]]],
+) -> None:
+    models, jobs, done = [FakeModel("first"), FakeModel("second")], list[int](), list[int]()
+    batches: list[Batch] = []
+
+    async def play() -> None:
+        worker = Worker(LIMITS, on_batch=batches.append)
+        tasks: dict[int, tuple[int, list[str], asyncio.Task[Any]]] = {}
+
+        async def asked(number: int, model: int, texts: list[str]) -> Any:
+            try:
+                return await worker.answer(models[model], texts)
+            finally:
+                done.append(number)
+
+        cancelled: set[int] = set()
+        for number, (what, value, texts) in enumerate(plan):
+            if what == "ask":
+                marked = [f"{text}{place}#{number}" for place, text in enumerate(texts)]  # every text is another one
+                tasks[number] = (value, marked, asyncio.create_task(asked(number, value, marked)))
+            elif what == "job":
+                tasks[number] = (0, [], asyncio.create_task(worker.do(partial(jobs.append, number))))
+            elif what == "cancel" and value in tasks and not tasks[value][2].done():
+                tasks[value][2].cancel()
+                cancelled.add(value)
+            elif what == "turn":
+                models[value].turns.release()
+            await settled()
+        for fake in models:
+            fake.turns.release(1_000)
+        outcomes = await asyncio.gather(*(task for *_, task in tasks.values()), return_exceptions=True)
+        for (number, (model, texts, _)), outcome in zip(tasks.items(), outcomes, strict=True):
+            failing = [text for text in texts if text.startswith("!")]
+            if number in cancelled:
+                assert isinstance(outcome, asyncio.CancelledError)
+            elif plan[number][0] == "job":
+                assert outcome is None
+            elif failing:
+                assert isinstance(outcome, ValueError)
+                assert str(outcome) == failing[0], "the error is that of this request"
+            else:
+                assert outcome == [{"text": text, "model": models[model].name} for text in texts]
+        assert worker.waiting == 0
+        worker.stop()
+        kept = [number for number in tasks if number not in cancelled]
+        assert jobs == sorted(jobs)
+        assert set(jobs) >= {number for number in kept if plan[number][0] == "job"}
+        for index in range(2):
+            order = [number for number in done if number in kept and plan[number][:2] == ("ask", index)]
+            assert order == sorted(order), "requests to the same model are answered in their order"
+
+    run(play())
+    for fake in models:
+        whole = Counter(text for texts in fake.asked if not any(map(is_bad, texts)) for text in texts)
+        assert set(whole.values()) <= {1}, "no text is answered twice"
+        for texts in fake.asked:
+            requests = {text.rpartition("#")[2] for text in texts}
+            assert len(requests) == 1 or sum(len(text) + 32 for text in texts) <= LIMITS.batch_characters
+    assert sum(len(answers) for batch in batches for answers in batch.answers) == sum(
+        len(texts) for fake in models for texts in fake.asked if not any(map(is_bad, texts))
+    )
+
+
+def is_bad(text: str) -> bool:
+    return text.startswith("!")
+
+
+def test_what_waits_is_answered_together_and_nothing_waits_for_others() -> None:
+    model = FakeModel()
+
+    async def play() -> None:
+        worker = Worker(Limits())
+        first = asyncio.create_task(worker.answer(model, ["alone"]))
+        await settled()
+        others = [asyncio.create_task(worker.answer(model, [f"{number}"])) for number in range(20)]
+        await settled()
+        assert worker.waiting == 21
+        model.turns.release(2)
+        await asyncio.gather(first, *others)
+        worker.stop()
+
+    run(play())
+    assert model.asked == [["alone"], [f"{number}" for number in range(20)]]
+
+
+def test_work_is_done_in_order_and_one_piece_at_a_time() -> None:
+    log: list[str] = []
+
+    def piece(name: str) -> None:
+        log.append(f"{name} begins")
+        log.append(f"{name} ends")
+
+    async def play() -> None:
+        worker = Worker(Limits())
+        await asyncio.gather(*(worker.do(partial(piece, name)) for name in "abc"))
+        worker.stop()
+
+    run(play())
+    assert log == [f"{name} {what}" for name in "abc" for what in ("begins", "ends")]
+
+
+def test_what_is_cancelled_while_it_waits_is_never_done() -> None:
+    done: list[str] = []
+
+    async def play() -> None:
+        go_on = threading.Event()
+        worker = Worker(Limits())
+        slow = asyncio.create_task(worker.do(partial(go_on.wait, WAIT)))
+        late = asyncio.create_task(worker.do(partial(done.append, "late")))
+        await settled()
+        late.cancel()
+        await settled()
+        assert worker.waiting == 1
+        go_on.set()
+        await slow
+        assert await worker.do(lambda: "next") == "next"
+        worker.stop()
+
+    run(play())
+    assert done == []
+
+
+def test_a_full_queue_says_when_to_try_again() -> None:
+    async def play() -> None:
+        go_on = threading.Event()
+        worker = Worker(Limits(waiting=2))
+        await worker.do(lambda: threading.Event().wait(0.2))  # measured
+        waiting = [asyncio.create_task(worker.do(partial(go_on.wait, WAIT))) for _ in range(2)]
+        await settled()
+        with pytest.raises(RefusedError, match="2 requests wait already; try again in 1 second") as refused:
+            await worker.do(lambda: None)
+        assert (refused.value.status, refused.value.retry_after) == (429, 1)
+        begun = asyncio.create_task(worker.go_on(lambda: "more"))  # it has begun, so it is not refused
+        go_on.set()
+        await asyncio.gather(*waiting)
+        assert await begun == "more"
+        worker.stop()
+
+    run(play())
+
+
+def test_the_time_to_wait_is_that_of_the_measured_rate() -> None:
+    async def play() -> None:
+        go_on = threading.Event()
+        worker = Worker(Limits())
+        for _ in range(40):
+            await worker.do(lambda: threading.Event().wait(0.05))
+        waiting = [asyncio.create_task(worker.do(partial(go_on.wait, WAIT))) for _ in range(100)]
+        await settled()
+        assert 5 <= worker.seconds_to_wait < 20
+        go_on.set()
+        await asyncio.gather(*waiting)
+        worker.stop()
+
+    run(play())
+
+
+def test_a_request_that_waits_for_too_long_is_refused_and_never_done() -> None:
+    done: list[str] = []
+
+    async def play() -> None:
+        go_on = threading.Event()
+        worker = Worker(Limits(wait_seconds=0))
+        slow = asyncio.create_task(worker.do(partial(go_on.wait, WAIT)))
+        await settled()
+        with pytest.raises(RefusedError, match="has waited for 0 seconds; try again in 1 second") as refused:
+            await worker.do(partial(done.append, "late"))
+        assert refused.value.status == 503
+        go_on.set()
+        assert await slow, "what has begun is finished, however long it takes"
+        worker.stop()
+
+    run(play())
+    assert done == []
+
+
+def test_a_real_model_answers_together_as_it_does_alone() -> None:
+    """A matrix product rounds its last bits by the shape of the batch, so the sixth decimal may differ by 1."""
+    (model,) = served(trained=two_readers()).values()
+    words = np.random.default_rng(0).choice(["not", "good", "plot", "bad", "film", "wooden", " ", "é"], (12, 60))
+    requests = [[" ".join(row[: 1 + 5 * number])] for number, row in enumerate(words)]  # up to three windows
+    requests[3] = ["", "good", "not at all " * 20]
+    alone = [model.answers(texts) for texts in requests]
+
+    async def play() -> None:
+        batches: list[Batch] = []
+        worker = Worker(Limits(), on_batch=batches.append)
+        hold = threading.Event()
+        held = asyncio.create_task(worker.do(partial(hold.wait, WAIT)))
+        waiting = [asyncio.create_task(worker.answer(model, texts)) for texts in requests]
+        await settled()
+        hold.set()
+        await held
+        for expected, found in zip(alone, await asyncio.gather(*waiting), strict=True):
+            assert len(found) == len(expected)
+            for answer, single in zip(found, expected, strict=True):
+                assert same(answer, single)
+        assert [len(batch.answers) for batch in batches] == [12]
+        worker.stop()
+
+    run(play())
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether two answers are the same: numbers to 1e-6, everything else exactly."""
+    if isinstance(expected, float):
+        return isinstance(found, float) and abs(found - expected) <= 1.000001e-6
+    if isinstance(expected, dict):
+        return list(found) == list(expected) and all(same(found[key], expected[key]) for key in expected)
+    return bool(found == expected)
+
+
+def test_a_batch_of_a_real_model_is_as_exact_as_said() -> None:
+    """The probabilities themselves differ by less than 1e-6 between a batch and a text alone."""
+    predictor = Predictor(two_readers())
+    texts = [" ".join(["not", "good", "plot"] * number) for number in range(1, 30)]
+    together = predictor.answer(texts).probs
+    alone = np.concatenate([predictor.answer([text]).probs for text in texts])
+    assert np.abs(together - alone).max() < 1e-6
