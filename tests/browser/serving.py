@@ -4,21 +4,22 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-import uvicorn
 from playwright.sync_api import Page
 
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
-from glassformer.serving.listening import listen
+from glassformer.serving.listening import listen, server_at
 from glassformer.serving.served_model import ServedModel
 
 
 @contextmanager
-def running(models: Mapping[str, ServedModel], *, limits: Limits | None = None, port: int = 0) -> Iterator[str]:
+def running(
+    models: Mapping[str, ServedModel], *, limits: Limits | None = None, port: int = 0, api_key: str | None = None
+) -> Iterator[str]:
     """Answer at the given URL until the end of the `with` block."""
     address = listen("127.0.0.1", port)
-    config = uvicorn.Config(create_app(models, limits=limits), log_level="error", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
+    app = create_app(models, limits=limits, api_key=api_key)
+    server = server_at(address, app, on_finishing=lambda _: None)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [address.listener]})
     thread.start()
     try:

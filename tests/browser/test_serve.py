@@ -314,6 +314,20 @@ def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width:
     page.close()
 
 
+def test_the_page_works_with_a_key_that_the_browser_asks_for(browser: Browser) -> None:
+    with running(served(), api_key="open-sesame") as url:
+        context = browser.new_context(http_credentials={"username": "", "password": "open-sesame"})
+        page = context.new_page()
+        said = complaints(page)
+        page.goto(url)
+        typed(page)
+        with context.expect_page() as trace:
+            page.get_by_role("button", name=re.compile("number")).click()
+        expect(trace.value).to_have_title(re.compile("trace|number", re.IGNORECASE))
+        assert said == []
+        context.close()
+
+
 def test_nothing_is_styled_or_run_inline() -> None:
     folder = Path(__file__).parent.parent.parent / "src/glassformer/serving/page"
     html = (folder / "index.html").read_text(encoding="utf-8")

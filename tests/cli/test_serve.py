@@ -1,25 +1,47 @@
 import json
+import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from glassformer.serving.listening import Address
 from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer as command
 from tests.cli.terminal import misused
 
+BODY = b'{"text": "not bad"}'
+HEAD = f"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(BODY)}\r\n"
+
+
+@contextmanager
+def serving(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """A server, and what it says in JSON."""
+    serve = [sys.executable, "-m", "glassformer", "serve", *arguments, "--port", "0", "--json"]
+    with subprocess.Popen(
+        serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+    ) as server:
+        assert server.stdout is not None
+        yield server, json.loads("".join(iter(server.stdout.readline, "}\n")) + "}")
+
+
+def closing(_app: object, address: Address, **_: object) -> None:
+    address.listener.close()
+
 
 def test_it_answers_until_it_is_stopped(reviews: Trained) -> None:
-    serve = [sys.executable, "-m", "glassformer", "serve", str(reviews.folder), "--port", "0", "--json", "--quiet"]
-    with subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        written = "".join(iter(server.stdout.readline, "}\n")) + "}"
-        said = json.loads(written)
+    with serving(str(reviews.folder), "--quiet") as (server, said):
         assert said["models"] == ["model"]
         assert said["url"].startswith("http://127.0.0.1:")
         with urllib.request.urlopen(f"{said['url']}health", timeout=60) as answer:
@@ -29,6 +51,60 @@ def test_it_answers_until_it_is_stopped(reviews: Trained) -> None:
         server.send_signal(signal.SIGINT)
         assert server.communicate(timeout=60) == ("", "stopped\n")
     assert server.returncode == 130
+
+
+def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("open sesame".replace(" ", "-") + "\n")
+    with serving(str(reviews.folder), "--api-key-file", str(key), GLASSFORMER_API_KEY="other") as (server, said):
+        place = urlsplit(said["url"])
+        assert place.hostname
+        assert place.port
+        with socket.create_connection((place.hostname, place.port), timeout=60) as client:
+            head = f"{HEAD}authorization: Bearer open-sesame\r\n\r\n"
+            client.sendall(head.encode() + BODY[:5])
+            with pytest.raises(urllib.error.HTTPError, match="401"):  # it has read the first half by now
+                urllib.request.urlopen(f"{said['url']}model", timeout=60)
+            server.send_signal(signal.SIGTERM)
+            assert server.stderr is not None
+            said_last = next(line for line in iter(server.stderr.readline, "") if not line.startswith("loading"))
+            assert said_last == "finishing 1 request; Ctrl-C again stops at once\n"
+            client.sendall(BODY[5:])
+            answer = b"".join(iter(partial(client.recv, 65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b'"answers":[{"prediction":' in answer
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection((place.hostname, place.port), timeout=60)
+        assert server.communicate(timeout=60) == ("", "stopped\n")
+    assert server.returncode == 143
+
+
+def test_ctrl_c_twice_stops_at_once(reviews: Trained) -> None:
+    with serving(str(reviews.folder)) as (server, said):
+        place = urlsplit(said["url"])
+        assert place.hostname
+        assert place.port
+        with socket.create_connection((place.hostname, place.port), timeout=60) as client:
+            client.sendall(f"{HEAD}\r\n".encode() + BODY[:5])
+            urllib.request.urlopen(f"{said['url']}health", timeout=60).close()
+            server.send_signal(signal.SIGINT)
+            assert server.stderr is not None
+            assert any(line.startswith("finishing 1 request") for line in iter(server.stderr.readline, ""))
+            server.send_signal(signal.SIGINT)
+            assert server.communicate(timeout=60) == ("", "stopped\n")
+    assert server.returncode == 130
+
+
+@pytest.mark.parametrize("content", [b"", b" \n", b"two words", "schlüssel".encode(), b"\xff"])
+def test_a_file_without_a_key_is_misuse(reviews: Trained, tmp_path: Path, content: bytes) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(content)
+    outcome = command("serve", reviews.folder, "--api-key-file", key)
+    assert outcome.code == 2
+    assert str(key) in outcome.err
+    misused(
+        command("serve", reviews.folder, "--api-key-file", tmp_path / "none"), "the key cannot be read: No such file"
+    )
 
 
 def test_a_port_in_use_is_misuse(reviews: Trained) -> None:
@@ -65,11 +141,11 @@ def test_the_page_opens_and_others_are_warned_of(
         return False
 
     monkeypatch.setattr("webbrowser.open", no_browser)
-    monkeypatch.setattr("glassformer.serving.listening.answer_requests", lambda _app, address: address.listener.close())
+    monkeypatch.setattr("glassformer.serving.listening.answer_requests", closing)
     other = shutil.copytree(reviews.folder, tmp_path / "other")
     outcome = command("serve", reviews.folder, other, "--open", "--port", 0, "--host", "0.0.0.0")
     assert outcome.code == 0
     assert outcome.out.startswith("model and other: http://127.0.0.1:")
     assert opened == [outcome.out.split()[3]]
-    assert "warning: other machines can reach this server" in outcome.err
+    assert "warning: other machines can reach this server, and nobody has to log in; --api-key-file" in outcome.err
     assert "note: no browser could be opened" in outcome.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,13 @@ def serve(
         str, typer.Option(metavar="<address>", help="The address to listen at. 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="<int>", help="The port. 0: any free one.")] = 8000,
+    api_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="<file>",
+            help="A file with a key that requests need. Default: the variable GLASSFORMER_API_KEY, or no key.",
+        ),
+    ] = None,
     device: Device = "auto",
     quiet: Quiet = False,
     json: Json = False,
@@ -39,11 +47,14 @@ def serve(
     from glassformer.serving.listening import allowed_hosts, answer_requests, listen
     from glassformer.serving.served_model import load_models
 
+    api_key = _api_key(api_key_file)
     models = load_models([folder for folder in (model, other) if folder is not None], device=choose_device(device))
     address = listen(host, port)
-    app = create_app(models, hosts=allowed_hosts(address))
-    if not address.is_private:
-        say("warning: other machines can reach this server, and nobody has to log in")
+    app = create_app(models, hosts=allowed_hosts(address), api_key=api_key)
+    if not address.is_private and api_key is None:
+        say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
+    elif not address.is_private:
+        say("warning: other machines can reach this server, and the key and the texts are sent to it unencrypted")
     if json:
         print_json({"url": address.url, "models": list(models)})
     else:
@@ -51,7 +62,30 @@ def serve(
     if open_page:
         _open(address.url)
     doing("")  # show nothing while no request comes
-    answer_requests(app, address)
+    answer_requests(app, address, on_finishing=_say_finishing)
+
+
+def _api_key(file: Path | None) -> str | None:
+    """Return the key that requests need. It is no flag: other users of the machine see the flags of a program.
+
+    Raises:
+        UsageError: there is no key in the file, or none that a header can hold.
+    """
+    where = "the variable GLASSFORMER_API_KEY" if file is None else str(file)
+    try:
+        key = os.environ.get("GLASSFORMER_API_KEY") if file is None else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{where}: the key cannot be read: {getattr(error, 'strerror', 'it is not UTF-8')}") from error
+    if key is None:
+        return None
+    key = key.strip()
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageError(f"{where} holds no key; a key is one line of letters, digits and signs, without spaces")
+    return key
+
+
+def _say_finishing(requests: int) -> None:
+    say(f"finishing {requests:,} request{'' if requests == 1 else 's'}; Ctrl-C again stops at once")
 
 
 def _open(url: str) -> None:

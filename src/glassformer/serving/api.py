@@ -30,13 +30,18 @@ from glassformer.serving.worker import Worker
 
 
 def create_app(
-    models: Mapping[str, ServedModel], *, limits: Limits | None = None, hosts: Sequence[str] = ("*",)
+    models: Mapping[str, ServedModel],
+    *,
+    limits: Limits | None = None,
+    hosts: Sequence[str] = ("*",),
+    api_key: str | None = None,
 ) -> FastAPI:
     """Return the application.
 
     Args:
         hosts: the names by which the server may be addressed. Names of this machine alone keep out a website whose name
             was made to point here (DNS rebinding).
+        api_key: the key that requests need. By default they need none.
     """
     limits = limits or Limits()
     service = Service(models=models, limits=limits, worker=Worker(limits))
@@ -54,7 +59,13 @@ def create_app(
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(Guard, most_bytes=limits.body_bytes, larger={"/table": limits.table_bytes})
+    app.add_middleware(
+        Guard,
+        most_bytes=limits.body_bytes,
+        larger={"/table": limits.table_bytes},
+        seconds=limits.body_seconds,
+        api_key=api_key,
+    )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)

@@ -1,8 +1,13 @@
-"""What stands between the network and the API: limits on bodies, other websites, and the headers of every answer."""
+"""What stands between the network and the API: the key, other websites, slow and large bodies, headers of answers."""
 
 from __future__ import annotations
 
+import asyncio
+import binascii
+from base64 import b64decode
 from collections.abc import Mapping
+from hashlib import sha256
+from hmac import compare_digest
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -27,19 +32,32 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",  # answers may hold private texts
 }
+# A browser asks for the key once, and then sends it with every request of the page.
+_ASK_FOR_KEY = {"www-authenticate": 'Basic realm="glassformer", charset="UTF-8"'}
+_WITHOUT_KEY = ("/health", "/ready")  # for what watches over the server
 
 
 class Guard:
-    """ASGI middleware: refuses bodies that are too large (413) and requests of other websites (403).
+    """ASGI middleware: refuses requests without the key (401), those of other websites (403), and bodies that are too
+    slow (408) or too large (413).
 
     A page of another website that a person visits can send requests to a server on this machine. It cannot read the
     answers, but it could keep the model busy.
+
+    Args:
+        larger: the most bytes of a body by path. Elsewhere it is `most_bytes`.
+        seconds: the longest time in which a body may arrive.
+        api_key: the key that requests need, as a bearer token or as the password of basic authentication.
     """
 
-    def __init__(self, app: ASGIApp, *, most_bytes: int, larger: Mapping[str, int]) -> None:
+    def __init__(
+        self, app: ASGIApp, *, most_bytes: int, larger: Mapping[str, int], seconds: float, api_key: str | None = None
+    ) -> None:
         self.app = app
         self.most_bytes = most_bytes
-        self.larger = larger  # path → bytes
+        self.larger = larger
+        self.seconds = seconds
+        self.digest = None if api_key is None else sha256(api_key.encode()).digest()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,25 +77,56 @@ class Guard:
             refusal = _refusal(403, f"requests from {origin} are not answered, only those of this server's own page")
             await refusal(scope, receive, send_with_headers)
             return
+        if not (scope["path"] in _WITHOUT_KEY or self._has_key(headers.get("authorization", ""))):
+            reason = "this server asks for a key; send it in the header `Authorization: Bearer KEY`"
+            await JSONResponse({"reason": reason}, 401, _ASK_FOR_KEY)(scope, receive, send_with_headers)
+            return
         most = self.larger.get(scope["path"], self.most_bytes)
         if int(headers.get("content-length") or 0) > most:
             await _refusal(413, _too_large(most))(scope, receive, send_with_headers)
             return
         await self.app(scope, self._counted(receive, most), send_with_headers)
 
+    def _has_key(self, authorization: str) -> bool:
+        """Whether the header holds the key. How long this takes says nothing about the key."""
+        return self.digest is None or compare_digest(sha256(_sent_key(authorization)).digest(), self.digest)
+
     def _counted(self, receive: Receive, most: int) -> Receive:
-        """Return the same body, with an error as soon as it is too large: its length may not be known before."""
-        total = 0
+        """Return the same body, with an error as soon as it is too large or too slow.
+
+        Its length may not be known before.
+        """
+        total, complete = 0, False
+        deadline = asyncio.get_running_loop().time() + self.seconds
 
         async def counted() -> Message:
-            nonlocal total
-            message = await receive()
+            nonlocal total, complete
+            try:
+                async with asyncio.timeout_at(None if complete else deadline):
+                    message = await receive()
+            except TimeoutError:
+                reason = f"the body of the request did not arrive within {self.seconds:g} seconds"
+                raise HTTPException(408, reason, {"connection": "close"}) from None
+            complete = not message.get("more_body", False)
             total += len(message.get("body", b""))
             if total > most:
                 raise HTTPException(413, _too_large(most))
             return message
 
         return counted
+
+
+def _sent_key(authorization: str) -> bytes:
+    """Return the key in a header, or nothing."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip().encode("latin-1")  # as headers are decoded
+    if scheme.lower() == "basic":
+        try:
+            return b64decode(value).partition(b":")[2]  # any user name will do
+        except binascii.Error:
+            return b""
+    return b""
 
 
 def _too_large(most: int) -> str:

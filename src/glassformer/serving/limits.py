@@ -29,6 +29,7 @@ class Limits:
 
     Attributes:
         body_bytes: of a request with texts.
+        body_seconds: in which the body of a request has to arrive.
         texts: of one request.
         characters: of one text.
         explained_characters: of a text to explain. It takes a few seconds, in which nothing else is answered.
@@ -40,6 +41,7 @@ class Limits:
     """
 
     body_bytes: int = 2_000_000
+    body_seconds: int = 60
     texts: int = 256
     characters: int = 100_000
     explained_characters: int = 5_000

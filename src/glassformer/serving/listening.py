@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import logging
 import os
 import socket
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from glassformer.errors import UsageError
 
-_SECONDS_TO_FINISH = 3
+_SECONDS_TO_FINISH = 30  # at the end, for the requests that were taken
+_SECONDS_WITHOUT_REQUEST = 10  # of a connection: it may have sent half of a request
+_SECONDS_UNREAD = 30  # of an answer that the client does not take, or whose client is gone without a word
+_MOST_CONNECTIONS = 512
+_LOOK_AGAIN = 0.1  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +69,74 @@ def allowed_hosts(address: Address) -> list[str]:
     return ["localhost", "127.0.0.1", "[::1]", address.host] if address.is_private else ["*"]
 
 
-def answer_requests(app: FastAPI, address: Address) -> None:
-    """Answer requests until Ctrl-C or SIGTERM. Requests are not logged, as they hold texts."""
+def answer_requests(app: FastAPI, address: Address, *, on_finishing: Callable[[int], None]) -> None:
+    """Answer requests until Ctrl-C or SIGTERM. Then no new ones are taken, and those that were taken are finished.
+
+    Requests are not logged, as they hold texts.
+
+    Args:
+        on_finishing: called at the end with the number of requests to finish, if there are any.
+    """
+    server_at(address, app, on_finishing=on_finishing).run(sockets=[address.listener])
+
+
+def server_at(address: Address, app: FastAPI, *, on_finishing: Callable[[int], None]) -> uvicorn.Server:
+    """Return a server that closes connections which only cost: see `Server`."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; its connections inherit it
+        address.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * _SECONDS_UNREAD)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_SECONDS_TO_FINISH
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_SECONDS_TO_FINISH,
     )
-    uvicorn.Server(config).run(sockets=[address.listener])
+    logging.getLogger("uvicorn.error").addFilter(_no_trace_of_a_cancelled_request)
+    return Server(config, on_finishing)
+
+
+class Server(uvicorn.Server):
+    """Closes connections that send no whole request. uvicorn has a time-out only for those that send nothing more."""
+
+    def __init__(self, config: uvicorn.Config, on_finishing: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._on_finishing = on_finishing
+        self._idle: dict[Any, tuple[Any, float]] = {}  # connection → its last request, and when it was first seen idle
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:  # about once a second
+            self._close_idle()
+        return await super().on_tick(counter)
+
+    def _close_idle(self) -> None:
+        now, before = time.monotonic(), self._idle
+        self._idle = {}
+        for connection in list(self.server_state.connections):
+            request = getattr(connection, "cycle", None)
+            if request is not None and not request.response_complete:
+                continue
+            last, since = before.get(connection, (request, now))
+            if last is not request:
+                since = now
+            if now - since > _SECONDS_WITHOUT_REQUEST:
+                connection.transport.abort()
+            else:
+                self._idle[connection] = (request, since)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish the requests that were taken. A second Ctrl-C drops them."""
+        if under_way := len(self.server_state.tasks):
+            self._on_finishing(under_way)
+        finishing = asyncio.ensure_future(super().shutdown(sockets))
+        while not (await asyncio.wait({finishing}, timeout=_LOOK_AGAIN))[0]:
+            if self.force_exit:  # uvicorn would wait for the connections
+                for connection in list(self.server_state.connections):
+                    connection.transport.abort()
+        await finishing
+        if self.force_exit:  # uvicorn leaves this out
+            await self.lifespan.shutdown()
+
+
+def _no_trace_of_a_cancelled_request(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

@@ -18,7 +18,9 @@ Result = TypeVar("Result")
 
 CLOSED = 499  # as nginx has it: the client closed the connection
 _REASONS = {
+    401: "The server asks for a key, and the request has none or another one.",
     403: "The request comes from another website.",
+    408: "The body of the request arrived too slowly.",
     413: "The request is too large.",
     422: "The request cannot be understood, or a text is too long.",
     429: "Too many requests wait. `Retry-After` says when to try again.",

@@ -1,0 +1,153 @@
+"""The key, and clients that are slow, silent or gone. The server is real, as the framework's client never hangs."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+
+from glassformer.serving import listening
+from glassformer.serving.api import create_app
+from glassformer.serving.limits import Limits
+from glassformer.serving.served_model import ServedModel
+from tests.browser.serving import running
+from tests.serving.samples import TEXT, served
+
+KEY = "f00-Bar+7="
+WAIT = 20
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    with TestClient(create_app(served(), api_key=KEY)) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (f"Bearer {KEY}".encode(), 200),
+        (f"bearer  {KEY} ".encode(), 200),
+        (f"Bearer {KEY}x".encode(), 401),
+        (f"Bearer {KEY[:-1]}".encode(), 401),
+        (b"Bearer", 401),
+        (KEY.encode(), 401),
+        (b"Bearer \xff\xfe", 401),
+        (b"Basic !", 401),
+        (b"Basic Zm9v", 401),
+        (b"", 401),
+    ],
+)
+def test_requests_need_the_key(client: TestClient, sent: bytes, status: int) -> None:
+    headers = {b"authorization": sent}
+    for answer in (
+        client.post("/predict", json={"text": TEXT}, headers=headers),
+        client.get("/", headers=headers),
+        client.get("/page/main.js", headers=headers),
+        client.get("/openapi.json", headers=headers),
+    ):
+        assert answer.status_code == status
+        if status == 401:
+            assert answer.json() == {
+                "reason": "this server asks for a key; send it in the header `Authorization: Bearer KEY`"
+            }
+            assert answer.headers["www-authenticate"].startswith("Basic "), "a browser then asks for it"
+
+
+def test_a_browser_sends_the_key_as_a_password(client: TestClient) -> None:
+    assert client.get("/", auth=("", KEY)).status_code == 200
+    assert client.get("/", auth=("anybody", KEY)).status_code == 200
+    assert client.get("/", auth=(KEY, "")).status_code == 401
+
+
+def test_what_watches_over_the_server_needs_no_key(client: TestClient) -> None:
+    assert client.get("/health").status_code == client.get("/ready").status_code == 200
+    assert client.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
+
+
+BODY = json.dumps({"text": TEXT}).encode()
+HEAD = (
+    f"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(BODY)}\r\n\r\n"
+).encode()
+
+
+def connected(url: str) -> socket.socket:
+    place = urlsplit(url)
+    assert place.hostname
+    assert place.port
+    return socket.create_connection((place.hostname, place.port), timeout=WAIT)
+
+
+def everything(client: socket.socket) -> bytes:
+    """What comes until the server closes the connection."""
+    try:
+        return b"".join(iter(partial(client.recv, 65536), b""))
+    except ConnectionResetError:
+        return b""
+
+
+def test_a_body_that_arrives_too_slowly_is_refused() -> None:
+    with running(served(), limits=Limits(body_seconds=1)) as url, connected(url) as client:
+        client.sendall(HEAD + BODY[:5])
+        head, _, body = everything(client).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 408")
+        assert json.loads(body) == {"reason": "the body of the request did not arrive within 1 seconds"}
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /predict HT", HEAD[:-2]], ids=["nothing", "a line", "headers"])
+def test_a_connection_without_a_whole_request_is_closed(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(listening, "_SECONDS_WITHOUT_REQUEST", 1)
+    with running(served()) as url:
+        with connected(url) as client:
+            client.sendall(sent)
+            assert everything(client) == b""
+        with connected(url) as client:  # after an answer, too
+            client.sendall(HEAD + BODY)
+            assert client.recv(65536).startswith(b"HTTP/1.1 200")
+            begun = time.monotonic()
+            while time.monotonic() - begun < WAIT:
+                try:
+                    client.sendall(b"P")
+                except OSError:
+                    break
+                time.sleep(0.2)
+            else:
+                pytest.fail("the connection is still open")
+
+
+def test_a_request_that_nobody_waits_for_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on, asked = threading.Event(), threading.Event(), list[str]()
+
+    def slowly(_: ServedModel, texts: list[str]) -> list[dict[str, object]]:
+        asked.extend(texts)
+        begun.set()
+        assert go_on.wait(WAIT)
+        return [{"prediction": None, "confidence": None, "probabilities": None, "unseen_share": None,
+                 "unlike_training": None, "reading": None} for _ in texts]  # fmt: skip
+
+    monkeypatch.setattr(ServedModel, "answers", slowly)
+    with running(served(), limits=Limits(waiting=2)) as url, connected(url) as first:
+        first.sendall(HEAD + BODY)
+        assert begun.wait(WAIT)
+        with connected(url) as client:
+            client.sendall(HEAD + BODY)
+            wait_for_status(url, 503)
+        wait_for_status(url, 200)
+        go_on.set()
+        assert first.recv(65536).startswith(b"HTTP/1.1 200")
+    assert asked == [TEXT]
+
+
+def wait_for_status(url: str, status: int) -> None:
+    """Ask until the server is ready, or not ready."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < WAIT:
+        if httpx2.get(f"{url}ready").status_code == status:
+            return
+    pytest.fail(f"the server never says {status}")
