@@ -56,7 +56,8 @@ def test_it_answers_until_it_is_stopped(reviews: Trained) -> None:
 def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("open sesame".replace(" ", "-") + "\n")
-    with serving(str(reviews.folder), "--api-key-file", str(key), GLASSFORMER_API_KEY="other") as (server, said):
+    serve = serving(str(reviews.folder), "--log-json", "--api-key-file", str(key), GLASSFORMER_API_KEY="other")
+    with serve as (server, said):
         place = urlsplit(said["url"])
         assert place.hostname
         assert place.port
@@ -67,15 +68,18 @@ def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, t
                 urllib.request.urlopen(f"{said['url']}model", timeout=60)
             server.send_signal(signal.SIGTERM)
             assert server.stderr is not None
-            said_last = next(line for line in iter(server.stderr.readline, "") if not line.startswith("loading"))
-            assert said_last == "finishing 1 request; Ctrl-C again stops at once\n"
+            lines = (line for line in iter(server.stderr.readline, "") if not line.startswith("loading"))
+            assert json.loads(next(lines))["status"] == 401
+            assert next(lines) == "finishing 1 request; Ctrl-C again stops at once\n"
             client.sendall(BODY[5:])
             answer = b"".join(iter(partial(client.recv, 65536), b""))
         assert answer.startswith(b"HTTP/1.1 200")
         assert b'"answers":[{"prediction":' in answer
         with pytest.raises(OSError, match="refused"):
             socket.create_connection((place.hostname, place.port), timeout=60)
-        assert server.communicate(timeout=60) == ("", "stopped\n")
+        record, stopped = server.communicate(timeout=60)[1].splitlines()
+        assert json.loads(record)["route"] == "/predict"
+        assert stopped == "stopped"
     assert server.returncode == 143
 
 

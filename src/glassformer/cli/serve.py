@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from glassformer.cli.options import Device, Json, Quiet
-from glassformer.cli.output import doing, hush, print_json, say, show
+from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.errors import UsageError
 
 
@@ -30,15 +31,19 @@ def serve(
             help="A file with a key that requests need. Default: the variable GLASSFORMER_API_KEY, or no key.",
         ),
     ] = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Write a line of JSON to standard error for each request, without texts.")
+    ] = False,
     device: Device = "auto",
     quiet: Quiet = False,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Serve a page to play with a model, and an API, on this machine. Ctrl-C stops it."""
     if quiet:
         hush()
     try:
         import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError("serving needs an extra: pip install 'glassformer[serve]'") from error
@@ -50,12 +55,13 @@ def serve(
     api_key = _api_key(api_key_file)
     models = load_models([folder for folder in (model, other) if folder is not None], device=choose_device(device))
     address = listen(host, port)
-    app = create_app(models, hosts=allowed_hosts(address), api_key=api_key)
+    log = _log if log_json else None
+    app = create_app(models, hosts=allowed_hosts(address), api_key=api_key, log=log)
     if not address.is_private and api_key is None:
         say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
     elif not address.is_private:
         say("warning: other machines can reach this server, and the key and the texts are sent to it unencrypted")
-    if json:
+    if as_json:
         print_json({"url": address.url, "models": list(models)})
     else:
         show(f"{' and '.join(models)}: {address.url}    (Ctrl-C stops it)")
@@ -82,6 +88,10 @@ def _api_key(file: Path | None) -> str | None:
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"{where} holds no key; a key is one line of letters, digits and signs, without spaces")
     return key
+
+
+def _log(record: dict[str, Any]) -> None:
+    insist(json.dumps(record))
 
 
 def _say_finishing(requests: int) -> None:

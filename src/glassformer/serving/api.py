@@ -26,6 +26,7 @@ from glassformer.serving.shapes import About, ExplainRequest, Prediction, Predic
 from glassformer.serving.table_route import add_tables
 from glassformer.serving.time_lapse_route import add_time_lapses
 from glassformer.serving.trace_route import add_traces
+from glassformer.serving.watching import Log, Metrics, Watch, add_metrics, note
 from glassformer.serving.worker import Worker
 
 
@@ -35,6 +36,7 @@ def create_app(
     limits: Limits | None = None,
     hosts: Sequence[str] = ("*",),
     api_key: str | None = None,
+    log: Log | None = None,
 ) -> FastAPI:
     """Return the application.
 
@@ -42,9 +44,12 @@ def create_app(
         hosts: the names by which the server may be addressed. Names of this machine alone keep out a website whose name
             was made to point here (DNS rebinding).
         api_key: the key that requests need. By default they need none.
+        log: is given a record of each request, without its texts.
     """
     limits = limits or Limits()
-    service = Service(models=models, limits=limits, worker=Worker(limits))
+    metrics = Metrics()
+    service = Service(models=models, limits=limits, worker=Worker(limits, on_batch=metrics.count_batch))
+    metrics.waiting.set_function(lambda: service.worker.waiting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -67,6 +72,7 @@ def create_app(
         api_key=api_key,
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
+    app.add_middleware(Watch, metrics=metrics, log=log)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(GlassformerError, _failed)
@@ -77,6 +83,7 @@ def create_app(
     add_traces(app, service)
     add_time_lapses(app, service)
     _add_server(app, service)
+    add_metrics(app, metrics)
     add_page(app)
     return app
 
@@ -93,6 +100,7 @@ def _add_texts(app: FastAPI, service: Service) -> None:
         asked = [text for text in texts if text is not None]
         service.limits.check_texts(asked)
         model = named(service.models, body.model)
+        note(request, model.name, asked)
         return {"model": model.name, "answers": await unless_closed(request, service.worker.answer(model, asked))}
 
     @app.post("/explain", responses=REFUSALS, response_model=Reasons)
@@ -100,6 +108,7 @@ def _add_texts(app: FastAPI, service: Service) -> None:
         """Say what each word adds to an answer, and whether that can be trusted."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
+        note(request, model.name, [body.text])
         explained = partial(model.explanation, body.text, label=body.label, method=body.method, nearest=body.nearest)
         return {"model": model.name} | await unless_closed(request, service.worker.do(explained))
 

@@ -12,6 +12,7 @@ from glassformer.serving import shapes
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
 from glassformer.serving.service import CLOSED, REFUSALS, Service, unless_closed
+from glassformer.serving.watching import note
 
 
 def add_inside(app: FastAPI, service: Service) -> None:
@@ -22,6 +23,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
+        note(request, model.name, [body.text])
         steps = model.counterfactual(body.text, label=body.label)
         found = await service.worker.do(partial(_step, steps))
         while found is None:
@@ -35,6 +37,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
         """Say what each attention head adds to an answer, and which words it looks at."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
+        note(request, model.name, [body.text])
         found = await unless_closed(request, service.worker.do(lambda: model.heads(body.text, label=body.label)))
         return {"model": model.name} | found
 
@@ -43,6 +46,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
         """Say how much attention each word gets from the asked word, by each head."""
         service.limits.check_explained(body.text)
         model = named(service.models, body.model)
+        note(request, model.name, [body.text])
         found = await unless_closed(request, service.worker.do(lambda: model.attention(body.text, word=body.word)))
         return {"model": model.name} | found
 

@@ -31,6 +31,7 @@ from glassformer.serving.tables import (
     read_sent,
     table_of_answers,
 )
+from glassformer.serving.watching import note
 
 _EXAMPLE = '{"answered": 64, "rows": 100}\n{"answered": 100, "rows": 100}\n{"result": {"rows": 100, "answers": []}}\n'
 _RESPONSES = REFUSALS | {
@@ -65,6 +66,7 @@ def add_tables(app: FastAPI, service: Service) -> None:
         try:
             path = kept.enter_context(kept_for_now(name, await request.body()))
             sent = await run_in_threadpool(_read, path, name, service, text, label)
+            note(request, " ".join(service.models), sent.texts)
         except BaseException:
             kept.close()
             raise

@@ -16,6 +16,7 @@ from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import Service, unless_closed
+from glassformer.serving.watching import note
 from glassformer.tracing.page import render
 from glassformer.tracing.trace import trace as trace_text
 
@@ -34,6 +35,7 @@ def add_traces(app: FastAPI, service: Service) -> None:
             text = form.get("text", [""])[0].replace("\r\n", "\n")  # forms send line breaks in this way
             service.limits.check_explained(text)
             model = named(service.models, form.get("model", [None])[0])
+            note(request, model.name, [text])
             found = await unless_closed(request, service.worker.do(partial(_traced, model, text)))
             return HTMLResponse(found, headers=OWN_PAGE)
         except (RefusedError, UsageError) as error:

@@ -24,6 +24,10 @@ _MEMORY = 0.1  # how much the last piece changes the measured seconds of a piece
 class Answering(Protocol):
     """A model that answers texts."""
 
+    @property
+    def name(self) -> str:
+        """The name that requests use."""
+
     def answers(self, texts: Sequence[str]) -> Answered:
         """Return an answer for each text."""
 
