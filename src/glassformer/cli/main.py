@@ -33,6 +33,7 @@ from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.hints import add_hint
 from glassformer.cli.output import insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
+from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.training.stopping import watched_signals
 
@@ -75,11 +76,12 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(
+    context: typer.Context,
+    version: bool = typer.Option(  # noqa: ARG001 (its callback answers)
         False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    pass
+    check_command(context.invoked_subcommand)
 
 
 def main() -> None:
@@ -87,11 +89,12 @@ def main() -> None:
     # Waiting threads that spin slow down every other program on the machine, above all a second run.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     open_streams()
+    begin()
     stopped_by: list[int] = []  # a signal during an import may be turned into any other error
 
     def remember(number: int) -> bool:
         stopped_by.append(number)
-        return True
+        return not has_lost_a_process()  # after a loss, torchrun stops all processes, and this one is about to end
 
     with watched_signals(remember):
         try:
@@ -106,8 +109,9 @@ def main() -> None:
                 raise
             _stop(stopped_by)
         except Exception as error:
-            if stopped_by:
+            if stopped_by and not has_lost_a_process():
                 _stop(stopped_by)
+            let_first_speak()
             _fail(error)
 
 

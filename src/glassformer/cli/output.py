@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
+from glassformer.cli.torchrun import program
 from glassformer.errors import GlassformerError
 
 LONGEST_ERROR = 560
@@ -166,7 +167,7 @@ def shortened(text: str, longest: int) -> str:
 def command_line(*, leave_out: str = "", add: str = "") -> str:
     """Return the command as it was typed, quoted for a shell, without the flag `leave_out` and with the flag `add`."""
     arguments = [argument for argument in sys.argv[1:] if argument not in (leave_out, add)]
-    return shlex.join(["glassformer", *arguments, *([add] if add else [])])
+    return f"{program()} {shlex.join([*arguments, *([add] if add else [])])}"
 
 
 def human_count(number: int) -> str:

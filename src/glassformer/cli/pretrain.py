@@ -27,6 +27,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.torchrun import join
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def pretrain(
     """Train a language model on texts, from scratch."""
     if quiet:
         hush()
+    processes, target = join(device)
     from glassformer.cli.live import LiveView
     from glassformer.data.documents import read_documents
-    from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import check_prompts
     from glassformer.training.pretrain import pretrain as run
     from glassformer.training.unfinished import prepare_out
@@ -78,8 +79,8 @@ def pretrain(
     check_prompts([prompt])
     if prompt and not chosen.model.causal:
         raise UsageError("--prompt: a masked language model writes no samples; leave it out")
-    target = choose_device(device)
-    prepare_out(out, resume=resume, overwrite=overwrite)
+    if processes.leads:
+        prepare_out(out, resume=resume, overwrite=overwrite)
     doing(f"reading {data}")
     documents = read_documents(data, data_dir, text=text)
     doing("splitting the texts, learning a vocabulary, encoding the texts")
@@ -94,6 +95,7 @@ def pretrain(
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             prompt=prompt,
+            processes=processes,
         )
     _show_result(trained, out, json=json)
 

@@ -41,6 +41,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.torchrun import join
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
@@ -88,10 +89,11 @@ def train(
     """Train a text classifier on a labelled table."""
     if quiet:
         hush()
+    processes, target = join(device)
     from glassformer.data.sources import SourceConfig
-    from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.own_text import seconds_of
+    from glassformer.training.processes import leader_first
     from glassformer.training.recipe import load_recipe
     from glassformer.training.time_plan import check_minutes
     from glassformer.training.unfinished import prepare_out
@@ -105,16 +107,18 @@ def train(
         validation__group=group,
         pretraining__max_seconds=None if pretrain is None else seconds_of(pretrain),
     )
-    start = None if init is None else read_initial_weights(init)
+    with leader_first(processes):  # it may download the weights
+        start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
     if minutes is not None:
         check_minutes(minutes, chosen)  # before the tables are read
-    target = choose_device(device)
-    prepare_out(out, resume=resume, overwrite=overwrite)
+    if processes.leads:
+        prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     given = {"source": source, "init": start, "minutes": minutes, "resume": resume, "overwrite": overwrite}
-    _train(sources, chosen, out, target, snapshots=snapshots, json=json, keep_texts=keep_texts, **given)
+    given |= {"keep_texts": keep_texts, "processes": processes}
+    _train(sources, chosen, out, target, snapshots=snapshots, json=json, **given)
 
 
 def _train(

@@ -22,6 +22,7 @@ from glassformer.training.classification import Classification
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.preparation import Prepared
+from glassformer.training.processes import leader_first
 
 
 def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> tuple[FloatArray, float]:
@@ -49,7 +50,7 @@ def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> 
                 f"cross-fitting: training {number} of {trainings}, without part {number} of {len(folds)}"
             )
             found = _fit(prepared, fold, work, OneOfSeveral(observer, number, trainings))
-            if work is not None:
+            if work is not None and prepared.processes.leads:
                 keep_held_out(work, *found)
                 (work / STATE_FILE).unlink(missing_ok=True)
             parts[number - 1] = found
@@ -61,18 +62,20 @@ def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> 
 def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSeveral) -> tuple[FloatArray, float]:
     table = prepared.splits.train
     learned = replace(table, frame=table.frame[fold.learned])
-    if work is not None:
-        work.mkdir(parents=True, exist_ok=True)
     own = None if prepared.own_texts is None else replace(prepared.own_texts, training=learned.frame["text"])
     part = replace(prepared, splits=Splits(train=learned, validation=None, notes=()), own_texts=own, work=work)
     window = part.recipe.model.max_seq_len
-    model = part.model
+    with leader_first(part.processes):
+        if work is not None:
+            work.mkdir(parents=True, exist_ok=True)
+        model, data = part.model, part.data
     trainer = Trainer(
         model,
-        Classification(part.data, prepared.training, max_seq_len=window),
+        Classification(data, prepared.training, max_seq_len=window),
         prepared.training,
         checkpoint=None if work is None else work / STATE_FILE,
         observer=observer,
+        processes=part.processes,
     )
     if trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()

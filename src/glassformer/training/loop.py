@@ -21,7 +21,7 @@ from glassformer.models.memory import is_out_of_memory
 from glassformer.training.checkpoint import CheckpointError, RunState, load_checkpoint, save_checkpoint
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
-from glassformer.training.processes import OneProcess, Processes
+from glassformer.training.processes import ALONE, LostProcessError, Processes
 from glassformer.training.schedules import learning_rate
 from glassformer.training.stopping import StopRequest, stop_requests
 from glassformer.training.task import Cost, Examples, Task
@@ -108,8 +108,7 @@ class Trainer(Generic[Model]):
 
     Args:
         checkpoint: where the run is saved every half minute and on Ctrl-C. None: the run is kept in memory only.
-        processes: the processes that train the same model together; one of them has the checkpoint. None: this process
-            trains alone.
+        processes: the processes that train the same model together. The one that leads writes the checkpoint.
     """
 
     def __init__(
@@ -120,11 +119,11 @@ class Trainer(Generic[Model]):
         *,
         checkpoint: Path | None = None,
         observer: Observer | None = None,
-        processes: Processes | None = None,
+        processes: Processes = ALONE,
     ) -> None:
         self.model, self.task, self.config = model, task, config
         self.checkpoint, self.observer = checkpoint, observer or Silent()
-        self.processes = processes or OneProcess()
+        self.processes = processes
         self.device = next(model.parameters()).device
         freeze(model, config.freeze)
         self.optimizers = build_optimizers(model, config)
@@ -147,12 +146,16 @@ class Trainer(Generic[Model]):
 
         Raises:
             InterruptedTraining: on Ctrl-C, after the run was saved.
+            LostProcessError: another process ended too early. The run was saved if this process leads.
             NotANumberError: the loss or its gradient was not finite.
             GlassformerError: there is too little memory for a single example.
         """
         with stop_requests() as stop:
-            while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
-                self._epoch(stop)
+            try:
+                while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
+                    self._epoch(stop)
+            except LostProcessError as error:
+                raise LostProcessError(f"{error}; {self._saved_after_loss()}") from error
         self._say_if_stopped_early()
         if self.best:  # without an epoch there is none
             self.model.load_state_dict(self.best)
@@ -205,9 +208,9 @@ class Trainer(Generic[Model]):
                 raise InterruptedTraining(int(number))
             if now - self._last_saved > _CHECKPOINT_SECONDS:
                 self.try_to_save()
-        self._end_epoch()
+        found, judged = self._validate()
         (self.state.seconds,) = self.processes.agree(before + time.perf_counter() - began)
-        self.state.history[-1]["seconds"] = self.state.seconds
+        self._end_epoch(found, judged)
         self.observer.on_epoch(self.state.history[-1])
 
     def _progress(self, steps_per_epoch: int, *, ahead: float = 0.0) -> float:
@@ -229,7 +232,8 @@ class Trainer(Generic[Model]):
         weight = sum(map(self.task.weight, batches))
         while True:
             try:
-                figures = self._gradients(batches, weight)
+                with self.processes.apart():
+                    figures = self._gradients(batches, weight)
                 break
             except (RuntimeError, MemoryError, OSError) as error:
                 if not is_out_of_memory(error):
@@ -244,7 +248,11 @@ class Trainer(Generic[Model]):
             self.observer.on_message(
                 f"out of memory: batches are now computed in {self.state.micro_batches} parts, for the same step"
             )
-        loss, correct, count = self.processes.sum(figures, self.model.parameters())
+        try:
+            loss, correct, count = self.processes.sum(figures, self.model.parameters())
+        except LostProcessError:
+            torch.set_rng_state(random)  # the step is taken anew when the run is resumed
+            raise
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         if not (math.isfinite(loss) and math.isfinite(float(norm))):
             raise NotANumberError(
@@ -278,9 +286,27 @@ class Trainer(Generic[Model]):
     def _cost(self, examples: Examples) -> Cost:
         return self.task.cost(self.model, examples.to(self.device))
 
-    def _end_epoch(self) -> None:
+    def _validate(self) -> tuple[dict[str, float], float | None]:
+        """Return the validation metrics, and the loss that chooses the best epoch. None without validation."""
+        found = self.task.validate(self.model)
+        if not found:
+            return found, None
+        loss, judged = self.processes.agree(
+            found["validation_loss"], found.get("calibrated_loss", found["validation_loss"])
+        )
+        if not math.isfinite(loss):
+            raise NotANumberError(self._not_a_number("the validation loss", lambda: self.task.validate(self.model)))
+        return found | {"validation_loss": loss}, judged
+
+    def _end_epoch(self, found: dict[str, float], judged: float | None) -> None:
+        """Note the figures of the epoch, and keep its weights if they are the best, or if nothing judges them."""
         loss, accuracy = self._means()
         self.state.epoch, self.state.batch, self.state.sums = self.state.epoch + 1, 0, {}
+        if judged is None or judged < self.state.best_loss:
+            self.state.best_epoch = self.state.epoch
+            self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+        if judged is not None:
+            self.state.best_loss = min(judged, self.state.best_loss)
         row = {
             "epoch": float(self.state.epoch),
             "step": float(self.state.step),
@@ -288,21 +314,7 @@ class Trainer(Generic[Model]):
             **({} if accuracy is None else {"train_accuracy": accuracy}),
             "learning_rate": self.state.learning_rate,
         }
-        found = self.task.validate(self.model)
-        best = True  # without validation the last epoch counts as the best
-        if found:
-            loss, judged = self.processes.agree(
-                found["validation_loss"], found.get("calibrated_loss", found["validation_loss"])
-            )
-            found["validation_loss"] = loss
-            if not math.isfinite(loss):
-                raise NotANumberError(self._not_a_number("the validation loss", lambda: self.task.validate(self.model)))
-            best = judged < self.state.best_loss
-            self.state.best_loss = min(judged, self.state.best_loss)
-        if best:
-            self.state.best_epoch = self.state.epoch
-            self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
-        self.state.history.append(row | found)
+        self.state.history.append(row | found | {"seconds": self.state.seconds})
 
     def _means(self) -> tuple[float, float | None]:
         """Return the loss and accuracy of the epoch so far. The accuracy is None if answers are not judged."""
@@ -311,7 +323,7 @@ class Trainer(Generic[Model]):
 
     def save(self) -> None:
         """Write the checkpoint, if one is wanted. Raises `CheckpointError` if that fails."""
-        if self.checkpoint is not None:
+        if self.checkpoint is not None and self.processes.leads:
             save_checkpoint(self.checkpoint, self.state, self.model, self.best, self.optimizers)
             self.saved_step = self.state.step
         self._last_saved = time.perf_counter()
@@ -325,6 +337,17 @@ class Trainer(Generic[Model]):
                 saved = "nothing" if self.saved_step is None else f"the run up to step {self.saved_step:,}"
                 self.observer.on_message(f"warning: {error}. Training continues; {saved} is saved")
             self._warned, self._last_saved = True, time.perf_counter()
+
+    def _saved_after_loss(self) -> str:
+        """Save the finished steps after another process was lost, and say what is saved."""
+        try:
+            self.save()
+        except CheckpointError as error:
+            return str(error)
+        if self.saved_step is None:
+            return "nothing is saved"
+        saved = f"the run is saved up to step {self.saved_step:,}"
+        return f"{saved}. Continue it with `resume=True`, in any number of processes"
 
     def _report(self, steps: int, batches: list[Examples], speed: float) -> StepReport:
         loss, accuracy = self._means()

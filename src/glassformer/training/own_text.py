@@ -141,6 +141,8 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
     if folder is not None and is_model_folder(folder):
         observer.on_message("stage 1 of 2: pre-training is over")
         return load_model(folder, LANGUAGE_MODEL)
+    # Every process answers before the first of them makes files there.
+    (begun,) = prepared.processes.agree(float(folder is not None and is_unfinished(folder)))
     for sentence in (*own.unlabelled.notes, _announced(own, prepared.recipe)):
         observer.on_message(sentence)
     try:
@@ -148,10 +150,11 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
             Documents(texts=own.texts, source=" and ".join([prepared.splits.train.source, *own.unlabelled.sources])),
             recipe_of_first_stage(prepared.recipe),
             out=folder,
-            resume=folder is not None and is_unfinished(folder),
+            resume=bool(begun),
             device=prepared.device,
             observer=observer,
             tokenizer=prepared.tokenizer,
+            processes=prepared.processes,
         )
     except NotANumberError as error:
         if error.best is not None:

@@ -88,7 +88,8 @@ def measure_pace(prepared: Prepared, folds: Sequence[Fold], seconds: float) -> P
     still = {"max_seconds": seconds, "max_steps": None, "learning_rate": _STILL}
     config, clock = recipe.training.model_copy(update=still), _Clock()
     rows = replace(prepared.data, validation=None, validation_labels=None)
-    Trainer(prepared.model, Classification(rows, config, max_seq_len=window), config, observer=clock).run()
+    task = Classification(rows, config, max_seq_len=window)
+    Trainer(prepared.model, task, config, observer=clock, processes=prepared.processes).run()
 
     def steps(of: IntArray) -> int:
         return len(plan_epoch(of, recipe.training, max_seq_len=window, epoch=0)[1])
@@ -140,6 +141,7 @@ def measure_pretraining(prepared: Prepared, seconds: float) -> PretrainingPace |
             observer=clock,
             on_prepared=lambda _: encoded.append(time.perf_counter()),
             tokenizer=prepared.tokenizer,
+            processes=prepared.processes,
         )
     except UsageError:
         return None

@@ -27,6 +27,7 @@ from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.order import passes_per_epoch, plan_epoch
 from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
+from glassformer.training.processes import ALONE, Processes
 from glassformer.training.recipe import Recipe
 from glassformer.training.time_plan import check_minutes
 from glassformer.training.training_config import TrainingConfig
@@ -41,6 +42,7 @@ def prepare(
     device: str = "cpu",
     work: Path | None = None,
     minutes: float | None = None,
+    processes: Processes = ALONE,
 ) -> Prepared:
     """Split the rows. Everything else is made when it is first used.
 
@@ -49,6 +51,7 @@ def prepare(
         device: a torch device.
         work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts. None: memory does.
         minutes: the time that the run may take, if it decides itself what to do with it (see `time_plan.py`).
+        processes: the processes that train together.
 
     Raises:
         UsageError: the rows cannot be learned from, all texts of an unlabelled source are left out, or the minutes are
@@ -69,6 +72,7 @@ def prepare(
         device=device,
         work=work,
         minutes=minutes,
+        processes=processes,
     )
 
 
@@ -88,6 +92,7 @@ class Prepared:
     device: str
     work: Path | None
     minutes: float | None = None
+    processes: Processes = ALONE
 
     def going_on(self, **changes: Any) -> Prepared:
         """Return this run with other steps or initial weights. The vocabulary and the encoded rows stay the same."""

@@ -26,6 +26,7 @@ from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers
+from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.recipe import PretrainingRecipe
 from glassformer.training.unfinished import encode, learn_tokenizer, run_to_end, versions, work_in
 
@@ -62,6 +63,7 @@ def pretrain(
     on_prepared: Callable[[PreparedTexts], None] | None = None,
     prompt: str = "",
     tokenizer: TextTokenizer | None = None,
+    processes: Processes = ALONE,
 ) -> TrainedLanguageModel:
     """Hold out texts, learn a vocabulary, encode and train. With `out`, write a model folder there.
 
@@ -71,10 +73,12 @@ def pretrain(
         on_prepared: receives the texts and the size of the model before training begins.
         prompt: how the sample of each epoch begins (causal models).
         tokenizer: the tokenizer of `recipe.tokenizer`, if it was learned before.
+        processes: the processes that train together: see `train_classifier`.
 
     Raises:
         UsageError: there is too little text, or `out` is in use already.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
+        LostProcessError: another process ended too early; `out` can be resumed if it had begun to train.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
     keep_large_buffers()
@@ -82,10 +86,12 @@ def pretrain(
     train, validation = split_documents(documents, recipe.validation, seed=recipe.training.seed)
     work = None if out is None else out / CHECKPOINT_FOLDER
     identity = {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}
-    with work_in(out, identity, resume=resume, overwrite=overwrite):
-        tokenizer = tokenizer or learn_tokenizer(train.texts, recipe.tokenizer, work)
-        store = encode(train.texts, tokenizer, work, "train")
-        trainer = _trainer(store, validation, tokenizer, recipe, work, device)
+    with work_in(out, identity, resume=resume, overwrite=overwrite, processes=processes):
+        with leader_first(processes):
+            tokenizer = tokenizer or learn_tokenizer(train.texts, recipe.tokenizer, work)
+            store = encode(train.texts, tokenizer, work, "train")
+            trainer = _trainer(store, validation, tokenizer, recipe, work, device)
+        trainer.processes = processes
         parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
         unknown = float((store.tokens == UNKNOWN_ID).mean()) if len(store.tokens) else 0.0
         if on_prepared:
@@ -99,13 +105,13 @@ def pretrain(
             )
             on_prepared(prepared)
         trainer.observer = observer
-        if recipe.model.causal:
+        if recipe.model.causal and processes.leads:
             writer = TextGenerator(trainer.model, tokenizer, max_seq_len=recipe.model.max_seq_len)
             trainer.observer = _Sampling(observer, writer, prompt)
 
         def save() -> TrainedLanguageModel:
             trained = _finished(trainer, tokenizer, train, validation, recipe, parameters, tokens=len(store.tokens))
-            if out is not None:
+            if out is not None and processes.leads:
                 save_model(out, trained, card=_card(trained))
             return trained
 

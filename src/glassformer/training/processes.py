@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 from torch import nn
 
+from glassformer.errors import GlassformerError
 from glassformer.training.task import Examples
 
 
+class LostProcessError(GlassformerError):
+    """Another process of the run has ended or cannot be reached, so this one cannot go on."""
+
+    def __init__(self, message: str = "another process of this run has ended, so this one cannot go on") -> None:
+        super().__init__(message)
+
+
 class Processes(Protocol):
-    """Every process holds the same model, takes the same steps and calls the same methods in the same order."""
+    """Every process holds the same model, takes the same steps and calls the same methods in the same order.
+
+    If a process ends too early, these methods raise `LostProcessError` in the others.
+    """
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that writes files. Exactly one process is."""
 
     def share(self, batches: list[Examples]) -> list[Examples]:
         """Return this process's part of the examples of a step. Each example goes to exactly one process."""
@@ -22,9 +42,14 @@ class Processes(Protocol):
     def agree(self, *values: float) -> Sequence[float]:
         """Return the largest of each value over all processes."""
 
+    def apart(self) -> AbstractContextManager[None]:
+        """Let each process draw other random numbers in the `with` block, and the same ones again after it."""
+
 
 class OneProcess:
     """The process is alone."""
+
+    size, leads = 1, True
 
     def share(self, batches: list[Examples]) -> list[Examples]:
         return batches
@@ -34,3 +59,24 @@ class OneProcess:
 
     def agree(self, *values: float) -> Sequence[float]:
         return values
+
+    def apart(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+ALONE = OneProcess()
+
+
+def wait_for_all(processes: Processes) -> None:
+    """Return once every process has come here."""
+    processes.agree(0.0)
+
+
+@contextmanager
+def leader_first(processes: Processes) -> Iterator[None]:
+    """Run the `with` block first in the process that leads. The others then find the files that it has written."""
+    if not processes.leads:
+        wait_for_all(processes)
+    yield
+    if processes.leads:
+        wait_for_all(processes)

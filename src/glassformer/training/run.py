@@ -32,6 +32,7 @@ from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
+from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.readers import LearnedCounting, learn_counting, weigh_readers
 from glassformer.training.recipe import Recipe
 from glassformer.training.snapshots import Snapshots
@@ -57,6 +58,7 @@ def train_classifier(
     minutes: float | None = None,
     snapshots: Snapshots | None = None,
     keep_texts: bool = False,
+    processes: Processes = ALONE,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
@@ -74,29 +76,36 @@ def train_classifier(
             the model folder, and shows a few texts of the held-out rows.
         keep_texts: keep the training texts, so that those nearest to a text can be shown. Whoever has the model folder
             can then read them.
+        processes: the processes that train together. Each of them calls this function, with the same arguments. The one
+            that leads writes the model folder.
 
     Raises:
         UsageError: the data cannot be learned from, `out` is in use already, there is nothing to take snapshots of, or
             the design makes no vectors of texts to keep.
         InterruptedTraining: on Ctrl-C; `out` can be resumed.
+        LostProcessError: another process ended too early; `out` can be resumed if it had begun to train.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
-    prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes)
-    with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite):
-        origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
-        if snapshots is not None:
-            snapshots.check(prepared)
-        if keep_texts:
-            check_has_vectors(prepared.model)
-        begun = resume and work is not None and (work / STATE_FILE).is_file()
+    prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
+    snapshots = snapshots if processes.leads else None
+    with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite, processes=processes):
+        with leader_first(processes):
+            origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
+            if snapshots is not None:
+                snapshots.check(prepared)
+            if keep_texts:
+                check_has_vectors(prepared.model)
+            begun = resume and work is not None and (work / STATE_FILE).is_file()
+            train = prepared.data.train
         if on_prepared:
             on_prepared(prepared)
         if origin and not begun:
             observer.on_message(origin)
-        _warn_of_unknown(prepared.data.train, observer, learned=init is None)
-        counting = learn_counting(prepared, observer)
+        _warn_of_unknown(train, observer, learned=init is None)
+        with leader_first(processes):
+            counting = learn_counting(prepared, observer)
         prepared, planned = plan_time(prepared, counting, clock, observer)
         prepared, pretraining = pretrain_on_own_texts(prepared, observer)
         trainer = _trainer(prepared, counting, observer)
@@ -110,7 +119,7 @@ def train_classifier(
             if keep_texts:
                 observer.on_message("keeping the training texts: whoever has the model can read them")
                 trained = with_training_texts(trained, prepared)
-            if out is not None:
+            if out is not None and processes.leads:
                 save_model(out, trained, card=model_card(trained))
             if snapshots is not None:
                 snapshots.end(out)
@@ -164,6 +173,7 @@ def _trainer(prepared: Prepared, counting: LearnedCounting | None, observer: Obs
         prepared.training,
         checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
         observer=observer,
+        processes=prepared.processes,
     )
 
 

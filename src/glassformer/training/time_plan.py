@@ -21,6 +21,7 @@ from glassformer.data.files import write_aside
 from glassformer.data.table import counted
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.training.loop import Observer
+from glassformer.training.processes import leader_first
 from glassformer.training.recipe import Recipe, with_settings
 
 if TYPE_CHECKING:
@@ -92,9 +93,14 @@ def plan_time(
 
     Returns:
         The same run with the settings of the plan, and what the model folder records of the plan.
+
+    Raises:
+        UsageError: several processes have no model folder to share the plan in.
     """
     if prepared.minutes is None:
         return prepared, {}
+    if prepared.work is None and prepared.processes.size > 1:
+        raise UsageError("`minutes=` in several processes: they share the plan in the model folder; give `out=`")
     file = None if prepared.work is None else prepared.work / _FILE
     plan = None if file is None else _kept(file)
     if plan is None:
@@ -106,7 +112,10 @@ def plan_time(
             unread = f". Of the {texts}, only the words are used, for the vocabulary"
             plan = plan.model_copy(update={"said": plan.said + unread})
         if file is not None:
-            write_aside(file, plan.model_dump_json())
+            with leader_first(prepared.processes):
+                if prepared.processes.leads:
+                    write_aside(file, plan.model_dump_json())
+                plan = _kept(file) or plan  # each process has measured other seconds; those of the first one count
     observer.on_message(plan.said)
     record = {"minutes": prepared.minutes, "expected_minutes": round(plan.seconds / 60, 2), "settings": plan.settings}
     return prepared.going_on(recipe=with_settings(prepared.recipe, plan.settings)), record
@@ -131,7 +140,8 @@ def _made(prepared: Prepared, counting: float | None, folds: Sequence[Fold], beg
     probe = min(most, max(least, share * 60 * prepared.minutes))
     pace = measure_pace(prepared, folds, probe)
     pretraining = None
-    if 60 * prepared.minutes - (time.perf_counter() - began) > pace.seconds() and own_tokens(prepared) >= FEWEST_TOKENS:
+    (spare,) = prepared.processes.agree(60 * prepared.minutes - (time.perf_counter() - began) - pace.seconds())
+    if spare > 0 and own_tokens(prepared) >= FEWEST_TOKENS:
         pretraining = measure_pretraining(prepared, probe)
     return decide(
         Situation(

@@ -23,6 +23,7 @@ from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE, is_model_folder, is_unfinished
 from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
+from glassformer.training.processes import ALONE, LostProcessError, Processes, wait_for_all
 
 Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
@@ -74,8 +75,17 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 @contextmanager
-def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwrite: bool) -> Iterator[None]:
+def work_in(
+    out: Path | None,
+    identity: dict[str, Any],
+    *,
+    resume: bool,
+    overwrite: bool,
+    processes: Processes = ALONE,
+) -> Iterator[None]:
     """Begin or continue an unfinished run in `out`. No other process may write there meanwhile.
+
+    Of several processes, the one that leads writes there; the others read its files.
 
     A run that fails before there is anything to resume leaves no files; one that is interrupted keeps all. Without
     `out`, nothing is done.
@@ -84,17 +94,24 @@ def work_in(out: Path | None, identity: dict[str, Any], *, resume: bool, overwri
         identity: the values that must not change between a run and its continuation.
 
     Raises:
-        UsageError: see `prepare_out`; another process uses the folder; or a value of `identity` has changed.
+        UsageError: see `prepare_out`; another process uses the folder; a value of `identity` has changed; or several
+            processes have no folder in common.
         GlassformerError: the files there are damaged, or the disk is full.
     """
     if out is None:
         yield
         return
     work = out / CHECKPOINT_FOLDER
+    if not processes.leads:
+        wait_for_all(processes)
+        _check_same_run(work / RUN_FILE, identity)
+        yield
+        return
     with only_writer(out):
         _refuse_loss(out, resume=resume, overwrite=overwrite)
         try:
             _open(work, identity, resume=resume)
+            wait_for_all(processes)
             yield
         except Exception as error:
             if not (resume or isinstance(error, InterruptedTraining) or _can_be_resumed(work)):
@@ -131,6 +148,17 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     write_aside(file, json.dumps(identity, indent=2))
+
+
+def _check_same_run(file: Path, identity: dict[str, Any]) -> None:
+    """Raise `UsageError` if another process than this one began the run, or one that sees other data."""
+    if not file.is_file():
+        raise UsageError(f"{file} is missing: all processes of a run need one folder in common; give it as `out=`")
+    if changed := _changes(_identity_before(file), identity):
+        raise UsageError(
+            f"the processes of this run see other data or settings: {'; '.join(changed[:_CHANGES_SHOWN])}. "
+            "Start all of them with the same ones"
+        )
 
 
 def _identity_before(file: Path) -> dict[str, Any]:
@@ -219,17 +247,17 @@ def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: C
         trainer.model.load_state_dict(trainer.best)
         if out is None:
             raise NotANumberError(error.message, best=save()) from error
-        best = finish(out, save, saved_step=trainer.saved_step)
+        best = finish(out, save, saved_step=trainer.saved_step, processes=trainer.processes)
         kept = f"The model of epoch {trainer.state.best_epoch}, the best so far, is in {out}."
         raise NotANumberError(f"{error} {kept}", best=best) from error
     if out is None:
         return save()
     with suppress(CheckpointError):  # without the checkpoint, there is more room for the model
         trainer.save()
-    return finish(out, save, saved_step=trainer.saved_step)
+    return finish(out, save, saved_step=trainer.saved_step, processes=trainer.processes)
 
 
-def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None) -> Made:
+def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None, processes: Processes = ALONE) -> Made:
     """Write the model folder, and only then remove the run that it came from.
 
     Args:
@@ -245,5 +273,8 @@ def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None) -> Ma
         if saved_step is not None:
             way_out = f"continue with `resume=True`: the run is saved up to step {saved_step:,}"
         raise GlassformerError(f"training is over, but {error}. Then {way_out}") from error
-    shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
+    with suppress(LostProcessError):  # the model is written
+        wait_for_all(processes)  # the others may still read the encoded texts
+    if processes.leads:
+        shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
     return made

@@ -1,0 +1,93 @@
+"""Several processes that torchrun starts for one command: which of them speaks, and which commands they can run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.training.many_processes import ManyProcesses
+    from glassformer.training.processes import Processes
+
+_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+_COMMANDS = ("train", "pretrain")
+
+
+class _Torchrun:
+    """What this process knows of the others."""
+
+    def __init__(self) -> None:
+        self.joined: ManyProcesses | None = None
+        self.stderr: TextIO = sys.stderr
+
+
+_TORCHRUN = _Torchrun()
+
+
+def is_one_of_several() -> bool:
+    """Whether torchrun started this process beside others."""
+    given = [os.environ.get(name, "") for name in _VARIABLES]
+    return all(given) and given[2].isdecimal() and int(given[2]) > 1
+
+
+def begin() -> None:
+    """Let only the first of several processes write to the terminal."""
+    _TORCHRUN.joined, _TORCHRUN.stderr = None, sys.stderr
+    if is_one_of_several() and not _leads():
+        sys.stdout = sys.stderr = _nowhere()
+
+
+def check_command(command: str | None) -> None:
+    """Raise `UsageError` if several processes cannot run this command together."""
+    if is_one_of_several() and command not in _COMMANDS:
+        raise UsageError(
+            f"torchrun started {os.environ['WORLD_SIZE']} processes, and only {' and '.join(_COMMANDS)} can share "
+            f"their work; run `glassformer {command}` without torchrun"
+        )
+
+
+def join(device: str) -> tuple[Processes, str]:
+    """Join the other processes, if there are any. Return all of them together, and the device of this one."""
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.processes import ALONE
+
+    if not is_one_of_several():
+        return ALONE, choose_device(device)
+    from glassformer.training.many_processes import ManyProcesses, choose_device_of_process
+
+    chosen = choose_device_of_process(device)
+    _TORCHRUN.joined = ManyProcesses(chosen)
+    return _TORCHRUN.joined, chosen
+
+
+def has_lost_a_process() -> bool:
+    """Whether another process has ended too early. torchrun then stops this one, too."""
+    return _TORCHRUN.joined is not None and _TORCHRUN.joined.lost
+
+
+def let_first_speak() -> None:
+    """After an error, let the process that failed first say why. The others fail for the same reason, or after it."""
+    joined = _TORCHRUN.joined
+    if joined is None or has_lost_a_process():
+        return  # before they joined, all processes fail for the same reason; of a loss, the first process tells
+    sys.stderr = _TORCHRUN.stderr if joined.first_to_fail() else _nowhere()
+
+
+def program() -> str:
+    """Return how the command was started, for a message that repeats it."""
+    if not is_one_of_several():
+        return "glassformer"
+    number, here = os.environ["WORLD_SIZE"], os.environ.get("LOCAL_WORLD_SIZE")
+    return f"torchrun {f'--nproc-per-node {number}' if here == number else '…'} -m glassformer"
+
+
+def _leads() -> bool:
+    return os.environ["RANK"] == "0"
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")

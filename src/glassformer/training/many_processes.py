@@ -1,0 +1,137 @@
+"""Several processes that train one model, as torchrun starts them: each has a part of every batch.
+
+The gradients are summed by hand, not by `DistributedDataParallel`. That class takes the mean over the processes, calls
+only `forward`, and needs a part of the batch in each process. Here the loss of a step is a sum over all of its
+examples, divided by their weight; a language model has other methods than `forward`; and of a small last batch, some
+processes get nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.rendezvous import rendezvous
+
+from glassformer.errors import UsageError
+from glassformer.prediction.devices import choose_device
+from glassformer.training.processes import LostProcessError
+from glassformer.training.task import Examples
+
+_LONGEST_WAIT = timedelta(days=1)
+"""The process that leads may work alone for hours, for example to fit the counting reader. A process that has ended is
+noticed at once: its connection closes, and torchrun stops the others."""
+
+
+def choose_device_of_process(name: str) -> str:
+    """Return the device of this process: the CPU, or the GPU with the number of the process on its machine.
+
+    Raises:
+        UsageError: the device is not available, belongs to one process alone, or there are fewer GPUs than processes.
+    """
+    chosen = choose_device(name)
+    if chosen == "cpu":
+        return chosen
+    if chosen != "cuda":
+        raise UsageError(
+            f"`device={name!r}` names one device, and each process needs its own; choose cuda, cpu or auto"
+        )
+    gpus, here = torch.cuda.device_count(), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    if here > gpus:
+        raise UsageError(
+            f"`device={name!r}`: {here} processes on this machine need a GPU each, and it has {gpus}; start fewer "
+            "processes, or choose cpu"
+        )
+    return f"cuda:{os.environ['LOCAL_RANK']}"
+
+
+class ManyProcesses:
+    """The processes that torchrun started. They exchange gradients by NCCL between GPUs, everything else by gloo.
+
+    Attributes:
+        lost: whether another process has ended too early.
+    """
+
+    def __init__(self, device: str) -> None:
+        """Join the others. torchrun sets the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
+        self.device, self.lost = torch.device(device), False
+        self._store, self.rank, self.size = next(iter(rendezvous("env://")))
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)
+        try:
+            dist.init_process_group(
+                "nccl" if self.device.type == "cuda" else "gloo",
+                store=self._store,
+                rank=self.rank,
+                world_size=self.size,
+            )
+            self._talking = dist.new_group(backend="gloo", timeout=_LONGEST_WAIT)
+        except RuntimeError as error:
+            self.lost = True
+            raise LostProcessError from error
+        atexit.register(self._leave)
+
+    @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+    def share(self, batches: list[Examples]) -> list[Examples]:
+        """Return a slice of every batch. Batches are of texts of similar length, so the slices take equally long."""
+        return [part for batch in batches for part in batch.split(self.size)[self.rank : self.rank + 1]]
+
+    def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:
+        """Sum values and gradients. A parameter without a gradient in any process stays without one."""
+        learned = [parameter for parameter in parameters if parameter.requires_grad]
+        has_gradient = [float(parameter.grad is not None) for parameter in learned]
+        # Values first: gloo notices a lost process at once, NCCL would wait for it.
+        summed = self._reduced([*values, *has_gradient], dist.ReduceOp.SUM)
+        learned = [parameter for parameter, count in zip(learned, summed[len(values) :], strict=True) if count]
+        if learned:
+            gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in learned]
+            together = torch.cat([gradient.flatten() for gradient in gradients])
+            self._reduce(together, dist.ReduceOp.SUM, None)
+            pieces = together.split([parameter.numel() for parameter in learned])
+            for parameter, piece in zip(learned, pieces, strict=True):
+                parameter.grad = piece.view_as(parameter)
+        return summed[: len(values)]
+
+    def agree(self, *values: float) -> Sequence[float]:
+        return self._reduced(values, dist.ReduceOp.MAX)
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Seed each process with its own number and a common draw, which the checkpoint determines."""
+        common = int(torch.randint(2**31, ()))
+        with torch.random.fork_rng(devices=[self.device.index] if self.device.type == "cuda" else []):
+            torch.manual_seed(common * self.size + self.rank)
+            yield
+
+    def first_to_fail(self) -> bool:
+        """Whether no other process has called this method before."""
+        try:
+            return self._store.add("failed", 1) == 1
+        except RuntimeError:  # torchrun has ended
+            return self.leads
+
+    def _reduced(self, values: Sequence[float], operation: dist.ReduceOp.RedOpType) -> list[float]:
+        tensor = torch.tensor(values, dtype=torch.float64)
+        self._reduce(tensor, operation, self._talking)
+        found: list[float] = tensor.tolist()
+        return found
+
+    def _reduce(self, tensor: Tensor, operation: dist.ReduceOp.RedOpType, group: dist.ProcessGroup | None) -> None:
+        try:
+            dist.all_reduce(tensor, operation, group)
+        except RuntimeError as error:
+            self.lost = True
+            raise LostProcessError from error
+
+    def _leave(self) -> None:
+        if not self.lost and dist.is_initialized():
+            dist.destroy_process_group()
