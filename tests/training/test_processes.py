@@ -4,20 +4,25 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from glassformer.errors import UsageError
+from glassformer.prediction.model_folder import CHECKPOINT_FOLDER
 from glassformer.training import loop
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, Trainer
-from glassformer.training.processes import OneProcess
+from glassformer.training.processes import LostProcessError, OneProcess, leader_first
 from glassformer.training.stopping import StopRequest
 from glassformer.training.task import Examples
+from glassformer.training.unfinished import work_in
 from tests.training.samples import STILL, Memory, config, toy_data, trainer
+from tests.training.test_resume import assert_same_end
 
 
 class Meeting:
@@ -42,6 +47,15 @@ class Member:
         self.meeting, self.rank = meeting, rank
         self.shared: list[int] = []
         self.called: list[str] = []
+
+    size = 2
+
+    @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+    def apart(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def share(self, batches: list[Examples]) -> list[Examples]:
         self.called.append("share")
@@ -117,7 +131,10 @@ def test_two_processes_learn_what_one_learns(training: dict[str, Any]) -> None:
 def test_one_process_is_alone_and_leaves_everything_as_it_is() -> None:
     batches, values = trainer(config()).task.steps(0)[0](), (1.5, 2.0, float("inf"))
     weight = nn.Parameter(torch.ones(2))
-    alone = OneProcess()
+    alone, random = OneProcess(), torch.get_rng_state()
+    with alone.apart():
+        assert torch.equal(torch.get_rng_state(), random)
+    assert (alone.size, alone.leads) == (1, True)
     assert alone.share(batches) is batches
     assert alone.sum(values, [weight]) == values
     assert weight.grad is None
@@ -174,3 +191,96 @@ def test_both_keep_the_same_epoch() -> None:
     assert [error for _, _, error in found] == [None, None]
     assert [run.state.best_epoch for run, _, _ in found] == [3, 3]
     assert [run.state.best_loss for run, _, _ in found] == [0.7, 0.7]
+
+
+class LosesTheOther(OneProcess):
+    """The other process is lost at this call of `sum` or `agree`."""
+
+    size = 2
+
+    def __init__(self, call: int, *, leads: bool = True) -> None:
+        self.left, self.leads = call, leads
+
+    def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:
+        self._meet()
+        return super().sum(values, parameters)
+
+    def agree(self, *values: float) -> Sequence[float]:
+        self._meet()
+        return super().agree(*values)
+
+    def _meet(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise LostProcessError
+
+
+def test_wherever_a_process_is_lost_the_run_is_saved_and_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    training = config(epochs=2, token_dropout=0.2)
+    uninterrupted = trainer(training)
+    uninterrupted.run()
+    calls = 2 * (5 * 3 + 2)  # in each of two epochs: five steps, and the end
+    for call in [0, 1, 2, 3, *range(13, 19), calls - 1]:
+        file = tmp_path / f"{call}.safetensors"
+        loses = trainer(training, checkpoint=file)
+        loses.processes = LosesTheOther(call)
+        with pytest.raises(LostProcessError) as lost:
+            loses.run()
+        saved = loses.state.step
+        assert f"the run is saved up to step {saved}. Continue it with `resume=True`" in str(lost.value)
+        resumed = trainer(training, checkpoint=file)
+        resumed.resume()
+        assert resumed.state.step == saved
+        resumed.run()
+        assert_same_end(resumed, uninterrupted)
+        assert resumed.state.history[0].keys() == uninterrupted.state.history[0].keys()
+    unharmed = trainer(training)
+    unharmed.processes = LosesTheOther(calls)
+    unharmed.run()
+
+
+def test_a_process_that_does_not_lead_saves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "state.safetensors"
+    follows = trainer(config(), checkpoint=file)
+    follows.processes = LosesTheOther(7, leads=False)
+    with pytest.raises(LostProcessError, match="nothing is saved"):
+        follows.run()
+    assert not file.exists()
+
+
+def test_the_leader_is_first() -> None:
+    meeting, order = Meeting(), list[int]()
+
+    def run(rank: int) -> None:
+        with leader_first(Member(meeting, rank)):
+            time.sleep(0.1 * (1 - rank))
+            order.append(rank)
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in (1, 0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1]
+
+
+def test_a_process_that_sees_other_data_or_another_folder_is_refused(tmp_path: Path) -> None:
+    identity = {"train": "a" * 64, "recipe": {"training": {"seed": 1}}}
+    leads, follows = LosesTheOther(9), LosesTheOther(9, leads=False)
+    out = tmp_path / "out"
+    with work_in(out, identity, resume=False, overwrite=False, processes=leads):
+        with work_in(out, identity, resume=False, overwrite=False, processes=follows):
+            pass
+        other = identity | {"recipe": {"training": {"seed": 2}}}
+        with (
+            pytest.raises(UsageError, match=r"see other data or settings: training\.seed was 1 and is now 2"),
+            work_in(out, other, resume=False, overwrite=False, processes=follows),
+        ):
+            pass
+        with (
+            pytest.raises(UsageError, match="need one folder in common; give it as `out=`"),
+            work_in(tmp_path / "elsewhere", identity, resume=False, overwrite=False, processes=follows),
+        ):
+            pass
+        assert (out / CHECKPOINT_FOLDER).is_dir()  # whoever follows removes nothing
+    assert not (tmp_path / "elsewhere").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from glassformer.errors import UsageError
@@ -90,4 +89,4 @@ def _leads() -> bool:
 
 
 def _nowhere() -> TextIO:
-    return Path(os.devnull).open("w", encoding="utf-8")
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8", closefd=False)  # open until the end

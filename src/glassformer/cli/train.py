@@ -117,8 +117,8 @@ def train(
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     given = {"source": source, "init": start, "minutes": minutes, "resume": resume, "overwrite": overwrite}
-    given |= {"keep_texts": keep_texts, "processes": processes}
-    _train(sources, chosen, out, target, snapshots=snapshots, json=json, **given)
+    shared = {"keep_texts": keep_texts, "processes": processes}
+    _train(sources, chosen, out, target, snapshots=snapshots, json=json, **given, **shared)
 
 
 def _train(

@@ -1,0 +1,136 @@
+import json
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+
+from tests.cli.conftest import review_rows, write_csv
+from tests.cli.terminal import glassformer, misused
+from tests.torchrun import TwoProcesses
+
+SETTINGS = {
+    "model.d_model": 16, "model.n_layers": 1, "model.n_heads": 2, "model.d_ff": 24, "model.max_seq_len": 16,
+    "model.dropout": 0, "training.token_dropout": 0, "training.precision": "float32", "training.optimizer": "adamw",
+    "training.epochs": 8, "training.min_steps_per_epoch": 40, "validation.fraction": 0.2, "validation.min_rows": 0,
+}  # fmt: skip
+"""Without anything random; AdamW, as Muon computes in bfloat16."""
+GIVEN = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("table") / "reviews.csv", review_rows(300))
+
+
+@pytest.fixture(scope="module")
+def alone(table: Path) -> Path:
+    """The model of one process."""
+    folder = table.parent / "alone"
+    assert glassformer("train", table, "--out", folder, *GIVEN).code == 0
+    return folder
+
+
+def in_two(*arguments: object, log: Path) -> TwoProcesses:
+    return TwoProcesses("-m", "glassformer", *arguments, log=log)
+
+
+def assert_same_run(folder: Path, other: Path) -> None:
+    first, second = (json.loads((each / "metrics.json").read_text())["history"] for each in (folder, other))
+    assert len(first) == len(second) == SETTINGS["training.epochs"]
+    for row, expected in zip(first, second, strict=True):
+        assert row.keys() == expected.keys()
+        for figure in expected.keys() - {"seconds"}:
+            assert row[figure] == pytest.approx(expected[figure], abs=1e-5), figure
+    weights = load_file(other / "model.safetensors")
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        assert (tensor - weights[name]).abs().max() < 1e-4, name
+
+
+def test_two_processes_train_the_model_of_one(table: Path, alone: Path, tmp_path: Path) -> None:
+    run = in_two("train", table, "--out", tmp_path / "out", *GIVEN, log=tmp_path / "log")
+    assert run.end() == 0, run.said
+    assert_same_run(tmp_path / "out", alone)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in alone.iterdir()}
+    assert run.said.count("epoch 1: ") == run.said.count("trained in") == 1, run.said
+    assert "error" not in run.said.lower()
+
+
+@needs_proc
+def test_a_killed_process_ends_the_run_which_one_process_continues(table: Path, alone: Path, tmp_path: Path) -> None:
+    given = ("train", table, "--out", tmp_path / "out", *GIVEN)
+    run = in_two(*given, log=tmp_path / "log")
+    run.wait_until_it_says("epoch 1: ")
+    os.kill(run.worker(1), signal.SIGKILL)
+    assert run.end() != 0
+    said = re.findall(r"error: another process of this run has ended.* saved up to step (\d+)\..*--resume", run.said)
+    assert len(said) == 1, run.said
+    assert "epoch 8: " not in run.said
+    resumed = glassformer(*given, "--resume")
+    assert resumed.code == 0, resumed.err
+    assert f"resumed at step {int(said[0]) + 1} " in resumed.err
+    assert_same_run(tmp_path / "out", alone)
+
+
+def test_two_processes_continue_the_run_of_one_until_ctrl_c(
+    table: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("train", table, "--out", tmp_path / "out", *GIVEN)
+    interrupt_after_step(7, monkeypatch)
+    assert glassformer(*given).code == 130
+    monkeypatch.undo()
+    run = in_two(*given, "--resume", log=tmp_path / "log")
+    run.wait_until_it_says("epoch 1: ")
+    run.process.send_signal(signal.SIGINT)
+    assert run.end() != 0
+    assert run.said.count("resumed at step 8 (epoch 1)") == 1
+    assert run.said.count("stopped; the run is saved in") == 1, run.said
+    assert f"torchrun --nproc-per-node 2 -m glassformer train {table}" in run.said
+    assert "error: " not in run.said
+    assert glassformer(*given, "--resume").code == 0
+    assert_same_run(tmp_path / "out", alone)
+
+
+def interrupt_after_step(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from glassformer.cli.live import LiveView
+
+    shown = LiveView.on_step
+
+    def on_step(view: LiveView, report: Any) -> None:
+        shown(view, report)
+        if report.step_of_epoch == step:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(LiveView, "on_step", on_step)
+
+
+def test_misuse_is_said_once_and_ends_both(table: Path, tmp_path: Path) -> None:
+    run = in_two("train", table.parent / "no.csv", "--out", tmp_path / "out", log=tmp_path / "log")
+    assert run.end() != 0
+    assert run.said.count("error: ") == 1, run.said
+    assert re.search(r"rank +: 0 .*\n +exitcode +: 2", run.said) or re.search(r"exitcode: 2", run.said)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_other_commands_are_refused_by_the_first_process(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": 29500}
+    for name, value in started.items():
+        monkeypatch.setenv(name, str(value))
+    outcome = glassformer("predict", "model", "a text")
+    if rank == 0:
+        misused(outcome, "torchrun started 2 processes", "only train and pretrain", "run `glassformer predict` without")
+    else:
+        assert (outcome.code, outcome.out, outcome.err) == (2, "", "")
+
+
+@pytest.mark.parametrize("given", [{"WORLD_SIZE": "2"}, {"RANK": "0", "WORLD_SIZE": "1"}], ids=str)
+def test_a_process_that_was_started_alone_works_alone(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert glassformer("version").code == 0
