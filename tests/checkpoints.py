@@ -16,7 +16,7 @@ from tests.support import randomise
 
 transformers.utils.logging.disable_progress_bar()
 
-FAMILIES = ("bert", "distilbert", "roberta", "modernbert")
+FAMILIES = ("bert", "distilbert", "roberta", "modernbert", "eurobert")
 CORPUS = [
     "the plot is thin but i loved it", "Der Film war großartig, naïve Café-Szenen!", "a dull, dull book: 1,234 pages",
     "der film war furchtbar langweilig", "loved loved loved the cast", "电影 很 好看", "thin plots make long evenings",
@@ -24,6 +24,7 @@ CORPUS = [
 _BERT_TOKENS = ["[PAD]", *(f"[unused{n}]" for n in range(3)), "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _CLASSES = {
     "bert": "Bert", "distilbert": "DistilBert", "roberta": "Roberta", "modernbert": "ModernBert",
+    "eurobert": "EuroBert",
 }  # fmt: skip
 
 
@@ -83,6 +84,9 @@ def settings_of(family: str, tokenizer: PreTrainedTokenizerFast, **settings: Any
             "full_attention": {"rope_type": "default", "rope_theta": 5000.0},
             "sliding_attention": {"rope_type": "default", "rope_theta": 300.0},
         }},
+        "eurobert": sizes
+        | {"max_position_embeddings": 64, "rms_norm_eps": 1e-3, "classifier_pooling": "mean", "mask_token_id": 0}
+        | {"rope_parameters": {"rope_type": "default", "rope_theta": 5000.0}},
     }  # fmt: skip
     return common | own[family] | settings
 

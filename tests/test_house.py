@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
     "errors", "pages", "layers", "models", "data", "counting", "prediction", "explanation", "tracing", "evaluation",
-    "training", "doctor", "experiments", "words", "alignment", "text_classifier", "serving", "cli",
+    "training", "doctor", "experiments", "words", "alignment", "exporting", "text_classifier", "serving", "cli",
 )  # fmt: skip
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 SPEAK_OF_FLAGS = ("cli",)

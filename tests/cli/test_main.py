@@ -35,6 +35,7 @@ def test_every_command_is_there() -> None:
         "compare-variants",
         "reproduce",
         "predict",
+        "export",
         "pretrain",
         "generate",
         "learn-word",

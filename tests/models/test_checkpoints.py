@@ -17,7 +17,7 @@ MODERN = {"model_type": "modernbert", "num_hidden_layers": 7}
 def test_a_family_s_own_sizes_where_a_checkpoint_names_none(family: str) -> None:
     config = read_config({"model_type": family, "pad_token_id": 1}, "x")
     assert config.d_model == 768
-    assert config.max_seq_len == {"roberta": 510, "modernbert": 8192}.get(family, 512)
+    assert config.max_seq_len == {"roberta": 510, "modernbert": 8192, "eurobert": 8192}.get(family, 512)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -47,10 +47,19 @@ def test_both_spellings_of_modernbert_s_settings() -> None:
     assert read_config(MODERN, "x").local_reach == 64
 
 
+def test_both_spellings_of_eurobert_s_rotary_base() -> None:
+    old, new = {"rope_theta": 9000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 9000.0}}
+    assert [read_config({"model_type": "eurobert"} | raw, "x").rotary_base for raw in (old, new, {})] == [9e3, 9e3, 1e4]
+
+
+def test_a_new_head_of_eurobert_reads_the_mean_whatever_the_old_one_read() -> None:
+    assert read_config({"model_type": "eurobert", "classifier_pooling": "late"}, "x").pooling == "mean"
+
+
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        ({"model_type": "gpt2"}, ["'gpt2'", "bert, distilbert, roberta, modernbert"]),
+        ({"model_type": "gpt2"}, ["'gpt2'", "bert, distilbert, roberta, modernbert, eurobert"]),
         ({}, ["no model_type"]),
         ({"model_type": "bert", "quantization_config": {"bits": 4}}, ["quantised"]),
         ({"model_type": "bert", "position_embedding_type": "relative_key"}, ["relative_key"]),
@@ -66,6 +75,8 @@ def test_both_spellings_of_modernbert_s_settings() -> None:
         (MODERN | {"layer_types": ["sliding_attention"] * 6}, ["each of the 7 layers"]),
         (MODERN | {"layer_types": 7}, ["damaged"]),
         (MODERN | {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, ["'yarn'"]),
+        ({"model_type": "eurobert", "rope_parameters": {"rope_type": "yarn"}}, ["'yarn'"]),
+        ({"model_type": "eurobert", "architectures": ["EuroBertForSequenceClassification"]}, ["'late'", "classifiers"]),
     ],
     ids=str,
 )

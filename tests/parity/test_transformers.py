@@ -25,6 +25,7 @@ TEXTS = [
     "👍🏽 so good 🤷‍♀️ !!!", "a\tb\n\nc    d", "1,234.50 % — “quoted”", "x" * 130, "ﬁne ＦＵＬＬ width",
     "mail |||EMAIL||| me", "\u200bzero\u0301\x07 width",
 ]  # fmt: skip
+PRE_NORM = ("modernbert", "eurobert")
 families = pytest.mark.parametrize("family", FAMILIES)
 
 
@@ -72,7 +73,7 @@ def assert_parity(theirs: Any, folder: Path, family: str, lengths: list[int], to
     encoder = getattr(theirs, theirs.base_model_prefix)
     with torch.no_grad():
         last = encoder(input_ids=their_ids, attention_mask=mask.long()).last_hidden_state
-    hidden = [*expected.hidden_states[:-1], states[-2] if family == "modernbert" else last, last]
+    hidden = [*expected.hidden_states[:-1], states[-2] if family in PRE_NORM else last, last]
     for found, wanted in zip(states, hidden, strict=True):
         torch.testing.assert_close(found[mask], wanted[mask], rtol=tolerance, atol=tolerance)
     assert logits.std() > 0.1
@@ -86,7 +87,7 @@ def test_hidden_states_and_logits(family: str, lengths: list[int], tmp_path: Pat
     assert_parity(theirs, tmp_path, family, lengths, 1e-5)
 
 
-@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta"])  # ModernBERT turns by angles in float32
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta"])  # the others turn by angles in float32
 def test_double_precision(family: str, tmp_path: Path) -> None:
     with double_precision():
         theirs = write_checkpoint(tmp_path, family, labels=LABELS.names)
@@ -102,6 +103,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("modernbert", {"classifier_pooling": "mean", "hidden_activation": "silu", "norm_eps": 1e-2}),
     ("modernbert", {"layer_types": ["sliding_attention", "full_attention"] * 2 + ["sliding_attention"]}),
     ("modernbert", {"local_attention": 5}),
+    ("eurobert", {"attention_bias": True, "mlp_bias": True, "classifier_pooling": "bos"}),
+    ("eurobert", {"hidden_act": "sigmoid", "rms_norm_eps": 1e-1}),
 ]
 
 

@@ -13,8 +13,8 @@ import shlex
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        "algorithm", "chosen", "data", "data_dir", "device", "dictionary", "dictionary_dir", "fold_labels", "group",
-        "heads", "host", "init", "keep_texts", "label", "method", "minutes", "multilabel", "objective", "out",
+        "algorithm", "chosen", "data", "data_dir", "device", "dictionary", "dictionary_dir", "fold_labels", "format",
+        "group", "heads", "host", "init", "keep_texts", "label", "method", "minutes", "multilabel", "objective", "out",
         "overwrite", "port", "preset", "pretrain", "prompts", "recipe", "rejected", "resume", "reward", "seconds",
         "seeds", "snapshots", "steps", "test", "text", "train", "unlabelled", "vary",
     )

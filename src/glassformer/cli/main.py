@@ -18,6 +18,7 @@ from glassformer.cli import (
     doctor,
     evaluate,
     explain,
+    export,
     generate,
     learn_word,
     predict,
@@ -56,6 +57,7 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("serve")(serve.serve)
 app.command("trace")(trace.trace)
+app.command("export")(export.export)
 app.command("pretrain")(pretrain.pretrain)
 app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)

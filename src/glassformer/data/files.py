@@ -24,6 +24,26 @@ def written_aside(path: Path) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
+@contextmanager
+def folder_written_aside(path: Path) -> Iterator[Path]:
+    """Give a hidden empty folder beside `path` to fill. At the end it replaces `path`; after an error it is removed."""
+    aside, before = (path.with_name(f".{path.name}.{what}-{os.getpid()}") for what in ("writing", "replaced"))
+    try:
+        aside.mkdir()
+        yield aside
+        if path.exists():  # a folder with files in it cannot be replaced in one step
+            path.replace(before)
+        try:
+            aside.replace(path)
+        except BaseException:
+            if before.exists():
+                before.replace(path)
+            raise
+    finally:
+        for left in (aside, before):
+            shutil.rmtree(left, ignore_errors=True)
+
+
 def write_aside(path: Path, text: str) -> None:
     """Write a text file as UTF-8, completely or not at all."""
     with written_aside(path) as aside:

@@ -1,12 +1,13 @@
 """Read the tokenizer of a checkpoint and renumber its tokens like ours: padding 0, unknown 1, start 2, then the others.
 
 The pieces stay the same. `order` says which row of the checkpoint's embedding table belongs to which id.
+`as_pretrained_tokenizer` is the way back: it describes our tokenizer by the files of a checkpoint.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from glassformer.data.json_files import read_json
 from glassformer.data.tokenizer_file import read_tokenizer
-from glassformer.data.tokenizers import TextTokenizer
+from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
@@ -30,50 +31,103 @@ def read_pretrained_tokenizer(
         special_tokens: padding, unknown, start and end, for a checkpoint that does not name them.
 
     Returns:
-        A tokenizer that puts the checkpoint's end token after every text, and for each of its ids the id that the
-        token had in the checkpoint.
+        A tokenizer that puts the checkpoint's end token, if it has one, after every text, and for each of its ids the
+        id that the token had in the checkpoint.
 
     Raises:
         UsageError: there is no such file, this kind of tokenizer cannot be renumbered, or a special token is missing.
         GlassformerError: a file is damaged.
     """
     settings = _settings(folder)
-    pad, unknown, start, end = (settings.get(role, name) for role, name in zip(_ROLES, special_tokens, strict=True))
+    special = {role: settings.get(role, name) for role, name in zip(_ROLES, special_tokens, strict=True)}
     if (folder / "tokenizer.json").is_file():
         spec = _as_written_today(folder / "tokenizer.json", where)
     elif (folder / "vocab.txt").is_file():
-        spec = _bert_tokenizer(folder / "vocab.txt", settings, unknown)
+        spec = _bert_tokenizer(folder / "vocab.txt", settings, special["unk_token"])
     else:
         raise UsageError(f"{where}: there is no tokenizer.json (nor a BERT's vocab.txt) beside the weights")
     kind = spec["model"]["type"]
     if kind not in ("WordPiece", "BPE", "WordLevel"):
         raise UsageError(f"{where}: tokenizer.json is of the kind {kind!r}; WordPiece, BPE and WordLevel can be read")
     numbers: dict[str, int] = spec["model"]["vocab"] | {token["content"]: token["id"] for token in spec["added_tokens"]}
-    for role, token in zip(_ROLES, (pad, unknown, start, end), strict=True):
+    if "sep_token" not in settings and _ends_with_text(spec):
+        del special["sep_token"]
+    for role, token in special.items():
         if token not in numbers:
             raise UsageError(f"{where}: the tokenizer has no {role} ({token!r}), which every text or batch needs")
-    first = [pad, unknown, start]
+    first = [special[role] for role in _ROLES[:3]]
     if len({numbers[token] for token in first}) < len(first):
         raise UsageError(f"{where}: the tokenizer's {', '.join(_ROLES[:3])} must be three tokens, got {first}")
     order = [*first, *(token for token in sorted(numbers, key=numbers.__getitem__) if token not in first)]
-    tokenizer = _renumbered(spec, {token: new for new, token in enumerate(order)}, end, where)
+    tokenizer = _renumbered(spec, {token: new for new, token in enumerate(order)}, special.get("sep_token"), where)
     return tokenizer, [numbers[token] for token in order]
 
 
-def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str, where: str) -> TextTokenizer:
-    """Return the same tokenizer with other ids. It does not truncate or pad, and adds only the end token."""
-    template = {
-        "type": "TemplateProcessing",
-        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": end, "type_id": 0}}],
-        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
-        "special_tokens": {end: {"id": end, "ids": [numbers[end]], "tokens": [end]}},
+def as_pretrained_tokenizer(tokenizer: TextTokenizer, *, window: int) -> dict[str, dict[str, Any]]:
+    """Describe a tokenizer of ours by the files of a checkpoint: the content of each JSON file by its name.
+
+    The tokenizer of the other library gives the same ids, and also puts the start token before every text.
+
+    Args:
+        window: how many tokens the model reads at once, including the start token.
+    """
+    spec = json.loads(tokenizer.to_json())
+    numbers = tokenizer.vocabulary()
+    by_id = {number: token for token, number in numbers.items()}
+    end = _end_token(spec)
+    roles = dict(zip(_ROLES, (by_id[PAD_ID], by_id[UNKNOWN_ID], by_id[START_ID], end), strict=True))
+    if spec["truncation"] is not None:
+        window = min(window, spec["truncation"]["max_length"] + 1)
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": window,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "split_special_tokens": True,  # "<pad>" in a user's text is five ordinary characters
+        "clean_up_tokenization_spaces": False,
     }
+    template = _template([by_id[START_ID]], [] if end is None else [end], numbers)
+    return {
+        "tokenizer.json": spec | {"post_processor": template, "truncation": None},
+        "tokenizer_config.json": settings | {role: token for role, token in roles.items() if token is not None},
+    }
+
+
+def _template(before: Sequence[str], after: Sequence[str], numbers: Mapping[str, int]) -> dict[str, Any]:
+    """Describe the step that puts special tokens before and after each text."""
+    first, second = ([{"Sequence": {"id": name, "type_id": 0}}] for name in "AB")
+    starts, ends = ([{"SpecialToken": {"id": token, "type_id": 0}} for token in tokens] for tokens in (before, after))
+    return {
+        "type": "TemplateProcessing",
+        "single": [*starts, *first, *ends],
+        "pair": [*starts, *first, *ends, *second, *ends],
+        "special_tokens": {
+            token: {"id": token, "ids": [numbers[token]], "tokens": [token]} for token in (*before, *after)
+        },
+    }
+
+
+def _end_token(spec: Mapping[str, Any]) -> str | None:
+    """Return the special token that a tokenizer puts after every text, or None."""
+    step = spec["post_processor"]
+    if step is None or step["type"] != "TemplateProcessing" or "SpecialToken" not in step["single"][-1]:
+        return None
+    return str(step["single"][-1]["SpecialToken"]["id"])
+
+
+def _ends_with_text(spec: Mapping[str, Any]) -> bool:
+    """Whether a tokenizer says that it puts nothing after a text. Many say nothing; then other parts add the token."""
+    step = spec["post_processor"]
+    return step is not None and step["type"] == "TemplateProcessing" and _end_token(spec) is None
+
+
+def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str | None, where: str) -> TextTokenizer:
+    """Return the same tokenizer with other ids. It does not truncate or pad, and adds only the end token."""
     added = [token | {"id": numbers[token["content"]]} for token in spec["added_tokens"]]
     # All tokens go into the model's own vocabulary. The library would give tokens outside of it new ids at the end.
     changed = {
         "model": spec["model"] | {"vocab": dict(numbers)},
         "added_tokens": sorted(added, key=lambda token: int(token["id"])),
-        "post_processor": template,
+        "post_processor": None if end is None else _template([], [end], numbers),
         "truncation": None,
         "padding": None,
     }

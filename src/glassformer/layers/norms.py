@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from glassformer.layers.slots import AttentionMask, Norm
 from glassformer.layers.taps import Tap
 
+RMS_EPS = 1e-6
+
 
 class NoNorm(Norm):
     """Returns its input. A block takes it for a norm that it does not have: a pre-norm block has no post-norms."""
@@ -43,7 +45,7 @@ class LayerNorm(Norm):
 class RMSNorm(Norm):
     """y = x / √(mean(x²) + ε) · weight over the features of one position (Zhang & Sennrich 2019, eq. 4)."""
 
-    def __init__(self, d_model: int, *, eps: float = 1e-6) -> None:
+    def __init__(self, d_model: int, *, eps: float = RMS_EPS) -> None:
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(d_model))

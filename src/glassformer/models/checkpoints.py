@@ -11,18 +11,14 @@ from torch import Tensor
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.bounds import MOST_BLOCKS
-from glassformer.models.families import FAMILIES, Family, Sources
+from glassformer.models.families import FAMILIES, Family
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 
-# For settings whose values are names: their name → ours.
-_VALUES = {
-    "activation": {
-        "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh", "gelu_fast": "gelu-tanh",
-        "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu", "silu": "silu", "swish": "silu", "tanh": "tanh",
-    },
-    "pooling": {"cls": "first", "mean": "mean"},
+_ACTIVATIONS = {
+    "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh", "gelu_fast": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu", "silu": "silu", "swish": "silu", "tanh": "tanh",
+    "sigmoid": "sigmoid",
 }  # fmt: skip
-_VALUES["head_activation"] = _VALUES["activation"]
 # Settings that change what a model computes, and whose other values our layers lack: key → the only value that is read.
 _ONLY = {
     "position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False, "rope_scaling": None,
@@ -65,26 +61,36 @@ def read_config(raw: Mapping[str, Any], where: str) -> PretrainedConfig:
         raise UsageError(f"{where}: config.json is damaged ({error})") from error
 
 
+def named_values(family: Family) -> dict[str, Mapping[str, str]]:
+    """Return the settings whose values are names, each with the table of their name → ours."""
+    return {"activation": _ACTIVATIONS, "head_activation": _ACTIVATIONS, "pooling": family.poolings}
+
+
 def _fields(family: Family, raw: Mapping[str, Any], where: str) -> dict[str, Any]:
-    fields = dict(family.fixed)
+    fields, named = dict(family.fixed), named_values(family)
     for ours, (theirs, default) in family.settings.items():
         value = raw.get(theirs, default)
-        if ours in _VALUES:
-            if str(value) not in _VALUES[ours]:
-                raise UsageError(f"{where}: {theirs} = {value!r} is not known; there are {', '.join(_VALUES[ours])}")
-            value = _VALUES[ours][value]
+        if ours in named:
+            if str(value) not in named[ours]:
+                raise UsageError(f"{where}: {theirs} = {value!r} is not known; there are {', '.join(named[ours])}")
+            if value == "late" and _classifies(raw):  # a nonlinear layer between the tokens and their mean
+                raise UsageError(f"{where}: {theirs} = 'late'; such classifiers cannot be read")
+            value = named[ours][value]
         fields[ours] = value
     if family.padding_before_positions:
-        fields["max_seq_len"] -= _first_position(family, raw)
+        fields["max_seq_len"] -= first_position(family, raw)
     if not isinstance(fields["n_layers"], int) or fields["n_layers"] > MOST_BLOCKS:  # they are counted below
         theirs, found = family.settings["n_layers"][0], str(fields["n_layers"])[:20]
         raise UsageError(f"{where}: config.json: {theirs} is {found}; {MOST_BLOCKS:,} blocks are the most")
-    if fields.get("positions") == "rotary":
-        fields |= _rotary_fields(raw, fields["n_layers"], where)
+    if family.local_attention:
+        fields |= _local_fields(raw, fields["n_layers"], where)
+    elif fields.get("positions") == "rotary":
+        rope = raw.get("rope_parameters") or {}
+        fields["rotary_base"] = _rotary_base(rope, raw.get("rope_theta"), where, default=10_000.0)
     return fields
 
 
-def _rotary_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[str, Any]:
+def _local_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[str, Any]:
     """Return which blocks are local, and the two rotary bases. The library has had two spellings; read both."""
     kinds = raw.get("layer_types")
     if not kinds:
@@ -102,11 +108,7 @@ def _rotary_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[st
     for kind, key, default in (
         ("full_attention", "global_rope_theta", 160_000.0), ("sliding_attention", "local_rope_theta", 10_000.0)
     ):  # fmt: skip
-        rope = ropes.get(kind) or {}
-        if rope.get("rope_type", "default") != "default":
-            raise UsageError(f"{where}: rope_type = {rope['rope_type']!r}; such models cannot be read")
-        base = rope.get("rope_theta", raw.get(key))
-        bases[kind] = default if base is None else base
+        bases[kind] = _rotary_base(ropes.get(kind) or {}, raw.get(key), where, default=default)
     return {
         "rotary_base": bases["full_attention"],
         "local_rotary_base": bases["sliding_attention"],
@@ -115,7 +117,15 @@ def _rotary_fields(raw: Mapping[str, Any], n_layers: int, where: str) -> dict[st
     }
 
 
-def _first_position(family: Family, raw: Mapping[str, Any]) -> int:
+def _rotary_base(rope: Mapping[str, Any], old: float | None, where: str, *, default: float) -> float:
+    """Return the base that `rope` names, or else the old spelling, or else the default."""
+    if rope.get("rope_type", "default") != "default":
+        raise UsageError(f"{where}: rope_type = {rope['rope_type']!r}; such models cannot be read")
+    base = rope.get("rope_theta", old)
+    return default if base is None else base
+
+
+def first_position(family: Family, raw: Mapping[str, Any]) -> int:
     """Return the row of the position table that belongs to the first token of a text."""
     return raw.get("pad_token_id", 1) + 1 if family.padding_before_positions else 0
 
@@ -150,7 +160,7 @@ def read_checkpoint_weights(
     by_name = {_plain_name(name, family): tensor for name, tensor in tensors.items()}
     with torch.device("meta"):
         expected = PretrainedEncoder(config, len(tokens), n_classes=1).state_dict()
-    sources = dict(family.parts) | _numbered(family.block, config.n_layers)
+    sources = sources_of(family, config.n_layers)
     weights = {}
     for name, like in expected.items():
         if name.startswith("head."):
@@ -166,7 +176,7 @@ def read_checkpoint_weights(
                 )
             joined = joined[torch.tensor(tokens)]
         if module == "positions":
-            joined = joined[_first_position(family, raw) :]
+            joined = joined[first_position(family, raw) :]
             if family.added_to_positions:
                 joined = joined + _tensor(by_name, f"{family.added_to_positions}.weight", where)[0]
         if joined.shape != like.shape:
@@ -186,12 +196,12 @@ def _head(
     where: str,
 ) -> dict[str, Tensor]:
     """Return the weights of the head that the checkpoint has."""
-    classifies = any(str(kind).endswith("ForSequenceClassification") for kind in raw.get("architectures") or ())
+    classifies = _classifies(raw)
     found: dict[str, Tensor] = {}
     for module, (source,) in family.head.items():
         names = [name for name in expected if name.rpartition(".")[0] == module]
         last = module == "head.out_projection"
-        theirs = {name: f"{source}.{name.rpartition('.')[2]}" for name in names}
+        theirs = {name: _plain_name(f"{source}.{name.rpartition('.')[2]}", family) for name in names}
         if (last and not classifies) or any(their_name not in by_name for their_name in theirs.values()):
             continue
         read = {name: _tensor(by_name, their_name, where) for name, their_name in theirs.items()}
@@ -200,12 +210,19 @@ def _head(
     return found
 
 
-def _numbered(block: Sources, n_layers: int) -> dict[str, tuple[str, ...]]:
-    return {
+def _classifies(raw: Mapping[str, Any]) -> bool:
+    """Whether the checkpoint is a text classifier, whose head has been trained."""
+    return any(str(kind).endswith("ForSequenceClassification") for kind in raw.get("architectures") or ())
+
+
+def sources_of(family: Family, n_layers: int) -> dict[str, tuple[str, ...]]:
+    """Return for each module of our encoder, without the head, their modules, without the prefix."""
+    blocks = {
         f"blocks.{n}.{ours}": tuple(source.format(n=n) for source in theirs)
         for n in range(n_layers)
-        for ours, theirs in block.items()
+        for ours, theirs in family.block.items()
     }
+    return {**family.parts, **blocks}
 
 
 def _plain_name(name: str, family: Family) -> str:

@@ -1,12 +1,13 @@
 """How the checkpoints of each family name their settings and tensors: one table per family.
 
-The names are those of the `transformers` library. `checkpoints.py` uses these tables.
+The names are those of the `transformers` library. `checkpoints.py` reads by these tables, `checkpoints_out.py` writes
+by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Sources = Mapping[str, tuple[str, ...]]
@@ -15,30 +16,45 @@ Sources = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """How to read one family.
+    """How to read and write one family.
 
     Attributes:
+        title: the name that people use.
+        since: the first version of `transformers` that has the family.
+        classifier: the class of its text classifiers, as `architectures` names it.
         prefix: how the names of the encoder's tensors begin in checkpoints that have a head.
         settings: our field → (their key, its default).
         fixed: our fields with the same value in all checkpoints of the family.
-        parts, block, head: where to find the weights of our modules; `{n}` is the number of the block.
+        parts, block, head: where to find the weights of our modules; `{n}` is the number of the block. The names in
+            `parts` and `block` have no prefix, those in `head` are complete.
+        poolings: their name → ours.
+        local_attention: whether tokens of some blocks attend only to near tokens.
         added_to_positions: a table whose first row means "the first of two texts" and is added to every token.
         padding_before_positions: whether the position table has unused rows at its start, up to the id of padding.
+        written: further settings of the checkpoints that we write.
         special_tokens: padding, unknown, start and end; used if the tokenizer's settings do not name them.
     """
 
+    title: str
+    classifier: str
     prefix: str
     settings: Mapping[str, tuple[str, Any]]
     fixed: Mapping[str, Any]
     parts: Sources
     block: Sources
     head: Sources
+    since: str = "4.0"
+    poolings: Mapping[str, str] = field(default_factory=lambda: {"cls": "first", "mean": "mean"})
+    local_attention: bool = False
     added_to_positions: str | None = None
     padding_before_positions: bool = False
+    written: Mapping[str, Any] = field(default_factory=dict)
     special_tokens: tuple[str, str, str, str] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
 _BERT = Family(
+    title="BERT",
+    classifier="BertForSequenceClassification",
     prefix="bert.",
     settings={
         "d_model": ("hidden_size", 768),
@@ -69,11 +85,14 @@ _BERT = Family(
         "feed_forward.out_projection": ("encoder.layer.{n}.output.dense",),
         "feed_forward_post_norm": ("encoder.layer.{n}.output.LayerNorm",),
     },
-    head={"head.in_projection": ("pooler.dense",), "head.out_projection": ("classifier",)},
+    head={"head.in_projection": ("bert.pooler.dense",), "head.out_projection": ("classifier",)},
     added_to_positions="embeddings.token_type_embeddings",
+    written={"type_vocab_size": 2},
 )
 
 _ROBERTA = Family(
+    title="RoBERTa",
+    classifier="RobertaForSequenceClassification",
     prefix="roberta.",
     settings=_BERT.settings,
     fixed=_BERT.fixed,
@@ -82,10 +101,13 @@ _ROBERTA = Family(
     head={"head.in_projection": ("classifier.dense",), "head.out_projection": ("classifier.out_proj",)},
     added_to_positions=_BERT.added_to_positions,
     padding_before_positions=True,
+    written=_BERT.written,
     special_tokens=("<pad>", "<unk>", "<s>", "</s>"),
 )
 
 _DISTILBERT = Family(
+    title="DistilBERT",
+    classifier="DistilBertForSequenceClassification",
     prefix="distilbert.",
     settings={
         "d_model": ("dim", 768),
@@ -115,6 +137,9 @@ _DISTILBERT = Family(
 )
 
 _MODERNBERT = Family(
+    title="ModernBERT",
+    classifier="ModernBertForSequenceClassification",
+    since="4.48",
     prefix="model.",
     settings={
         "d_model": ("hidden_size", 768),
@@ -152,7 +177,55 @@ _MODERNBERT = Family(
         "head.norm": ("head.norm",),
         "head.out_projection": ("classifier",),
     },
+    local_attention=True,
 )
 
-FAMILIES = {"bert": _BERT, "distilbert": _DISTILBERT, "roberta": _ROBERTA, "modernbert": _MODERNBERT}
+_EUROBERT = Family(
+    title="EuroBERT",
+    classifier="EuroBertForSequenceClassification",
+    since="5.3",
+    prefix="model.",
+    settings={
+        "d_model": ("hidden_size", 768),
+        "n_layers": ("num_hidden_layers", 12),
+        "n_heads": ("num_attention_heads", 12),
+        "d_ff": ("intermediate_size", 3072),
+        "max_seq_len": ("max_position_embeddings", 8192),
+        "norm_eps": ("rms_norm_eps", 1e-5),
+        "attention_bias": ("attention_bias", False),
+        "feed_forward_bias": ("mlp_bias", False),
+        "activation": ("hidden_act", "silu"),
+        "attention_dropout": ("attention_dropout", 0.0),
+        "pooling": ("classifier_pooling", "late"),
+    },
+    fixed={
+        "residual": "pre-norm",
+        "norm": "rms",
+        "norm_bias": False,
+        "embedding_norm": False,
+        "feed_forward": "gated",
+        "positions": "rotary",
+        "head_activation": "gelu",
+    },
+    parts={"embedding": ("embed_tokens",), "norm": ("norm",)},
+    block={
+        "attention_pre_norm": ("layers.{n}.input_layernorm",),
+        "attention.in_projection": (
+            "layers.{n}.self_attn.q_proj",
+            "layers.{n}.self_attn.k_proj",
+            "layers.{n}.self_attn.v_proj",
+        ),
+        "attention.out_projection": ("layers.{n}.self_attn.o_proj",),
+        "feed_forward_pre_norm": ("layers.{n}.post_attention_layernorm",),
+        "feed_forward.in_projection": ("layers.{n}.mlp.gate_proj", "layers.{n}.mlp.up_proj"),
+        "feed_forward.out_projection": ("layers.{n}.mlp.down_proj",),
+    },
+    head={"head.in_projection": ("dense",), "head.out_projection": ("classifier",)},
+    poolings={"bos": "first", "mean": "mean", "late": "mean"},
+    written={"mask_token_id": 1},  # it must be a token of the vocabulary, and only pre-training uses it
+)
+
+FAMILIES = {
+    "bert": _BERT, "distilbert": _DISTILBERT, "roberta": _ROBERTA, "modernbert": _MODERNBERT, "eurobert": _EUROBERT
+}  # fmt: skip
 """The supported families by the `model_type` of their config.json."""

@@ -1,4 +1,4 @@
-"""Pre-trained encoders of others, built from our layers: BERT, DistilBERT, RoBERTa, ModernBERT.
+"""Pre-trained encoders of others, built from our layers: BERT, DistilBERT, RoBERTa, ModernBERT, EuroBERT.
 
 All have the same structure; the config chooses the layers. `families.py` says how their files are read.
 """
@@ -20,22 +20,23 @@ from glassformer.layers.embeddings import TokenEmbedding
 from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward
 from glassformer.layers.heads import DenseHead
 from glassformer.layers.masks import FullPattern, LocalPattern
-from glassformer.layers.norms import LayerNorm, NoNorm
+from glassformer.layers.norms import LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
-from glassformer.layers.slots import Pattern, PositionLayer
+from glassformer.layers.slots import Norm, Pattern, PositionLayer
 from glassformer.layers.taps import Tap
 from glassformer.models.bounds import MOST_BLOCKS, Width, Window
 from glassformer.models.model_config import DesignConfig, how_many
 from glassformer.models.parts import Parts
 
-ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh"]
+ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh", "sigmoid"]
 _ACTIVATIONS: dict[ActivationName, Activation] = {
     "gelu": F.gelu,
     "gelu-tanh": partial(F.gelu, approximate="tanh"),
     "relu": F.relu,
     "silu": F.silu,
     "tanh": F.tanh,
+    "sigmoid": F.sigmoid,
 }
 
 
@@ -49,7 +50,9 @@ class PretrainedConfig(DesignConfig):
     d_ff: Width = 512
     max_seq_len: Window = 512
     residual: Literal["pre-norm", "post-norm"] = "post-norm"
-    """With pre-norm, the first attention has no norm before it: the embeddings already are normalised."""
+    norm: Literal["layer", "rms"] = "layer"
+    embedding_norm: bool = True
+    """Whether the embeddings are normalised. If they are, the first attention of a pre-norm model has no norm."""
     norm_eps: float = Field(default=1e-12, gt=0, allow_inf_nan=False)
     norm_bias: bool = True
     attention_bias: bool = True
@@ -103,12 +106,16 @@ class PretrainedEncoder(nn.Module):
         learned = config.positions == "learned"
         self.embedding = TokenEmbedding(vocab_size, config.d_model)
         self.positions = LearnedPositions(config.max_seq_len, config.d_model) if learned else NoPositions()
-        self.embedding_norm = _norm(config)
+        self.embedding_norm = _norm(config) if config.embedding_norm else NoNorm()
         self.dropout = Dropout(config.dropout)
         whole = _Attending(FullPattern(), _rotation(config, config.rotary_base))
         local = _Attending(LocalPattern(config.local_reach), _rotation(config, config.local_rotary_base))
         self.blocks = nn.ModuleList(
-            _block(config, local if number in config.local_blocks else whole, first=number == 0)
+            _block(
+                config,
+                local if number in config.local_blocks else whole,
+                normalised=number == 0 and config.embedding_norm,
+            )
             for number in range(config.n_layers)
         )
         self.norm = _norm(config) if config.residual == "pre-norm" else NoNorm()
@@ -169,11 +176,14 @@ def _rotation(config: PretrainedConfig, base: float) -> PositionLayer:
     return Rotary(config.max_seq_len, config.d_model // config.n_heads, base=base)
 
 
-def _norm(config: PretrainedConfig) -> LayerNorm:
+def _norm(config: PretrainedConfig) -> Norm:
+    if config.norm == "rms":
+        return RMSNorm(config.d_model, eps=config.norm_eps)
     return LayerNorm(config.d_model, eps=config.norm_eps, bias=config.norm_bias)
 
 
-def _block(config: PretrainedConfig, attending: _Attending, *, first: bool) -> Block:
+def _block(config: PretrainedConfig, attending: _Attending, *, normalised: bool) -> Block:
+    """Build a block. With `normalised`, its input needs no norm before attention."""
     pre = config.residual == "pre-norm"
     feed_forward = GatedFeedForward if config.feed_forward == "gated" else FeedForward
     return Block(
@@ -188,7 +198,7 @@ def _block(config: PretrainedConfig, attending: _Attending, *, first: bool) -> B
         feed_forward=feed_forward(
             config.d_model, config.d_ff, _ACTIVATIONS[config.activation], bias=config.feed_forward_bias
         ),
-        attention_pre_norm=_norm(config) if pre and not first else NoNorm(),
+        attention_pre_norm=_norm(config) if pre and not normalised else NoNorm(),
         attention_post_norm=NoNorm() if pre else _norm(config),
         feed_forward_pre_norm=_norm(config) if pre else NoNorm(),
         feed_forward_post_norm=NoNorm() if pre else _norm(config),

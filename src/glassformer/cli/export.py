@@ -1,0 +1,38 @@
+"""`glassformer export`: a classifier in the format of another library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glassformer.cli.flags import as_flags
+from glassformer.cli.options import Json, Quiet
+from glassformer.cli.output import doing, hush, print_json, say, show
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="The model folder of a classifier.")],
+    to: Annotated[
+        str, typer.Option("--format", help="transformers: a folder that the library transformers loads by itself.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the export in --out.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Write a classifier in the format of another library."""
+    if quiet:
+        hush()
+    from glassformer.exporting.export import export as run
+
+    doing(f"exporting {model}")
+    exported = run(model, out, to=to, overwrite=overwrite)
+    notes, size = [as_flags(note) for note in exported.notes], sum(exported.files.values())
+    for note in notes:
+        say(note)
+    if json:
+        print_json({"model": str(model), "format": to, "out": str(out), "files": exported.files, "notes": notes})
+    else:
+        show(f"{out}: {model} as {to}, {size / 1e6:,.1f} MB")

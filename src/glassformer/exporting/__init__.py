@@ -1,0 +1,1 @@
+"""Exporting: a trained classifier in the formats of other libraries."""

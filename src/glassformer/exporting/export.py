@@ -1,0 +1,79 @@
+"""Export a model folder: read it, write it in another format, completely or not at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from glassformer import __version__
+from glassformer.data.files import folder_written_aside, why_not_written
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.exporting.formats import FORMATS
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
+
+RECORD_FILE = "glassformer.json"
+"""The file that marks a folder as an export. Only such a folder is replaced."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """What `export` wrote.
+
+    Attributes:
+        files: the name of each file and its size in bytes.
+        notes: sentences for the user: what was left out, and how the folder was checked.
+    """
+
+    files: dict[str, int]
+    notes: list[str]
+
+
+def export(model: Path, out: Path, *, to: str, overwrite: bool = False) -> Exported:
+    """Write the classifier of a model folder into the folder `out`, in one of `FORMATS`.
+
+    Raises:
+        UsageError: there is no such format, or no such model; the format cannot express the model; or `out` cannot be
+            written to or must not be replaced.
+        GlassformerError: the model folder is damaged, the disk is full, or the written folder failed its check.
+    """
+    if to not in FORMATS:
+        raise UsageError(f"`format={to!r}`: there is no such format; there is {', '.join(FORMATS)}")
+    check_out(out, overwrite=overwrite)
+    trained = load_model(model, CLASSIFIER)
+    try:
+        with folder_written_aside(out) as aside:
+            notes = FORMATS[to].write(trained, aside)
+            record = {"format": to, "glassformer": __version__}
+            (aside / RECORD_FILE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            mode = (aside / RECORD_FILE).stat().st_mode
+            files = sorted(path for path in aside.rglob("*") if path.is_file())
+            for path in files:
+                path.chmod(mode)  # some libraries make files that only their owner can read
+            sizes = {str(path.relative_to(aside)): path.stat().st_size for path in files}
+    except UsageError as error:
+        raise UsageError(f"{model} cannot be exported as {to}: {error}") from error
+    except (OSError, SafetensorError) as error:
+        needed = sum(tensor.nbytes for tensor in trained.model.state_dict().values())
+        raise GlassformerError(f"the export could not be written: {why_not_written(out, error, needed)}") from error
+    return Exported(files=sizes, notes=notes)
+
+
+def check_out(out: Path, *, overwrite: bool) -> None:
+    """Refuse a path that no folder can be written to, and to lose files.
+
+    Raises:
+        UsageError: `out` is a file, is in a folder that does not exist, or holds files that must not be replaced.
+    """
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"`out=`: {out} is a file; name a folder")
+    if not out.absolute().parent.is_dir():
+        raise UsageError(f"`out=`: there is no folder {out.parent}, in which {out.name} could be written")
+    if not out.is_dir() or not any(out.iterdir()):
+        return
+    if not (out / RECORD_FILE).is_file():
+        raise UsageError(f"{out} is a folder with other files in it; choose a folder that is new or empty")
+    if not overwrite:
+        raise UsageError(f"{out} already holds an export; choose another folder, or `overwrite=True` to replace it")

@@ -1,0 +1,34 @@
+"""The formats in which a classifier can be exported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from glassformer.exporting.transformers_folder import write_transformers
+from glassformer.prediction.model_folder import TrainedModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format of exported models.
+
+    Attributes:
+        purpose: one sentence on what such a folder is for.
+        write: writes a model, which is on the CPU and in evaluation mode, into an empty folder. It returns sentences
+            for the user: what was left out, and how the folder was checked. It raises `UsageError` if the format
+            cannot express the model, and `OSError` or `SafetensorError` if the files cannot be written.
+    """
+
+    purpose: str
+    write: Callable[[TrainedModel, Path], list[str]]
+
+
+FORMATS: dict[str, Format] = {
+    "transformers": Format(
+        purpose="A folder that the library transformers loads by itself, to run or fine-tune the model there.",
+        write=write_transformers,
+    ),
+}
+"""The formats by name."""

@@ -1,0 +1,166 @@
+"""Write a classifier as a folder that the library `transformers` loads by itself, without importing that library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
+from glassformer.data.tokenizers import START_ID
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.layers.masks import lengths_to_mask
+from glassformer.models.as_encoder import as_encoder
+from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
+from glassformer.models.checkpoints_out import write_config, write_weights
+from glassformer.models.families import FAMILIES
+from glassformer.models.pretrained import PretrainedEncoder
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.model_folder import TrainedModel
+
+_WEIGHTS = "model.safetensors"
+_LARGEST_DIFFERENCE = 1e-5
+_CHECKED_ROWS, _CHECKED_TOKENS = 4, 64
+
+
+def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
+    """Write config.json, weights, tokenizer and README.md. The softmax of the logits are the calibrated probabilities.
+
+    Of a model with two readers this is the transformer alone, as `transformers` has no counting reader.
+
+    Returns:
+        Sentences for the user.
+
+    Raises:
+        UsageError: the model answers by counting alone, or no family of `transformers` has its shape.
+        GlassformerError: the written files do not give the logits of the model.
+        OSError, SafetensorError: the files cannot be written.
+    """
+    config = trained.config
+    scale = _scale(config)
+    encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)
+    for name in ("head.out_projection.weight", "head.out_projection.bias"):
+        weights[name] = (weights[name].double() * scale).float()
+    tokenizer = as_pretrained_tokenizer(trained.tokenizer, window=encoder.max_seq_len)
+    raw = write_config(encoder, tokenizer["tokenizer_config.json"]["cls_token"])
+    raw |= _about_tokens(trained, tokenizer["tokenizer_config.json"]) | _about_labels(config)
+    for name, content in ({"config.json": raw} | tokenizer).items():
+        (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    save_file(write_weights(encoder, raw, weights), folder / _WEIGHTS, metadata={"format": "pt"})
+    difference = _difference(trained, scale, raw, folder)
+    if not difference <= _LARGEST_DIFFERENCE:
+        raise GlassformerError(f"the written files give other logits than the model (by up to {difference:.1g})")
+    notes = [*_notes(config, raw, tokenizer["tokenizer_config.json"]["model_max_length"]),
+             f"The files were read back: their logits differ by {difference:.0e} at most."]  # fmt: skip
+    (folder / "README.md").write_text(_readme(config, raw, notes), encoding="utf-8")
+    return notes
+
+
+def _scale(config: FolderConfig) -> float:
+    """Return the factor of the transformer's logits if it answers alone: its weight, divided by its temperature."""
+    if config.n_classes == 1 and not config.multilabel:
+        raise UsageError("it has one label, so there is nothing to decide; transformers would take it for a regression")
+    if config.answers_by_counting:
+        raise UsageError(
+            "it answers by counting alone, and transformers has no counting reader; train with `model.counting='none'`"
+        )
+    if config.readers is None:
+        return 1 / config.temperature
+    return config.readers.transformer.weight / config.readers.transformer.temperature
+
+
+def _about_tokens(trained: TrainedModel, settings: Mapping[str, Any]) -> dict[str, Any]:
+    numbers = trained.tokenizer.vocabulary()
+    end = settings.get("sep_token")
+    return {
+        "vocab_size": trained.config.vocab_size,
+        "bos_token_id": None,
+        "eos_token_id": None,
+        "cls_token_id": START_ID,
+        "sep_token_id": None if end is None else numbers[end],
+        "dtype": "float32",
+    }
+
+
+def _about_labels(config: FolderConfig) -> dict[str, Any]:
+    names = config.label_set.names
+    return {
+        "id2label": {str(number): name for number, name in enumerate(names)},
+        "label2id": {name: number for number, name in enumerate(names)},
+        "problem_type": "multi_label_classification" if config.multilabel else "single_label_classification",
+    }
+
+
+@torch.inference_mode()
+def _difference(trained: TrainedModel, scale: float, raw: Mapping[str, Any], folder: Path) -> float:
+    """Read the files back, and return the largest difference of a logit on random texts, one shorter than the other.
+
+    Large logits are rounded more coarsely, so above 1 the difference is relative.
+    """
+    where, config = str(folder.name), trained.config
+    encoder = read_config(raw, where)
+    tokens = range(config.vocab_size)
+    read = read_checkpoint_weights(raw, read_family(raw, where), encoder, load_file(folder / _WEIGHTS), tokens, where)
+    again = PretrainedEncoder(encoder, config.vocab_size, config.n_classes)
+    again.load_state_dict(read)
+    ids, mask = _random_texts(config.vocab_size, min(encoder.max_seq_len, _CHECKED_TOKENS))
+    expected: Tensor = scale * trained.model(ids, mask)
+    found: Tensor = again.eval()(ids, mask)
+    return float(((found - expected).abs() / expected.abs().clamp(min=1)).max())
+
+
+def _random_texts(vocab_size: int, seq: int) -> tuple[Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(0)
+    ids = torch.randint(vocab_size, (_CHECKED_ROWS, seq), generator=draw)
+    ids[:, 0] = START_ID
+    lengths = torch.linspace(seq, 1, _CHECKED_ROWS).long()
+    mask = lengths_to_mask(lengths, seq)
+    return ids * mask, mask
+
+
+def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[str]:
+    family = FAMILIES[raw["model_type"]]
+    notes = [f"The layout is {family.title}, which transformers {family.since} and newer load."]
+    if config.readers is not None and config.readers.counting.weight:
+        notes.append(
+            "The counting reader is left out, because transformers has no such part. The folder gives the answers of "
+            "the transformer alone, which differ from those of the model; `glassformer evaluate` measures both."
+        )
+    notes.append(
+        f"Of a text with more than {window:,} tokens, transformers reads the beginning; glassformer reads all of it, in "
+        "several windows."
+    )
+    return notes
+
+
+def _readme(config: FolderConfig, raw: Mapping[str, Any], notes: list[str]) -> str:
+    family = FAMILIES[raw["model_type"]]
+    several = ", top_k=None" if config.multilabel else ""
+    listed = "\n".join(f"- {note}" for note in notes)
+    return f"""---
+library_name: transformers
+pipeline_tag: text-classification
+---
+
+# A text classifier
+
+Trained with glassformer, exported for transformers as `{family.classifier}`.
+
+```python
+from transformers import pipeline
+
+classify = pipeline("text-classification", model="path/to/this/folder", truncation=True{several})
+print(classify(["the plot is thin but i loved it"]))
+```
+
+Always give `truncation=True`: without it, transformers reads longer texts than the model was trained for, or fails.
+
+The temperature of the model is part of the last layer. The probabilities are calibrated.
+
+{listed}
+"""

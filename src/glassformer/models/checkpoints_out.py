@@ -1,0 +1,106 @@
+"""Write an encoder as a checkpoint of another library: the reverse of `checkpoints.py`, by the same tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from glassformer.errors import UsageError
+from glassformer.models.checkpoints import first_position, named_values, read_config, sources_of
+from glassformer.models.families import FAMILIES, Family
+from glassformer.models.pretrained import PretrainedConfig
+
+_DROPOUTS = ("dropout", "attention_dropout")
+_PAD_ID = 0
+
+
+def write_config(config: PretrainedConfig, start: str) -> dict[str, Any]:
+    """Describe an encoder by the `config.json` of its family, without vocabulary and labels.
+
+    Several families may have the shape of the encoder, as BERT and RoBERTa do. The start token then decides.
+
+    Args:
+        start: the start token of the tokenizer.
+
+    Raises:
+        UsageError: no family has this shape.
+    """
+    by_token = sorted(FAMILIES.items(), key=lambda entry: entry[1].special_tokens[2] != start)
+    shapes = {model_type: _described(config, model_type, family) for model_type, family in by_token}
+    for raw in shapes.values():
+        if raw is not None and _without_dropout(read_config(raw, "")) == _without_dropout(config):
+            return raw
+    titles = ", ".join(family.title for family in FAMILIES.values())
+    raise UsageError(f"{config.in_words()}: this encoder has the shape of no family that can be written ({titles})")
+
+
+def write_weights(config: PretrainedConfig, raw: Mapping[str, Any], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of a `PretrainedEncoder` under the names of the family that `raw` names.
+
+    Args:
+        raw: the result of `write_config`.
+    """
+    family = FAMILIES[raw["model_type"]]
+    sources = {
+        module: tuple(family.prefix + source for source in theirs)
+        for module, theirs in sources_of(family, config.n_layers).items()
+    }
+    sources |= family.head
+    written: dict[str, Tensor] = {}
+    for name, tensor in weights.items():
+        module, _, kind = name.rpartition(".")
+        if module == "positions":
+            tensor = torch.cat([tensor.new_zeros(first_position(family, raw), config.d_model), tensor])
+        for source, part in zip(sources[module], tensor.chunk(len(sources[module])), strict=True):
+            written[f"{source}.{kind}"] = part.contiguous()
+    if family.added_to_positions:
+        name = f"{family.prefix}{family.added_to_positions}.weight"
+        written[name] = torch.zeros(raw["type_vocab_size"], config.d_model)
+    return written
+
+
+def _described(config: PretrainedConfig, model_type: str, family: Family) -> dict[str, Any] | None:
+    """Describe the encoder with the settings that the family has. None if a setting has a value without a name."""
+    raw: dict[str, Any] = {
+        "model_type": model_type,
+        "architectures": [family.classifier],
+        "pad_token_id": _PAD_ID,
+        **family.written,
+    }
+    named = named_values(family)
+    for ours, (theirs, _) in family.settings.items():
+        value = getattr(config, ours)
+        if ours in named:
+            value = next((name for name, meaning in named[ours].items() if meaning == value), None)
+            if value is None:
+                return None
+        raw[theirs] = value
+    if family.padding_before_positions:
+        raw[family.settings["max_seq_len"][0]] += first_position(family, raw)
+    if family.local_attention:
+        raw |= _local(config)
+    elif family.fixed.get("positions") == "rotary":
+        raw["rope_parameters"] = _rope(config.rotary_base)
+    return raw
+
+
+def _local(config: PretrainedConfig) -> dict[str, Any]:
+    kinds = ["sliding_attention" if n in config.local_blocks else "full_attention" for n in range(config.n_layers)]
+    bases = {"full_attention": config.rotary_base, "sliding_attention": config.local_rotary_base}
+    return {
+        "layer_types": kinds,
+        "local_attention": 2 * config.local_reach,
+        "rope_parameters": {kind: _rope(base) for kind, base in bases.items()},
+    }
+
+
+def _rope(base: float) -> dict[str, Any]:
+    return {"rope_type": "default", "rope_theta": base}
+
+
+def _without_dropout(config: PretrainedConfig) -> dict[str, Any]:
+    """Return what decides the answers. Not every family can set each dropout."""
+    return config.model_dump(exclude=set(_DROPOUTS))

@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+from glassformer.exporting.formats import FORMATS
+from glassformer.prediction.model_folder import save_model
+from tests.cli.conftest import Trained
+from tests.cli.terminal import commands, failed, glassformer, misused
+from tests.prediction.language import trained_language_model
+
+TO = ("--format", "transformers")
+
+
+def test_a_model_is_exported(attending: Trained, tmp_path: Path) -> None:
+    out = tmp_path / "hf"
+    said = glassformer("export", attending.folder, *TO, "--out", out)
+    assert said.code == 0, said.err
+    assert said.out.startswith(f"{out}: {attending.folder} as transformers, ")
+    assert "EuroBERT" in said.err
+    assert "counting" not in said.err
+    misused(glassformer("export", attending.folder, *TO, "--out", out), "already holds an export", "--overwrite")
+    quiet = glassformer("export", attending.folder, *TO, "--out", out, "--overwrite", "--json", "--quiet")
+    assert quiet.err == ""
+    assert quiet.document["files"].keys() == {path.name for path in out.iterdir()}
+    assert quiet.document["format"] == "transformers"
+    assert "read back" in quiet.document["notes"][-1]
+
+
+def test_the_export_of_several_labels_starts_a_training(tags: Trained, tmp_path: Path) -> None:
+    said = glassformer("export", tags.folder, *TO, "--out", tmp_path / "hf")
+    if said.code:  # so few rows may leave the transformer without a weight
+        misused(said, "answers by counting alone", "--set model.counting=none")
+        return
+    again = glassformer(
+        "train", tags.table, "--init", f"hf:{tmp_path / 'hf'}", "--multilabel", ";", "--out", tmp_path / "m",
+        "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=3",
+    )  # fmt: skip
+    assert f"weights: hf:{tmp_path / 'hf'}, the head too" in again.err
+
+
+def test_mistakes(attending: Trained, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "hf")
+    misused(glassformer("export", attending.folder, "--format", "gguf", *out), "--format gguf", "transformers")
+    misused(glassformer("export", tmp_path / "none", *TO, *out), "no such model folder")
+    misused(glassformer("export", attending.table, *TO, *out), "is a file")
+    misused(glassformer("export", attending.folder, *TO, "--out", attending.table), "--out", "is a file")
+    misused(glassformer("export", attending.folder, *TO, "--out", tmp_path / "a/b"), "--out", "no folder")
+    misused(glassformer("export", attending.folder, *TO, "--out", attending.folder), "other files")
+    save_model(tmp_path / "writer", trained_language_model(), card="")
+    misused(glassformer("export", tmp_path / "writer", *TO, *out), "holds a language model")
+    (attending.folder / "model.safetensors").rename(tmp_path / "weights")
+    try:
+        failed(glassformer("export", attending.folder, *TO, *out), "model.safetensors is missing")
+    finally:
+        (tmp_path / "weights").rename(attending.folder / "model.safetensors")
+    assert not (tmp_path / "hf").exists()
+
+
+def test_the_help_names_every_format() -> None:
+    (command,) = (command for name, command in commands() if name == "export")
+    (option,) = (parameter for parameter in command.params if "--format" in parameter.opts)
+    assert all(f"{name}:" in option.help for name in FORMATS)
+
+
+@pytest.mark.parametrize("missing", ["--format", "--out"])
+def test_both_are_needed(missing: str, attending: Trained, tmp_path: Path) -> None:
+    given = {"--format": "transformers", "--out": str(tmp_path / "hf")}
+    del given[missing]
+    said = glassformer("export", attending.folder, *(part for pair in given.items() for part in pair))
+    assert said.code == 2
+    assert missing in said.err

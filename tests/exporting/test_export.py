@@ -1,0 +1,117 @@
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.data.files import folder_written_aside
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.exporting import formats
+from glassformer.exporting.export import RECORD_FILE, export
+from glassformer.exporting.formats import FORMATS, Format
+from glassformer.models.model_config import ModelConfig
+from tests.exporting.samples import from_scratch, saved
+
+FILES = {"README.md", "config.json", "glassformer.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return saved(tmp_path / "model", from_scratch())
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_the_folder_and_what_is_said_of_it(model: Path, tmp_path: Path) -> None:
+    found = export(model, tmp_path / "out", to="transformers")
+    assert names(tmp_path / "out") == FILES == found.files.keys()
+    assert all((tmp_path / "out" / name).stat().st_size == size for name, size in found.files.items())
+    assert len({stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}) == 1
+    assert "EuroBERT" in found.notes[0]
+    assert "read back" in found.notes[-1]
+    assert names(tmp_path) == {"model", "out"}
+
+
+def test_every_format_says_what_it_is_for() -> None:
+    assert all(format.purpose.endswith(".") for format in FORMATS.values())
+
+
+def test_an_export_is_replaced_only_if_asked(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()  # an empty folder is as good as none
+    export(model, out, to="transformers")
+    (out / "extra").write_text("")
+    with pytest.raises(UsageError, match="already holds an export.*`overwrite=True`"):
+        export(model, out, to="transformers")
+    assert (out / "extra").exists()
+    export(model, out, to="transformers", overwrite=True)
+    assert names(out) == FILES
+    assert names(tmp_path) == {"model", "out"}
+
+
+def test_files_of_others_are_never_replaced(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="other files in it"):
+        export(model, model, to="transformers", overwrite=True)
+    assert (model / "metrics.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "words"), [("model/config.json", "is a file"), ("none/out", "no folder .*none, in which out could be")]
+)
+def test_places_that_cannot_be_written_to(out: str, words: str, model: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words):
+        export(model, tmp_path / out, to="transformers")
+
+
+def test_an_unknown_format(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="`format='gguf'`.*transformers"):
+        export(model, tmp_path / "out", to="gguf")
+
+
+def test_a_refusal_names_the_model_and_leaves_nothing(tmp_path: Path) -> None:
+    model = saved(tmp_path / "model", from_scratch(ModelConfig(d_model=16, n_heads=2, norm="layer")))
+    with pytest.raises(UsageError, match=r"model cannot be exported as transformers: .*model\.norm is 'layer'"):
+        export(model, tmp_path / "out", to="transformers")
+    assert names(tmp_path) == {"model"}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_full_disk_leaves_what_was_there(
+    overwrite: bool, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if overwrite:
+        export(model, tmp_path / "out", to="transformers")
+
+    def fill(_: Any, folder: Path) -> list[str]:
+        (folder / "half").write_text("")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setitem(formats.FORMATS, "transformers", Format(purpose="Full.", write=fill))
+    with pytest.raises(GlassformerError, match="export could not be written.*No space left.*Free at least"):
+        export(model, tmp_path / "out", to="transformers", overwrite=overwrite)
+    assert names(tmp_path) == ({"model", "out"} if overwrite else {"model"})
+    if overwrite:
+        assert json.loads((tmp_path / "out" / RECORD_FILE).read_text())["format"] == "transformers"
+        assert names(tmp_path / "out") == FILES
+
+
+def test_a_folder_that_cannot_be_put_in_place_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("")
+    move = Path.replace
+
+    def fail(path: Path, target: Path) -> Path:
+        if "writing" in path.name:
+            raise OSError("no")
+        return move(path, target)
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="no"), folder_written_aside(tmp_path / "out") as aside:
+        (aside / "new").write_text("")
+    assert names(tmp_path) == {"out"}
+    assert names(tmp_path / "out") == {"old"}
