@@ -336,16 +336,20 @@ def test_predict_refuses(tamper: Tamper, words: tuple[str, ...], code: int, fold
     ["nan-weights", "int8-weights", "n_layers-1e9", "config-nested", "config-a-pipe", "tokenizer-id-twice",
      "labels-twice", "max_seq_len-1e12", "metrics-a-list", "data-read-as-odd"],
 )  # fmt: skip
-@pytest.mark.parametrize("command", ["evaluate", "train"])
-def test_evaluation_and_a_start_from_it_refuse_too(
+@pytest.mark.parametrize("command", ["evaluate", "train", "export"])
+def test_evaluation_export_and_a_start_from_it_refuse_too(
     name: str, command: str, folder: Path, reviews: Trained, tmp_path: Path
 ) -> None:
     tamper, words = DAMAGED[name]
     tamper(folder)
     out = tmp_path / "out"
-    start = ("evaluate", folder) if command == "evaluate" else ("train", "--init", folder)
+    arguments = {
+        "evaluate": (folder, reviews.table),
+        "train": ("--init", folder, reviews.table),
+        "export": (folder, "--format", "transformers"),
+    }
     with nothing_lost(reviews.folder):
-        outcome = glassformer(*start, reviews.table, "--out", out)
+        outcome = glassformer(command, *arguments[command], "--out", out)
     answered(outcome, *words, code=1)
     assert not out.exists()
 

@@ -1,3 +1,5 @@
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,16 +28,23 @@ def test_a_model_is_exported(attending: Trained, tmp_path: Path) -> None:
     assert "read back" in quiet.document["notes"][-1]
 
 
-def test_the_export_of_several_labels_starts_a_training(tags: Trained, tmp_path: Path) -> None:
-    said = glassformer("export", tags.folder, *TO, "--out", tmp_path / "hf")
-    if said.code:  # so few rows may leave the transformer without a weight
-        misused(said, "answers by counting alone", "--set model.counting=none")
-        return
-    again = glassformer(
-        "train", tags.table, "--init", f"hf:{tmp_path / 'hf'}", "--multilabel", ";", "--out", tmp_path / "m",
-        "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=3",
-    )  # fmt: skip
-    assert f"weights: hf:{tmp_path / 'hf'}, the head too" in again.err
+def test_training_starts_from_an_export(attending: Trained, tmp_path: Path) -> None:
+    hf = tmp_path / "hf"
+    glassformer("export", attending.folder, *TO, "--out", hf)
+    few = ("--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=3")
+    again = glassformer("train", attending.table, "--init", f"hf:{hf}", "--out", tmp_path / "m", *few)
+    assert again.code == 0, again.err
+    assert f"weights: hf:{hf}, the head too" in again.err
+    assert glassformer("export", tmp_path / "m", *TO, "--out", hf, "--overwrite").code == 0
+
+
+def test_a_model_that_answers_by_counting_alone(reviews: Trained, tmp_path: Path) -> None:
+    folder = shutil.copytree(reviews.folder, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    config["readers"]["transformer"]["weight"] = 0.0
+    (folder / "config.json").write_text(json.dumps(config))
+    said = glassformer("export", folder, *TO, "--out", tmp_path / "hf")
+    misused(said, "answers by counting alone", "--set model.counting=none")
 
 
 def test_mistakes(attending: Trained, tmp_path: Path) -> None:

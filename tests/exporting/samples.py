@@ -55,7 +55,7 @@ def fine_tuned(folder: Path, family: str, settings: dict[str, Any], **around: An
 
 
 def folder_config(model: AnyModelConfig, tokenizer: TokenizerConfig, vocab_size: int, **around: Any) -> FolderConfig:
-    fields = {
+    fields: dict[str, Any] = {
         "labels": LABELS,
         "multilabel": False,
         "temperature": 1.7,

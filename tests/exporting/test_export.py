@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import resource
 import stat
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def test_the_folder_and_what_is_said_of_it(model: Path, tmp_path: Path) -> None:
 
 
 def test_every_format_says_what_it_is_for() -> None:
-    assert all(format.purpose.endswith(".") for format in FORMATS.values())
+    assert all(known.purpose.endswith(".") for known in FORMATS.values())
 
 
 def test_an_export_is_replaced_only_if_asked(model: Path, tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_an_export_is_replaced_only_if_asked(model: Path, tmp_path: Path) -> Non
     out.mkdir()  # an empty folder is as good as none
     export(model, out, to="transformers")
     (out / "extra").write_text("")
-    with pytest.raises(UsageError, match="already holds an export.*`overwrite=True`"):
+    with pytest.raises(UsageError, match=r"already holds an export.*`overwrite=True`"):
         export(model, out, to="transformers")
     assert (out / "extra").exists()
     export(model, out, to="transformers", overwrite=True)
@@ -54,7 +55,7 @@ def test_an_export_is_replaced_only_if_asked(model: Path, tmp_path: Path) -> Non
     assert names(tmp_path) == {"model", "out"}
 
 
-def test_files_of_others_are_never_replaced(model: Path, tmp_path: Path) -> None:
+def test_files_of_others_are_never_replaced(model: Path) -> None:
     with pytest.raises(UsageError, match="other files in it"):
         export(model, model, to="transformers", overwrite=True)
     assert (model / "metrics.json").exists()
@@ -69,7 +70,7 @@ def test_places_that_cannot_be_written_to(out: str, words: str, model: Path, tmp
 
 
 def test_an_unknown_format(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="`format='gguf'`.*transformers"):
+    with pytest.raises(UsageError, match=r"`format='gguf'`.*\ntransformers: A folder"):
         export(model, tmp_path / "out", to="gguf")
 
 
@@ -92,12 +93,24 @@ def test_a_full_disk_leaves_what_was_there(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setitem(formats.FORMATS, "transformers", Format(purpose="Full.", write=fill))
-    with pytest.raises(GlassformerError, match="export could not be written.*No space left.*Free at least"):
+    with pytest.raises(GlassformerError, match=r"export could not be written.*No space left.*Free at least"):
         export(model, tmp_path / "out", to="transformers", overwrite=overwrite)
     assert names(tmp_path) == ({"model", "out"} if overwrite else {"model"})
     if overwrite:
         assert json.loads((tmp_path / "out" / RECORD_FILE).read_text())["format"] == "transformers"
         assert names(tmp_path / "out") == FILES
+
+
+@pytest.mark.parametrize("limit", [100, 2_000, 10_000])  # the first JSON file, the tokenizer, the weights
+def test_files_that_may_not_be_so_large(limit: int, model: Path, tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        with pytest.raises(GlassformerError, match=r"export could not be written: .*File too large"):
+            export(model, tmp_path / "out", to="transformers")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert names(tmp_path) == {"model"}
 
 
 def test_a_folder_that_cannot_be_put_in_place_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

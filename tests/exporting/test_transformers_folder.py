@@ -18,9 +18,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 from glassformer.data.labels import LabelSet
 from glassformer.data.tokenizers import START_ID, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.exporting import transformers_folder
 from glassformer.exporting.transformers_folder import write_transformers
 from glassformer.models.build import build_model
+from glassformer.models.checkpoints_out import write_weights
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.folder_config import ReaderConfig, Readers
@@ -228,12 +228,10 @@ def test_a_model_without_an_equivalent_is_refused(trained: Any, words: str, tmp_
 
 
 def test_files_that_say_something_else_are_not_handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    true = transformers_folder.write_weights
-
     def wrong(*arguments: Any) -> dict[str, torch.Tensor]:
-        return {name: tensor * 1.01 for name, tensor in true(*arguments).items()}
+        return {name: tensor * 1.01 for name, tensor in write_weights(*arguments).items()}
 
-    monkeypatch.setattr(transformers_folder, "write_weights", wrong)
+    monkeypatch.setattr("glassformer.exporting.transformers_folder.write_weights", wrong)
     with pytest.raises(GlassformerError, match="other logits than the model"):
         write_transformers(from_scratch(), tmp_path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def export(model: Path, out: Path, *, to: str, overwrite: bool = False) -> Expor
         GlassformerError: the model folder is damaged, the disk is full, or the written folder failed its check.
     """
     if to not in FORMATS:
-        raise UsageError(f"`format={to!r}`: there is no such format; there is {', '.join(FORMATS)}")
+        listing = [f"{name}: {known.purpose}" for name, known in FORMATS.items()]
+        raise UsageError(f"`format={to!r}`: there is no such format; there is {', '.join(FORMATS)}", listing)
     check_out(out, overwrite=overwrite)
     trained = load_model(model, CLASSIFIER)
     try:
@@ -52,6 +54,8 @@ def export(model: Path, out: Path, *, to: str, overwrite: bool = False) -> Expor
             files = sorted(path for path in aside.rglob("*") if path.is_file())
             for path in files:
                 path.chmod(mode)  # some libraries make files that only their owner can read
+                with path.open("rb+") as file:
+                    os.fsync(file.fileno())  # some disks report only now that they are full
             sizes = {str(path.relative_to(aside)): path.stat().st_size for path in files}
     except UsageError as error:
         raise UsageError(f"{model} cannot be exported as {to}: {error}") from error

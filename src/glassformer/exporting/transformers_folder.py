@@ -132,8 +132,8 @@ def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[st
             "the transformer alone, which differ from those of the model; `glassformer evaluate` measures both."
         )
     notes.append(
-        f"Of a text with more than {window:,} tokens, transformers reads the beginning; glassformer reads all of it, in "
-        "several windows."
+        f"If a text has more than {window:,} tokens, transformers reads only its beginning. glassformer reads all of "
+        "it, in several windows."
     )
     return notes
 
