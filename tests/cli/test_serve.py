@@ -123,7 +123,7 @@ def test_an_address_that_is_none_is_misuse(reviews: Trained) -> None:
 
 
 def test_the_same_model_twice_is_misuse(reviews: Trained) -> None:
-    misused(command("serve", reviews.folder, reviews.folder), "are the same model; name two")
+    misused(command("serve", reviews.folder, reviews.folder), "are the same model; name each model once")
 
 
 def test_a_folder_that_is_none_is_misuse(tmp_path: Path) -> None:
@@ -147,9 +147,10 @@ def test_the_page_opens_and_others_are_warned_of(
     monkeypatch.setattr("webbrowser.open", no_browser)
     monkeypatch.setattr("glassformer.serving.listening.answer_requests", closing)
     other = shutil.copytree(reviews.folder, tmp_path / "other")
-    outcome = command("serve", reviews.folder, other, "--open", "--port", 0, "--host", "0.0.0.0")
+    third = shutil.copytree(reviews.folder, tmp_path / "third")
+    outcome = command("serve", reviews.folder, other, third, "--open", "--port", 0, "--host", "0.0.0.0")
     assert outcome.code == 0
-    assert outcome.out.startswith("model and other: http://127.0.0.1:")
+    assert outcome.out.startswith("model, other, third: http://127.0.0.1:")
     assert opened == [outcome.out.split()[3]]
     assert "warning: other machines can reach this server, and nobody has to log in; --api-key-file" in outcome.err
     assert "note: no browser could be opened" in outcome.err

@@ -231,7 +231,7 @@ def test_too_many_requests_are_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> 
         threads = [threading.Thread(target=ask) for _ in range(2)]
         threads[0].start()
         assert begun.wait(20)
-        assert client.get("/ready").json() == {"status": "ready"}
+        assert client.get("/ready").json() == {"status": "ready", "not_reloaded": []}
         threads[1].start()
         for _ in range(200):
             if client.get("/ready").status_code == 503:

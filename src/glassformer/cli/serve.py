@@ -1,9 +1,10 @@
-"""`glassformer serve`: a page and an API for one or two models."""
+"""`glassformer serve`: a page and an API for one or several models."""
 
 from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +16,7 @@ from glassformer.errors import UsageError
 
 
 def serve(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
-    other: Annotated[
-        Path | None, typer.Argument(metavar="[MODEL2]", help="Another one, to compare answers side by side.")
-    ] = None,
+    folders: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Model folders. They answer side by side.")],
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     host: Annotated[
         str, typer.Option(metavar="<address>", help="The address to listen at. 0.0.0.0 lets other machines in.")
@@ -53,10 +51,10 @@ def serve(
     from glassformer.serving.served_model import load_models
 
     api_key = _api_key(api_key_file)
-    models = load_models([folder for folder in (model, other) if folder is not None], device=choose_device(device))
+    models = load_models(folders, device=choose_device(device))
     address = listen(host, port)
-    log = _log if log_json else None
-    app = create_app(models, hosts=allowed_hosts(address), api_key=api_key, log=log)
+    log, tell = (_log, _log_event) if log_json else (None, say)
+    app = create_app(models, hosts=allowed_hosts(address), api_key=api_key, log=log, tell=tell)
     if not address.is_private and api_key is None:
         say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
     elif not address.is_private:
@@ -64,7 +62,7 @@ def serve(
     if as_json:
         print_json({"url": address.url, "models": list(models)})
     else:
-        show(f"{' and '.join(models)}: {address.url}    (Ctrl-C stops it)")
+        show(f"{', '.join(models)}: {address.url}    (Ctrl-C stops it)")
     if open_page:
         _open(address.url)
     doing("")  # show nothing while no request comes
@@ -92,6 +90,10 @@ def _api_key(file: Path | None) -> str | None:
 
 def _log(record: dict[str, Any]) -> None:
     insist(json.dumps(record))
+
+
+def _log_event(event: str) -> None:
+    _log({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event})
 
 
 def _say_finishing(requests: int) -> None:

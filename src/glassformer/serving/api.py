@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -20,9 +22,19 @@ from glassformer.serving.guard import Guard
 from glassformer.serving.inside_routes import add_inside
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.page_files import add_page
+from glassformer.serving.reloading import Reloader
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
-from glassformer.serving.shapes import About, ExplainRequest, Prediction, PredictRequest, Reasons, Refusal, Status
+from glassformer.serving.shapes import (
+    About,
+    ExplainRequest,
+    Prediction,
+    PredictRequest,
+    Ready,
+    Reasons,
+    Refusal,
+    Status,
+)
 from glassformer.serving.table_route import add_tables
 from glassformer.serving.time_lapse_route import add_time_lapses
 from glassformer.serving.trace_route import add_traces
@@ -37,6 +49,7 @@ def create_app(
     hosts: Sequence[str] = ("*",),
     api_key: str | None = None,
     log: Log | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> FastAPI:
     """Return the application.
 
@@ -45,15 +58,19 @@ def create_app(
             was made to point here (DNS rebinding).
         api_key: the key that requests need. By default they need none.
         log: is given a record of each request, without its texts.
+        tell: is told in a sentence if a model was read again, since its folder has changed.
     """
     limits = limits or Limits()
     metrics = Metrics()
-    service = Service(models=models, limits=limits, worker=Worker(limits, on_batch=metrics.count_batch))
+    reloader = Reloader(models=dict(models), tell=tell)
+    service = Service(models=reloader.models, limits=limits, worker=Worker(limits, on_batch=metrics.count_batch))
     metrics.waiting.set_function(lambda: service.worker.waiting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(reloader.watch())
         yield
+        watching.cancel()
         service.worker.stop()
 
     app = FastAPI(
@@ -82,7 +99,7 @@ def create_app(
     add_tables(app, service)
     add_traces(app, service)
     add_time_lapses(app, service)
-    _add_server(app, service)
+    _add_server(app, service, reloader)
     add_metrics(app, metrics)
     add_page(app)
     return app
@@ -113,25 +130,26 @@ def _add_texts(app: FastAPI, service: Service) -> None:
         return {"model": model.name} | await unless_closed(request, service.worker.do(explained))
 
 
-def _add_server(app: FastAPI, service: Service) -> None:
+def _add_server(app: FastAPI, service: Service, reloader: Reloader) -> None:
     """Add the routes about the models and the server."""
-    about = [model.about() for model in service.models.values()]
 
     @app.get("/model", response_model=About)
     async def model() -> dict[str, Any]:
         """Describe the models and the limits."""
-        return {"models": about, "limits": asdict(service.limits), "version": __version__}
+        about = await run_in_threadpool(lambda: [model.about() for model in list(service.models.values())])
+        models = [model | {"not_reloaded": reloader.failed.get(model["name"])} for model in about]
+        return {"models": models, "limits": asdict(service.limits), "version": __version__}
 
     @app.get("/health", response_model=Status)
     async def health() -> dict[str, str]:
         """Say that the server runs."""
         return {"status": "ok"}
 
-    @app.get("/ready", response_model=Status, responses={503: {"model": Refusal, "description": "Busy."}})
-    async def ready() -> dict[str, str]:
-        """Say whether a request would be answered now."""
+    @app.get("/ready", response_model=Ready, responses={503: {"model": Refusal, "description": "Busy."}})
+    async def ready() -> dict[str, Any]:
+        """Say whether a request would be answered now, and which models could not be read again."""
         service.worker.refuse_if_full(503)
-        return {"status": "ready"}
+        return {"status": "ready", "not_reloaded": list(reloader.failed)}
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,13 +27,37 @@ from glassformer.tracing.time_lapse import PAGE_FILE
 _UNKNOWN_SHOWN = 20
 
 
+Version = frozenset[tuple[str, int, int, int]]
+
+
+def version_of(folder: Path) -> Version:
+    """Return the names of the files in a folder, with what changes if one of them is written or replaced."""
+    try:
+        with os.scandir(folder) as entries:
+            files = [(entry.name, entry.stat()) for entry in entries if entry.is_file()]
+    except OSError:  # the folder is being replaced
+        return frozenset()
+    return frozenset((name, found.st_ino, found.st_mtime_ns, found.st_size) for name, found in files)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServedModel:
-    """A model with the name that requests use."""
+    """A model with the name that requests use.
+
+    Attributes:
+        version: what its folder held just before it was read.
+    """
 
     name: str
     folder: Path
     predictor: Predictor
+    version: Version = frozenset()
+
+    @classmethod
+    def load(cls, name: str, folder: Path, *, device: str) -> ServedModel:
+        """Read a model folder (raises what `load_model` raises)."""
+        version = version_of(folder)
+        return cls(name=name, folder=folder, predictor=Predictor.load(folder, device=device), version=version)
 
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
@@ -172,21 +197,19 @@ def _words(question: Question) -> list[dict[str, Any]]:
 
 
 def load_models(folders: Sequence[Path], *, device: str) -> dict[str, ServedModel]:
-    """Read one or two model folders. Models are named by their folders.
+    """Read model folders. Models are named by their folders.
 
     Raises:
-        UsageError: a folder holds no classifier, or both are the same.
+        UsageError: a folder holds no classifier, or is named twice.
     """
     resolved = [folder.resolve() for folder in folders]
-    if len(set(resolved)) < len(resolved):
-        raise UsageError(f"{folders[0]} and {folders[1]} are the same model; name two")
+    for number, folder in enumerate(resolved):
+        if (first := resolved.index(folder)) < number:
+            raise UsageError(f"{folders[first]} and {folders[number]} are the same model; name each model once")
     names = [folder.name for folder in resolved]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
-    return {
-        name: ServedModel(name=name, folder=folder, predictor=Predictor.load(folder, device=device))
-        for name, folder in zip(names, folders, strict=True)
-    }
+    return {name: ServedModel.load(name, folder, device=device) for name, folder in zip(names, folders, strict=True)}
 
 
 def named(models: Mapping[str, ServedModel], name: str | None) -> ServedModel:
@@ -198,5 +221,5 @@ def named(models: Mapping[str, ServedModel], name: str | None) -> ServedModel:
     if name is None:
         return next(iter(models.values()))
     if name not in models:
-        raise UsageError(f"`model={name!r}`: there is no such model here, only {' and '.join(models)}")
+        raise UsageError(f"`model={name!r}`: there is no such model here, only {', '.join(models)}")
     return models[name]

@@ -33,7 +33,10 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The models by name, the limits on requests, and the thread that asks the models."""
+    """The models by name, the limits on requests, and the thread that asks the models.
+
+    A model may be replaced at any time: see `Reloader`.
+    """
 
     models: Mapping[str, ServedModel]
     limits: Limits

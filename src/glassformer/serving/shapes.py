@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 Label = str | int | float | bool
-_MODEL = "The name of the model, if there are two. Default: the first one."
+_MODEL = "The name of the model, if there are several. Default: the first one."
 
 
 class _Request(BaseModel):
@@ -341,6 +341,14 @@ class Status(BaseModel):
     """Whether the server is there."""
 
     status: str = Field(examples=["ok"])
+
+
+class Ready(Status):
+    """Whether a request would be answered now."""
+
+    not_reloaded: list[str] = Field(
+        description="Models whose folder has changed and cannot be read. The model of before answers. /model says why."
+    )
 
 
 class Refusal(BaseModel):

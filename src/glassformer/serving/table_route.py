@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -63,14 +64,15 @@ def add_tables(app: FastAPI, service: Service) -> None:
         await busy.acquire()
         kept = ExitStack()
         kept.callback(busy.release)
+        asked = replace(service, models=dict(service.models))  # a model that is replaced meanwhile answers to the end
         try:
             path = kept.enter_context(kept_for_now(name, await request.body()))
-            sent = await run_in_threadpool(_read, path, name, service, text, label)
-            note(request, " ".join(service.models), sent.texts)
+            sent = await run_in_threadpool(_read, path, name, asked, text, label)
+            note(request, " ".join(asked.models), sent.texts)
         except BaseException:
             kept.close()
             raise
-        return StreamingResponse(_lines(service, sent, kept, baselines=baselines), media_type="application/x-ndjson")
+        return StreamingResponse(_lines(asked, sent, kept, baselines=baselines), media_type="application/x-ndjson")
 
 
 def _read(path: Path, name: str, service: Service, text: str | None, label: str | None) -> SentTable:
@@ -109,7 +111,7 @@ def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *
         name: measured(service.models[name], found, answers[name], baselines=baselines) for name, found in rows.items()
     }
     comparison = None
-    if len(rows) > 1:
+    if len(service.models) == len(rows) == 2:
         macro_f1 = [found["contestants"][-1]["macro_f1"]["value"] for found in figures.values()]
         comparison = compared(list(rows), list(rows.values()), macro_f1)
     return {
