@@ -62,11 +62,14 @@ def test_two_processes_train_the_model_of_one(table: Path, alone: Path, tmp_path
 
 
 @needs_proc
-def test_a_killed_process_ends_the_run_which_one_process_continues(table: Path, alone: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_ends_the_run_which_one_process_continues(
+    rank: int, table: Path, alone: Path, tmp_path: Path
+) -> None:
     given = ("train", table, "--out", tmp_path / "out", *GIVEN)
     run = in_two(*given, log=tmp_path / "log")
     run.wait_until_it_says("epoch 1: ")
-    os.kill(run.worker(1), signal.SIGKILL)
+    os.kill(run.worker(rank), signal.SIGKILL)
     assert run.end() != 0
     said = re.findall(r"error: another process of this run has ended.* saved up to step (\d+)\..*--resume", run.said)
     assert len(said) == 1, run.said

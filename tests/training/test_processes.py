@@ -20,7 +20,7 @@ from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.processes import LostProcessError, OneProcess, leader_first
 from glassformer.training.stopping import StopRequest
 from glassformer.training.task import Examples
-from glassformer.training.unfinished import work_in
+from glassformer.training.unfinished import finish, work_in
 from tests.training.samples import STILL, Memory, config, toy_data, trainer
 from tests.training.test_resume import assert_same_end
 
@@ -284,3 +284,20 @@ def test_a_process_that_sees_other_data_or_another_folder_is_refused(tmp_path: P
             pass
         assert (out / CHECKPOINT_FOLDER).is_dir()  # whoever follows removes nothing
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_run_is_removed_by_the_process_that_has_written_the_model_alone(tmp_path: Path) -> None:
+    """Whoever notices a loss leads from then on, but the model may not be there."""
+
+    class Succeeds(LosesTheOther):
+        def _meet(self) -> None:
+            self.leads = True
+            super()._meet()
+
+    work = tmp_path / CHECKPOINT_FOLDER
+    work.mkdir()
+    with pytest.raises(LostProcessError):
+        finish(tmp_path, lambda: None, saved_step=3, processes=Succeeds(0, leads=False))
+    assert work.is_dir()
+    finish(tmp_path, lambda: None, saved_step=3, processes=Succeeds(0))
+    assert not work.exists()

@@ -113,7 +113,7 @@ def main() -> None:
         except Exception as error:
             if stopped_by and not has_lost_a_process():
                 _stop(stopped_by)
-            let_first_speak()
+            let_first_speak(error)
             _fail(error)
 
 

@@ -68,12 +68,16 @@ def has_lost_a_process() -> bool:
     return _TORCHRUN.joined is not None and _TORCHRUN.joined.lost
 
 
-def let_first_speak() -> None:
-    """After an error, let the process that failed first say why. The others fail for the same reason, or after it."""
+def let_first_speak(error: Exception) -> None:
+    """Let the process that failed first say why, and after a loss the one that saved the run. The others are silent."""
     joined = _TORCHRUN.joined
-    if joined is None or has_lost_a_process():
-        return  # before they joined, all processes fail for the same reason; of a loss, the first process tells
-    sys.stderr = _TORCHRUN.stderr if joined.first_to_fail() else _nowhere()
+    if joined is None:
+        return  # all processes have the same arguments, and so the same error
+    if joined.lost:
+        speaks = joined.leads and (_leads() or getattr(error, "saved_step", None) is not None)
+    else:
+        speaks = joined.first_to_fail()
+    sys.stderr = _TORCHRUN.stderr if speaks else _nowhere()
 
 
 def program() -> str:

@@ -146,7 +146,7 @@ class Trainer(Generic[Model]):
 
         Raises:
             InterruptedTraining: on Ctrl-C, after the run was saved.
-            LostProcessError: another process ended too early. The run was saved if this process leads.
+            LostProcessError: another process ended too early. The first process that noticed it has saved the run.
             NotANumberError: the loss or its gradient was not finite.
             GlassformerError: there is too little memory for a single example.
         """
@@ -155,7 +155,7 @@ class Trainer(Generic[Model]):
                 while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
                     self._epoch(stop)
             except LostProcessError as error:
-                raise LostProcessError(f"{error}; {self._saved_after_loss()}") from error
+                raise self._after_loss(error) from error
         self._say_if_stopped_early()
         if self.best:  # without an epoch there is none
             self.model.load_state_dict(self.best)
@@ -338,16 +338,18 @@ class Trainer(Generic[Model]):
                 self.observer.on_message(f"warning: {error}. Training continues; {saved} is saved")
             self._warned, self._last_saved = True, time.perf_counter()
 
-    def _saved_after_loss(self) -> str:
-        """Save the finished steps after another process was lost, and say what is saved."""
+    def _after_loss(self, error: LostProcessError) -> LostProcessError:
+        """Save the finished steps after another process was lost. Return the error that says so."""
         try:
             self.save()
-        except CheckpointError as error:
-            return str(error)
+        except CheckpointError as failure:
+            return LostProcessError(f"{error}; {failure}")
         if self.saved_step is None:
-            return "nothing is saved"
+            return LostProcessError(f"{error}; nothing is saved")
         saved = f"the run is saved up to step {self.saved_step:,}"
-        return f"{saved}. Continue it with `resume=True`, in any number of processes"
+        return LostProcessError(
+            f"{error}; {saved}. Continue it with `resume=True`, in any number of processes", saved_step=self.saved_step
+        )
 
     def _report(self, steps: int, batches: list[Examples], speed: float) -> StepReport:
         loss, accuracy = self._means()

@@ -55,6 +55,7 @@ class ManyProcesses:
     """The processes that torchrun started. They exchange gradients by NCCL between GPUs, everything else by gloo.
 
     Attributes:
+        leads: whether this process writes files: the first one, or after a loss the first one that noticed.
         lost: whether another process has ended too early.
     """
 
@@ -62,6 +63,7 @@ class ManyProcesses:
         """Join the others. torchrun sets the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
         self.device, self.lost = torch.device(device), False
         self._store, self.rank, self.size = next(iter(rendezvous("env://")))
+        self.leads = self.rank == 0
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
         try:
@@ -73,13 +75,8 @@ class ManyProcesses:
             )
             self._talking = dist.new_group(backend="gloo", timeout=_LONGEST_WAIT)
         except RuntimeError as error:
-            self.lost = True
-            raise LostProcessError from error
+            raise self._after_loss() from error
         atexit.register(self._leave)
-
-    @property
-    def leads(self) -> bool:
-        return self.rank == 0
 
     def share(self, batches: list[Examples]) -> list[Examples]:
         """Return a slice of every batch. Batches are of texts of similar length, so the slices take equally long."""
@@ -114,10 +111,17 @@ class ManyProcesses:
 
     def first_to_fail(self) -> bool:
         """Whether no other process has called this method before."""
+        return self._first("failed")
+
+    def _after_loss(self) -> LostProcessError:
+        self.lost, self.leads = True, self._first("lost")
+        return LostProcessError()
+
+    def _first(self, event: str) -> bool:
         try:
-            return self._store.add("failed", 1) == 1
+            return self._store.add(event, 1) == 1
         except RuntimeError:  # torchrun has ended
-            return self.leads
+            return self.rank == 0
 
     def _reduced(self, values: Sequence[float], operation: dist.ReduceOp.RedOpType) -> list[float]:
         tensor = torch.tensor(values, dtype=torch.float64)
@@ -129,8 +133,7 @@ class ManyProcesses:
         try:
             dist.all_reduce(tensor, operation, group)
         except RuntimeError as error:
-            self.lost = True
-            raise LostProcessError from error
+            raise self._after_loss() from error
 
     def _leave(self) -> None:
         if not self.lost and dist.is_initialized():

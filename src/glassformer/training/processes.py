@@ -13,10 +13,20 @@ from glassformer.training.task import Examples
 
 
 class LostProcessError(GlassformerError):
-    """Another process of the run has ended or cannot be reached, so this one cannot go on."""
+    """Another process of the run has ended or cannot be reached, so this one cannot go on.
 
-    def __init__(self, message: str = "another process of this run has ended, so this one cannot go on") -> None:
+    Args:
+        saved_step: the step up to which this process has saved the run, if it has.
+    """
+
+    def __init__(
+        self,
+        message: str = "another process of this run has ended, so this one cannot go on",
+        *,
+        saved_step: int | None = None,
+    ) -> None:
         super().__init__(message)
+        self.saved_step = saved_step
 
 
 class Processes(Protocol):
@@ -31,7 +41,10 @@ class Processes(Protocol):
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that writes files. Exactly one process is."""
+        """Whether this is the process that writes files. Exactly one process is.
+
+        If a process was lost, it is the first one that noticed.
+        """
 
     def share(self, batches: list[Examples]) -> list[Examples]:
         """Return this process's part of the examples of a step. Each example goes to exactly one process."""

@@ -114,7 +114,7 @@ def work_in(
             wait_for_all(processes)
             yield
         except Exception as error:
-            if not (resume or isinstance(error, InterruptedTraining) or _can_be_resumed(work)):
+            if processes.leads and not (resume or isinstance(error, InterruptedTraining) or _can_be_resumed(work)):
                 shutil.rmtree(work, ignore_errors=True)
             if isinstance(error, GlassformerError) or not is_no_room(error):
                 raise
@@ -265,6 +265,7 @@ def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None, proce
 
     Raises:
         GlassformerError: the model folder could not be written. The run is unchanged.
+        LostProcessError: the process that writes the model folder has ended too early.
     """
     try:
         made = save()
@@ -273,8 +274,10 @@ def finish(out: Path, save: Callable[[], Made], *, saved_step: int | None, proce
         if saved_step is not None:
             way_out = f"continue with `resume=True`: the run is saved up to step {saved_step:,}"
         raise GlassformerError(f"training is over, but {error}. Then {way_out}") from error
+    if not processes.leads:
+        wait_for_all(processes)
+        return made
     with suppress(LostProcessError):  # the model is written
         wait_for_all(processes)  # the others may still read the encoded texts
-    if processes.leads:
-        shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
+    shutil.rmtree(out / CHECKPOINT_FOLDER, ignore_errors=True)
     return made
