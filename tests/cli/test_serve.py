@@ -111,6 +111,11 @@ def test_a_file_without_a_key_is_misuse(reviews: Trained, tmp_path: Path, conten
     )
 
 
+def test_feedback_goes_to_a_file_that_can_be_written(reviews: Trained) -> None:
+    outcome = command("serve", reviews.folder, "--keep-feedback", reviews.folder)
+    misused(outcome, f"--keep-feedback {reviews.folder}: Is a directory; name a file that can be written")
+
+
 def test_a_port_in_use_is_misuse(reviews: Trained) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

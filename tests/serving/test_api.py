@@ -106,7 +106,11 @@ def test_places_of_words_count_characters(client: TestClient) -> None:
         ("/predict", {"text": "a" * 201}, "the text has 201 characters, more than the 200 that are read here"),
         ("/predict", {"texts": ["a", "b" * 300]}, "text 2 has 300 characters"),
         ("/predict", {"text": 3}, "`text`: Input should be a valid string"),
-        ("/predict", {"txt": "a"}, "`txt` is no key of this request; its keys are text, texts, model"),
+        (
+            "/predict",
+            {"txt": "a"},
+            "`txt` is no key of this request; its keys are text, texts, model, review_below, explain",
+        ),
         ("/explain", {"txt": "a"}, "`txt` is no key of this request; its keys are text, label, method, nearest, model"),
         ("/explain", {}, "`text` is missing"),
         ("/predict", {"text": "a", "model": "other"}, "`model='other'`: there is no such model here, only reviews"),

@@ -29,6 +29,10 @@ def serve(
             help="A file with a key that requests need. Default: the variable GLASSFORMER_API_KEY, or no key.",
         ),
     ] = None,
+    keep_feedback: Annotated[
+        Path | None,
+        typer.Option(metavar="<file>", help="Add the texts and right labels that /feedback is sent to this file."),
+    ] = None,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Write a line of JSON to standard error for each request, without texts.")
     ] = False,
@@ -47,14 +51,17 @@ def serve(
         raise UsageError("serving needs an extra: pip install 'glassformer[serve]'") from error
     from glassformer.prediction.devices import choose_device
     from glassformer.serving.api import create_app
+    from glassformer.serving.feedback import FeedbackFile
     from glassformer.serving.listening import allowed_hosts, answer_requests, listen
     from glassformer.serving.served_model import load_models
 
     api_key = _api_key(api_key_file)
+    feedback = None if keep_feedback is None else FeedbackFile(keep_feedback)
     models = load_models(folders, device=choose_device(device))
     address = listen(host, port)
     log, tell = (_log, _log_event) if log_json else (None, say)
-    app = create_app(models, hosts=allowed_hosts(address), api_key=api_key, log=log, tell=tell)
+    hosts = allowed_hosts(address)
+    app = create_app(models, hosts=hosts, api_key=api_key, log=log, tell=tell, feedback=feedback)
     if not address.is_private and api_key is None:
         say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
     elif not address.is_private:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,27 +17,25 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from glassformer import __version__
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.serving.feedback import FeedbackFile, add_feedback
 from glassformer.serving.guard import Guard
 from glassformer.serving.inside_routes import add_inside
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.page_files import add_page
 from glassformer.serving.reloading import Reloader
-from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import REFUSALS, Service, unless_closed
+from glassformer.serving.served_model import ServedModel
+from glassformer.serving.service import Service
 from glassformer.serving.shapes import (
     About,
-    ExplainRequest,
-    Prediction,
-    PredictRequest,
     Ready,
-    Reasons,
     Refusal,
     Status,
 )
 from glassformer.serving.table_route import add_tables
+from glassformer.serving.text_routes import add_texts
 from glassformer.serving.time_lapse_route import add_time_lapses
 from glassformer.serving.trace_route import add_traces
-from glassformer.serving.watching import Log, Metrics, Watch, add_metrics, note
+from glassformer.serving.watching import Log, Metrics, Watch, add_metrics
 from glassformer.serving.worker import Worker
 
 
@@ -50,6 +47,7 @@ def create_app(
     api_key: str | None = None,
     log: Log | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    feedback: FeedbackFile | None = None,
 ) -> FastAPI:
     """Return the application.
 
@@ -59,6 +57,7 @@ def create_app(
         api_key: the key that requests need. By default they need none.
         log: is given a record of each request, without its texts.
         tell: is told in a sentence if a model was read again, since its folder has changed.
+        feedback: keeps what is sent to `/feedback`. By default nothing is kept.
     """
     limits = limits or Limits()
     metrics = Metrics()
@@ -94,40 +93,16 @@ def create_app(
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(GlassformerError, _failed)
     app.add_exception_handler(Exception, _broken)
-    _add_texts(app, service)
+    add_texts(app, service)
     add_inside(app, service)
     add_tables(app, service)
     add_traces(app, service)
     add_time_lapses(app, service)
     _add_server(app, service, reloader)
+    add_feedback(app, service, feedback)
     add_metrics(app, metrics)
     add_page(app)
     return app
-
-
-def _add_texts(app: FastAPI, service: Service) -> None:
-    """Add the routes that take texts."""
-
-    @app.post("/predict", responses=REFUSALS, response_model=Prediction)
-    async def predict(request: Request, body: PredictRequest) -> dict[str, Any]:
-        """Answer one text or several."""
-        if (body.text is None) == (body.texts is None):
-            raise UsageError("give `text` or `texts`, and not both")
-        texts = [body.text] if body.texts is None else body.texts
-        asked = [text for text in texts if text is not None]
-        service.limits.check_texts(asked)
-        model = named(service.models, body.model)
-        note(request, model.name, asked)
-        return {"model": model.name, "answers": await unless_closed(request, service.worker.answer(model, asked))}
-
-    @app.post("/explain", responses=REFUSALS, response_model=Reasons)
-    async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
-        """Say what each word adds to an answer, and whether that can be trusted."""
-        service.limits.check_explained(body.text)
-        model = named(service.models, body.model)
-        note(request, model.name, [body.text])
-        explained = partial(model.explanation, body.text, label=body.label, method=body.method, nearest=body.nearest)
-        return {"model": model.name} | await unless_closed(request, service.worker.do(explained))
 
 
 def _add_server(app: FastAPI, service: Service, reloader: Reloader) -> None:

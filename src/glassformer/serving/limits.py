@@ -33,6 +33,7 @@ class Limits:
         texts: of one request.
         characters: of one text.
         explained_characters: of a text to explain. It takes a few seconds, in which nothing else is answered.
+        explained_texts: of one request to `/predict` that asks for explanations.
         table_bytes, table_rows: of a table.
         waiting: requests that wait for the models at the same time.
         wait_seconds: how long a request waits at most before its turn comes.
@@ -45,6 +46,7 @@ class Limits:
     texts: int = 256
     characters: int = 100_000
     explained_characters: int = 5_000
+    explained_texts: int = 8
     table_bytes: int = 20_000_000
     table_rows: int = 50_000
     waiting: int = 128
@@ -62,6 +64,15 @@ class Limits:
         for number, text in enumerate(texts, 1):
             which = f"{unit} {number:,}" if len(texts) > 1 else "the text"
             _check_text(text, which, self.characters, "`glassformer predict` reads texts of any length")
+
+    def check_all_explained(self, texts: Sequence[str]) -> None:
+        """Raise `RefusedError` (422) if these are too many texts to explain at once, or one is too long."""
+        if len(texts) > self.explained_texts:
+            raise RefusedError(
+                422, f"{len(texts):,} texts are more than the {self.explained_texts:,} to explain at once"
+            )
+        for text in texts:
+            self.check_explained(text)
 
     def check_explained(self, text: str) -> None:
         """Raise `RefusedError` (422) if the text is too long to be explained here."""

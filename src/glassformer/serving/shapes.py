@@ -11,7 +11,7 @@ Label = str | int | float | bool
 _MODEL = "The name of the model, if there are several. Default: the first one."
 
 
-class _Request(BaseModel):
+class BodyOfRequest(BaseModel):
     """The body of a request. A key that it does not have is refused with those that it has."""
 
     model_config = ConfigDict(extra="forbid")
@@ -26,7 +26,7 @@ class _Request(BaseModel):
         return body
 
 
-class PredictRequest(_Request):
+class PredictRequest(BodyOfRequest):
     """One text or several."""
 
     model_config = ConfigDict(
@@ -36,6 +36,10 @@ class PredictRequest(_Request):
     text: str | None = Field(default=None, description="One text.")
     texts: list[str] | None = Field(default=None, description="Several texts, in place of `text`.")
     model: str | None = Field(default=None, description=_MODEL)
+    review_below: float | None = Field(
+        default=None, ge=0, le=1, description="Answers with a lower confidence get `needs_review: true`."
+    )
+    explain: bool = Field(default=False, description="Also say what each word adds to the answer, for a few texts.")
 
 
 class Reading(BaseModel):
@@ -55,6 +59,55 @@ class Margins(BaseModel):
     transformer: float
 
 
+class Share(BaseModel):
+    """What a word adds to the margin, in logits. `start` and `end` count the characters (code points) before it."""
+
+    word: str
+    start: int
+    end: int
+    counting: float
+    transformer: float
+    total: float
+
+
+class NearText(BaseModel):
+    """A training text. With several labels per text, `label` is a list."""
+
+    row: int = Field(description="The number of its row in the training table, from 1.")
+    label: Label | list[Label]
+    text: str
+    similarity: float = Field(description="The cosine of its vector with that of the given text.")
+
+
+class Nearest(BaseModel):
+    """The training texts nearest to a text."""
+
+    by: str = Field(description="The reader whose vectors are compared: transformer or counting.")
+    texts: list[NearText] = Field(description="The nearest first, without the text itself.")
+    itself: list[NearText] = Field(description="The text itself, if it is a training text, once for each label.")
+    compared: str = Field(description="What the similarities are.")
+    remark: str = Field(description="A sentence if the text is a training text, or if no text is near; or empty.")
+
+
+class Explanation(BaseModel):
+    """Why the model prefers one label to another: the margin is the sum of all shares, `nothing` and `error`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    text: str
+    label: Label
+    rival: Label | None = Field(description="Null with several labels per text.")
+    probability: float
+    margin: float
+    words: list[Share]
+    nothing: float = Field(description="What a text without known words would get.")
+    error: float = Field(description="What the method leaves unexplained.")
+    readers: list[str] = Field(description="The readers that take part.")
+    verdict: str = Field(description="A sentence that says how far the shares can be trusted.")
+    trusted: bool | None = Field(description="Null if the text has too few words to check the shares.")
+    nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")
+
+
 class Answer(BaseModel):
     """The answer to a text. An empty text has nulls."""
 
@@ -65,6 +118,8 @@ class Answer(BaseModel):
     unseen_share: float | None = Field(description="The share of words and word pairs that no training text has.")
     unlike_training: bool | None = Field(description="Null if the model does not know: an older version made it.")
     reading: Reading | None = Field(description="Null if the transformer is not asked.")
+    needs_review: bool | None = Field(default=None, description="Only with `review_below`.")
+    explanation: Explanation | None = Field(default=None, description="Only with `explain`.")
 
 
 class Prediction(BaseModel):
@@ -102,7 +157,7 @@ class Prediction(BaseModel):
     answers: list[Answer]
 
 
-class ExplainRequest(_Request):
+class ExplainRequest(BodyOfRequest):
     """A text to explain."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
@@ -121,38 +176,8 @@ class ExplainRequest(_Request):
     model: str | None = Field(default=None, description=_MODEL)
 
 
-class Share(BaseModel):
-    """What a word adds to the margin, in logits. `start` and `end` count the characters (code points) before it."""
-
-    word: str
-    start: int
-    end: int
-    counting: float
-    transformer: float
-    total: float
-
-
-class NearText(BaseModel):
-    """A training text. With several labels per text, `label` is a list."""
-
-    row: int = Field(description="The number of its row in the training table, from 1.")
-    label: Label | list[Label]
-    text: str
-    similarity: float = Field(description="The cosine of its vector with that of the given text.")
-
-
-class Nearest(BaseModel):
-    """The training texts nearest to a text."""
-
-    by: str = Field(description="The reader whose vectors are compared: transformer or counting.")
-    texts: list[NearText] = Field(description="The nearest first, without the text itself.")
-    itself: list[NearText] = Field(description="The text itself, if it is a training text, once for each label.")
-    compared: str = Field(description="What the similarities are.")
-    remark: str = Field(description="A sentence if the text is a training text, or if no text is near; or empty.")
-
-
-class Reasons(BaseModel):
-    """Why the model prefers one label to another: the margin is the sum of all shares, `nothing` and `error`."""
+class Reasons(Explanation):
+    """An explanation, with the name of the model."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -181,21 +206,9 @@ class Reasons(BaseModel):
     )
 
     model: str
-    text: str
-    label: Label
-    rival: Label | None = Field(description="Null with several labels per text.")
-    probability: float
-    margin: float
-    words: list[Share]
-    nothing: float = Field(description="What a text without known words would get.")
-    error: float = Field(description="What the method leaves unexplained.")
-    readers: list[str] = Field(description="The readers that take part.")
-    verdict: str = Field(description="A sentence that says how far the shares can be trusted.")
-    trusted: bool | None = Field(description="Null if the text has too few words to check the shares.")
-    nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")
 
 
-class InsideRequest(_Request):
+class InsideRequest(BodyOfRequest):
     """A text whose answer is looked into."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
@@ -295,7 +308,7 @@ class Heads(BaseModel):
     heads: list[HeadShare]
 
 
-class AttentionRequest(_Request):
+class AttentionRequest(BodyOfRequest):
     """A text, and the word that attends."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "word": 3}]})

@@ -1,0 +1,115 @@
+"""The right labels that people send, kept in a file of lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import ConfigDict, Field
+
+from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.serving.limits import RefusedError
+from glassformer.serving.served_model import named
+from glassformer.serving.service import REFUSALS, Service, unless_closed
+from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status
+from glassformer.serving.watching import note
+
+_LABELS_SHOWN = 10
+_RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server keeps no feedback."}}
+
+
+class FeedbackRequest(BodyOfRequest):
+    """A text and its right label."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "label": "positive"}]})
+
+    text: str
+    label: Label | list[Label] = Field(description="The right label; a list if a text has several.")
+    model: str | None = Field(default=None, description="The model that was asked. Default: the first one.")
+
+
+@dataclass(frozen=True)
+class FeedbackFile:
+    """A file that lines are added to. Only its owner can read it.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+
+    path: Path
+    lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        try:
+            os.close(self._open())
+        except OSError as error:
+            raise UsageError(
+                f"`keep_feedback={self.path}`: {error.strerror}; name a file that can be written"
+            ) from error
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Add a line, whole or not at all.
+
+        Raises:
+            GlassformerError: the disk is full, or the file cannot be written any more.
+        """
+        line = (json.dumps(record, ensure_ascii=False) + "\n").encode()
+        with self.lock:
+            try:
+                file = self._open()
+                try:
+                    size = os.fstat(file).st_size
+                    if os.write(file, line) < len(line):
+                        os.ftruncate(file, size)
+                        raise GlassformerError("the feedback was not kept: the disk is full")
+                    os.fsync(file)
+                finally:
+                    os.close(file)
+            except OSError as error:
+                raise GlassformerError(f"the feedback was not kept: {error.strerror}") from error
+
+
+def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> None:
+    """Add the route. Without a file it keeps nothing."""
+
+    @app.post("/feedback", responses=_RESPONSES, response_model=Status)
+    async def feedback(request: Request, body: FeedbackRequest) -> dict[str, str]:
+        """Keep a text with its right label, and with the answer of the model."""
+        if file is None:
+            raise RefusedError(404, "this server keeps no feedback; `glassformer serve` keeps it in a file if told to")
+        service.limits.check_texts([body.text])
+        model = named(service.models, body.model)
+        config = model.predictor.trained.config
+        _check_label(body.label, config.labels, multilabel=config.multilabel)
+        note(request, model.name, [body.text])
+        (answer,) = await unless_closed(request, service.worker.answer(model, [body.text]))
+        record = {
+            "text": body.text,
+            "label": body.label,
+            "prediction": answer["prediction"],
+            "confidence": answer["confidence"],
+            "model": model.name,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        await run_in_threadpool(file.add, record)
+        return {"status": "kept"}
+
+
+def _check_label(label: Any, labels: Sequence[Any], *, multilabel: bool) -> None:
+    if multilabel != isinstance(label, list):
+        raise UsageError("`label`: give a list of labels" if multilabel else "`label`: give one label, not a list")
+    for given in label if multilabel else [label]:
+        if given not in labels:
+            known = ", ".join(map(str, labels[:_LABELS_SHOWN])) + (" …" if len(labels) > _LABELS_SHOWN else "")
+            raise UsageError(f"`label={brief_value(given)}`: the model has no such label, only {known}")

@@ -1,0 +1,88 @@
+"""What an answer holds on request, and the feedback that is kept."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from glassformer.data.table import read_table
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.serving.api import create_app
+from glassformer.serving.feedback import FeedbackFile
+from glassformer.serving.limits import Limits
+from tests.serving.samples import TEXT, served
+
+CLIENT = TestClient(create_app(served(), limits=Limits(explained_texts=2, explained_characters=100)))
+
+
+def asked(**body: Any) -> Any:
+    found = CLIENT.post("/predict", json=body)
+    return found.json()["answers"] if found.status_code == 200 else found.json()["reason"]
+
+
+def test_answers_below_a_confidence_need_a_review() -> None:
+    texts = [TEXT, "good", " "]
+    plain = asked(texts=texts)
+    assert all("needs_review" not in answer and "explanation" not in answer for answer in plain)
+    sure = plain[0]["confidence"]
+    assert [answer["needs_review"] for answer in asked(texts=texts, review_below=0.0)] == [False, False, None]
+    assert [answer["needs_review"] for answer in asked(texts=texts, review_below=1.0)] == [True, True, None]
+    (exactly,) = asked(text=TEXT, review_below=sure)
+    assert exactly["needs_review"] is False
+    assert "review_below" in asked(text=TEXT, review_below=1.1)
+
+
+def test_an_answer_comes_with_its_reasons() -> None:
+    (answer, empty) = asked(texts=[TEXT, ""], explain=True)
+    why = CLIENT.post("/explain", json={"text": TEXT}).json()
+    assert answer["explanation"] | {"model": "reviews"} == why
+    assert empty["explanation"] is None
+    assert asked(texts=[TEXT] * 3, explain=True) == "3 texts are more than the 2 to explain at once"
+    assert "more than the 100 that are read here" in asked(text="a" * 101, explain=True)
+
+
+def test_feedback_is_kept_as_lines_that_can_be_trained_on(tmp_path: Path) -> None:
+    path = tmp_path / "feedback.jsonl"
+    with TestClient(create_app(served(), feedback=FeedbackFile(path))) as client:
+        for text, label in ((TEXT, "good"), ("ünicode \n\u2028 line", "bad")):
+            assert client.post("/feedback", json={"text": text, "label": label}).json() == {"status": "kept"}
+        answer = client.post("/predict", json={"text": TEXT}).json()["answers"][0]
+        for body, says in (
+            ({"text": TEXT, "label": "superb"}, "`label='superb'`: the model has no such label, only bad, fine, good"),
+            ({"text": TEXT, "label": ["good"]}, "give one label, not a list"),
+            ({"text": TEXT}, "`label` is missing"),
+            ({"text": "a" * 100_001, "label": "bad"}, "more than the 100,000"),
+        ):
+            refused = client.post("/feedback", json=body)
+            assert refused.status_code == 422
+            assert says in refused.json()["reason"]
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").rstrip("\n").split("\n")]
+    assert [list(line) for line in lines] == [["text", "label", "prediction", "confidence", "model", "time"]] * 2
+    assert (lines[0]["text"], lines[0]["label"], lines[0]["model"]) == (TEXT, "good", "reviews")
+    assert (lines[0]["prediction"], lines[0]["confidence"]) == (answer["prediction"], answer["confidence"])
+    assert path.stat().st_mode & 0o777 == 0o600
+    table = read_table(path, text="text", label="label")
+    assert table.frame["label"].to_list() == ["good", "bad"]
+
+
+def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
+    refused = CLIENT.post("/feedback", json={"text": TEXT, "label": "good"})
+    assert refused.status_code == 404
+    assert "keeps no feedback" in refused.json()["reason"]
+    with pytest.raises(UsageError, match=r"`keep_feedback=.*Is a directory"):
+        FeedbackFile(tmp_path)
+
+
+def test_a_line_that_cannot_be_written_whole_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = FeedbackFile(tmp_path / "feedback.jsonl")
+    file.add({"text": "a"})
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda number, line: write(number, line[:4]))
+    with pytest.raises(GlassformerError, match="the disk is full"):
+        file.add({"text": "b"})
+    monkeypatch.undo()
+    file.add({"text": "c"})
+    assert file.path.read_text() == '{"text": "a"}\n{"text": "c"}\n'
