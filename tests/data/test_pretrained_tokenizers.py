@@ -90,6 +90,19 @@ def test_an_old_file_that_does_not_name_its_kind(tmp_path: Path, spec: dict[str,
     assert [order[id_] for id_ in tokenizer.encode(["go"])[0]] == [12, 4]
 
 
+def test_a_tokenizer_without_an_end_token(tmp_path: Path, spec: dict[str, Any]) -> None:
+    """Its step for special tokens ends with the text, and no file names an end token."""
+    start = {"SpecialToken": {"id": "[CLS]", "type_id": 0}}
+    step = {"type": "TemplateProcessing", "single": [start, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+            "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]}}}  # fmt: skip
+    tokenizer, order = read(tmp_path, spec | {"post_processor": step})
+    assert [PIECES[order[id_]] for id_ in tokenizer.encode(["good film"])[0]] == ["good", "film"]
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"sep_token": "[SEP]"}))
+    tokenizer, order = read(tmp_path, spec | {"post_processor": step})
+    assert [PIECES[order[id_]] for id_ in tokenizer.encode(["good film"])[0]] == ["good", "film", "[SEP]"]
+
+
 def test_what_is_missing_is_named(tmp_path: Path, spec: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"no tokenizer\.json"):
         read_pretrained_tokenizer(tmp_path, BERT, "x")

@@ -13,10 +13,11 @@ import pytest
 import torch
 import transformers
 from numpy.testing import assert_allclose
+from tokenizers import Tokenizer
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from glassformer.data.labels import LabelSet
-from glassformer.data.tokenizers import START_ID, TokenizerConfig
+from glassformer.data.tokenizers import START_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.transformers_folder import write_transformers
 from glassformer.models.build import build_model
@@ -234,6 +235,17 @@ def test_files_that_say_something_else_are_not_handed_out(tmp_path: Path, monkey
     monkeypatch.setattr("glassformer.exporting.transformers_folder.write_weights", wrong)
     with pytest.raises(GlassformerError, match="other logits than the model"):
         write_transformers(from_scratch(), tmp_path)
+
+
+def test_a_tokenizer_that_adds_what_it_does_not_say_is_found_out(tmp_path: Path) -> None:
+    """A model folder of others may have such a step. The format has only a template with a start and an end token."""
+    trained = from_scratch()
+    spec = json.loads(trained.tokenizer.to_json())
+    spec["post_processor"] = {"type": "RobertaProcessing", "sep": ["<unk>", 1], "cls": ["<cls>", 2],
+                              "trim_offsets": True, "add_prefix_space": False}  # fmt: skip
+    odd = dataclasses.replace(trained, tokenizer=TextTokenizer(Tokenizer.from_str(json.dumps(spec))))
+    with pytest.raises(GlassformerError, match="other token ids"):
+        write_transformers(odd, tmp_path)
 
 
 def test_nothing_of_ours_imports_transformers() -> None:

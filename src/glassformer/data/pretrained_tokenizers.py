@@ -109,9 +109,8 @@ def _template(before: Sequence[str], after: Sequence[str], numbers: Mapping[str,
 def _end_token(spec: Mapping[str, Any]) -> str | None:
     """Return the special token that a tokenizer puts after every text, or None."""
     step = spec["post_processor"]
-    if step is None or step["type"] != "TemplateProcessing" or "SpecialToken" not in step["single"][-1]:
-        return None
-    return str(step["single"][-1]["SpecialToken"]["id"])
+    last = step["single"][-1:] if step is not None and step["type"] == "TemplateProcessing" else []
+    return next((str(part["SpecialToken"]["id"]) for part in last if "SpecialToken" in part), None)
 
 
 def _ends_with_text(spec: Mapping[str, Any]) -> bool:

@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 from torch import Tensor
 
 from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
-from glassformer.data.tokenizers import START_ID
+from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.as_encoder import as_encoder
@@ -52,11 +53,12 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
     for name, content in ({"config.json": raw} | tokenizer).items():
         (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     save_file(write_weights(encoder, raw, weights), folder / _WEIGHTS, metadata={"format": "pt"})
+    _check_ids(trained.tokenizer, folder)
     difference = _difference(trained, scale, raw, folder)
     if not difference <= _LARGEST_DIFFERENCE:
         raise GlassformerError(f"the written files give other logits than the model (by up to {difference:.1g})")
-    notes = [*_notes(config, raw, tokenizer["tokenizer_config.json"]["model_max_length"]),
-             f"The files were read back: their logits differ by {difference:.0e} at most."]  # fmt: skip
+    notes = _notes(config, raw, tokenizer["tokenizer_config.json"]["model_max_length"])
+    notes.append(f"The files were read back: the token ids are the same, and the logits to {difference:.0e}.")
     (folder / "README.md").write_text(_readme(config, raw, notes), encoding="utf-8")
     return notes
 
@@ -94,6 +96,20 @@ def _about_labels(config: FolderConfig) -> dict[str, Any]:
         "label2id": {name: number for number, name in enumerate(names)},
         "problem_type": "multi_label_classification" if config.multilabel else "single_label_classification",
     }
+
+
+def _check_ids(tokenizer: TextTokenizer, folder: Path) -> None:
+    """Read the tokenizer back, and compare the ids of a text of many tokens.
+
+    Raises:
+        GlassformerError: they differ.
+    """
+    again = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    again.encode_special_tokens = True
+    text = " ".join(sorted(tokenizer.vocabulary())[:_CHECKED_TOKENS])
+    expected = tokenizer.encode([text])[0].tolist()
+    if again.encode(text).ids[: len(expected) + 1] != [START_ID, *expected]:
+        raise GlassformerError("the written tokenizer gives other token ids than that of the model")
 
 
 @torch.inference_mode()
