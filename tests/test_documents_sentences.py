@@ -12,7 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
-from glassformer.prediction.predictor import Answers, Predictor
+from glassformer.prediction.answers import Answers
+from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_classifier
 

@@ -23,15 +23,16 @@ from glassformer.data.in_memory import (
     unequal,
     warn_caller,
 )
-from glassformer.data.labels import label_name
+from glassformer.data.label_names import label_name
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.table import counted
 from glassformer.errors import GlassformerError, brief_value
 from glassformer.explanation.explain import Explanation, explain
+from glassformer.prediction.answers import Answers
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
-from glassformer.prediction.predictor import Answers, Predictor
+from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.unlike import Seen
 from glassformer.training.card import model_card
 from glassformer.training.initial_weights import read_initial_weights

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 
-from glassformer.counting.joining import HEAVIEST, join
+from glassformer.counting.joining import join
+from glassformer.counting.reader import HEAVIEST
 from glassformer.prediction.calibration import fit_temperature
 
 RNG = np.random.default_rng(3)

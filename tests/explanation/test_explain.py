@@ -7,7 +7,7 @@ import pytest
 
 from glassformer.errors import UsageError
 from glassformer.explanation.explain import explain
-from glassformer.prediction.folder_config import ReaderConfig, Readers
+from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_counting import reader

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
-from glassformer.prediction.calibration import fit_temperature, probabilities
+from glassformer.prediction.calibration import fit_temperature
+from glassformer.prediction.probabilities import probabilities
 
 
 @pytest.mark.parametrize("truth", [0.4, 1.0, 2.5])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from glassformer.counting.matrices import tfidf_vectors
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
@@ -59,7 +60,7 @@ def test_if_counting_answers_alone_n_grams_are_compared() -> None:
     assert trained.kept().vectors is None
     found = NearestSearch(trained).nearest("good film", count=5)
     assert trained.counting is not None
-    values = trained.counting.vectors(["good film", "good film ½", "film", "not good"]).toarray()
+    values = tfidf_vectors(trained.counting, ["good film", "good film ½", "film", "not good"]).toarray()
     assert [near.row for near in found.texts] == [13, 11, 10]  # and not "qwertz", which shares nothing
     assert [near.similarity for near in found.texts] == pytest.approx((values[1:] @ values[0]).tolist(), abs=1e-5)
     assert np.linalg.norm(values, axis=1) == pytest.approx(1)

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
+from glassformer.prediction.answers import Answers
 from glassformer.prediction.model_folder import save_model
-from glassformer.prediction.predictor import Answers, Predictor
+from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import WORDS, small_trained_model
 
 TEXTS = ["the plot is thin", "i loved it", "not at all", " ".join(WORDS * 5), "it", "see it again but not the plot"]

@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from glassformer.data.batches import ModelInputs, assemble, random_windows
+from glassformer.data.batches import ModelInputs, assemble
+from glassformer.data.windows import random_windows
 from glassformer.errors import GlassformerError
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification

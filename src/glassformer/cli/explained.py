@@ -42,7 +42,7 @@ def show_explanation(found: Explanation) -> None:
 
 
 def _show_nearest(nearest: NearestTexts) -> None:
-    from glassformer.data.labels import label_text
+    from glassformer.data.label_names import label_text
 
     show(f"\nNearest training texts, by the {nearest.compared}:")
     if nearest.texts:

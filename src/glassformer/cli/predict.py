@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from glassformer.data.rows import Delimited
-    from glassformer.prediction.predictor import Answers, Predictor
+    from glassformer.prediction.answers import Answers
+    from glassformer.prediction.predictor import Predictor
 
 _ROWS_PER_BATCH = 4096
 _OFTEN_UNLIKE = 0.02  # of the texts: twice the share of held-out rows that are unlike the training data

@@ -14,16 +14,9 @@ from scipy import sparse
 
 from glassformer.counting.folds import Fold, Rows, folds_within
 from glassformer.counting.joining import join
+from glassformer.counting.matrices import count_matrix, tfidf_matrix
 from glassformer.counting.ngrams import NGRAMS, Family
-from glassformer.counting.reader import (
-    CountingReader,
-    FloatArray,
-    NgramWeights,
-    count_matrix,
-    n_outputs,
-    spread,
-    tfidf_values,
-)
+from glassformer.counting.reader import CountingReader, FloatArray, NgramWeights, n_outputs, spread
 from glassformer.counting.regression import Labels, log_count_ratios, regression_per_output, softmax_regression
 
 Counting = Literal["auto", "tfidf", "nb", "none"]
@@ -341,7 +334,7 @@ class _Model:
         return self.problem.counts[family].matrix[rows][:, self.kept[family]]
 
     def _values(self, rows: Rows) -> list[sparse.csr_matrix]:
-        return [tfidf_values(self._counts(family, rows), idf) for family, idf in enumerate(self.idf)]
+        return [tfidf_matrix(self._counts(family, rows), idf) for family, idf in enumerate(self.idf)]
 
     def reader(self, settings: Mapping[str, Any]) -> CountingReader:
         """Return the same as a reader of texts. Its weights are rounded as the file will hold them."""

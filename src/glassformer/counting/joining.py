@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-HEAVIEST = 20.0
+from glassformer.counting.reader import HEAVIEST
+
 Array = np.ndarray[Any, Any]
 
 

@@ -1,4 +1,7 @@
-"""The counting reader: adds up a weight for each n-gram of a text. `fitting.py` fits it; this file only reads."""
+"""The counting reader: adds up a weight for each n-gram of a text. `fitting.py` fits it; this file only reads.
+
+It needs NumPy alone, because exported models run where nothing else is installed.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors.numpy import save_file
-from scipy import sparse
 
 from glassformer.counting.ngrams import NGRAMS, Family
 from glassformer.data.arrays import check_is_file, read_arrays
@@ -22,7 +24,10 @@ from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
 
 NGRAMS_FILE, WEIGHTS_FILE = "counting.json", "counting.safetensors"
+HEAVIEST = 20.0
+"""The largest factor that the logits of a reader get in the answer (see `joining.py`)."""
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
+Array = np.ndarray[Any, np.dtype[Any]]
 _ROWS_AT_ONCE = 1_000
 
 
@@ -62,19 +67,24 @@ class NgramWeights:
             total += self.presence
         return total
 
-    def counts(self, texts: Iterable[str]) -> sparse.csr_matrix:
-        """Count the n-grams of each text: (texts, ngrams)."""
-        return count_matrix(map(NGRAMS[self.family], texts), self.index)
+    def counts(self, texts: Iterable[str]) -> Counts:
+        """Count the n-grams of each text."""
+        return count(map(NGRAMS[self.family], texts), self.index)
 
     def of_ngrams(self, text: str) -> dict[str, FloatArray]:
         """Return for each n-gram of a text what it adds to the outputs: (outputs,)."""
         counts = self.counts([text])
-        total = np.zeros((counts.nnz, self._outputs), np.float32)
+        terms = self._terms(counts)
+        return {self.ngrams[number]: row for number, row in zip(counts.ngrams.tolist(), terms, strict=True)}
+
+    def _terms(self, counts: Counts) -> FloatArray:
+        """Return what each counted n-gram adds to the outputs of its text: (n-grams, outputs)."""
+        total = np.zeros((len(counts.ngrams), self._outputs), np.float32)
         if self.tfidf is not None:
-            total += tfidf_values(counts, self.idf).data[:, None] * self.tfidf[counts.indices]
+            total += tfidf_values(counts, self.idf)[:, None] * self.tfidf[counts.ngrams]
         if self.presence is not None:
-            total += self.presence[counts.indices]
-        return {self.ngrams[number]: row for number, row in zip(counts.indices.tolist(), total, strict=True)}
+            total += self.presence[counts.ngrams]
+        return total
 
     @property
     def _outputs(self) -> int:
@@ -84,12 +94,7 @@ class NgramWeights:
     def outputs(self, texts: Sequence[str]) -> FloatArray:
         """Return what the n-grams of each text add up to: (texts, outputs)."""
         counts = self.counts(texts)
-        total: Any = 0.0
-        if self.tfidf is not None:
-            total = total + tfidf_values(counts, self.idf) @ self.tfidf
-        if self.presence is not None:
-            total = total + (counts > 0).astype(np.float32) @ self.presence
-        return np.asarray(total, np.float32)
+        return _sums(counts.ends, self._terms(counts))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,14 +123,6 @@ class CountingReader:
         bias = np.tile(self.bias, (len(texts), 1))
         total: FloatArray = sum((family.outputs(texts) for family in self.families), start=bias)
         return total
-
-    def vectors(self, texts: Sequence[str]) -> sparse.csr_matrix:
-        """Return the TF-IDF values of all n-grams of each text, as a vector of length 1: (texts, ngrams).
-
-        The vector of a text without known n-grams is zero.
-        """
-        values = sparse.hstack([tfidf_values(family.counts(texts), family.idf) for family in self.families])
-        return of_length_1(sparse.csr_matrix(values))
 
     def of_ngrams(self, text: str) -> dict[tuple[Family, str], FloatArray]:
         """Return for each n-gram of a text what it adds to the logits: (n_classes,). The bias is not among them."""
@@ -230,30 +227,56 @@ def spread(outputs: FloatArray, n_classes: int) -> FloatArray:
     return np.concatenate([-half, half], axis=1)
 
 
-def count_matrix(counted: Iterable[Counter[str]], index: Mapping[str, int]) -> sparse.csr_matrix:
-    """Return the counts (texts, ngrams) of the n-grams that `index` numbers. A `defaultdict` numbers all of them."""
-    columns, values, ends = array("i"), array("f"), array("q", [0])
+class Counts(NamedTuple):
+    """How often n-grams occur in texts. Text i has the n-grams `ngrams[ends[i]:ends[i + 1]]`, in ascending order.
+
+    Attributes:
+        ngrams: their numbers.
+        counts: how often each occurs in its text, in float32.
+        ends: (texts + 1,), from 0 on.
+    """
+
+    ngrams: Array
+    counts: Array
+    ends: Array
+
+
+def count(counted: Iterable[Counter[str]], index: Mapping[str, int]) -> Counts:
+    """Return the counts of the n-grams that `index` numbers. A `defaultdict` numbers all of them."""
+    numbers, values, ends = array("i"), array("f"), array("q", [0])
     for counts in counted:
         known = counts if isinstance(index, defaultdict) else counts.keys() & index.keys()
-        columns.extend(map(index.__getitem__, known))
+        numbers.extend(map(index.__getitem__, known))
         values.extend(map(counts.__getitem__, known))
-        ends.append(len(columns))
-    arrays = np.array(values, np.float32), np.array(columns, np.int32), np.array(ends, np.int64)
-    matrix = sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(index)))
-    matrix.sort_indices()  # sums of floats then do not depend on the order of the words
-    return matrix
+        ends.append(len(numbers))
+    found = Counts(np.array(numbers, np.int32), np.array(values, np.float32), np.array(ends, np.int64))
+    order = np.lexsort((found.ngrams, _rows(found.ends)))  # sums of floats then do not depend on the order of the words
+    return found._replace(ngrams=found.ngrams[order], counts=found.counts[order])
 
 
-def tfidf_values(counts: sparse.csr_matrix, idf: FloatArray) -> sparse.csr_matrix:
-    """Return the values of `NgramWeights` for counts (texts, ngrams). The vector of each text has the length 1."""
-    values = counts.copy()
-    values.data = (1 + np.log(values.data)) * idf[values.indices]
-    return of_length_1(values)
+def tfidf_values(counts: Counts, idf: FloatArray) -> FloatArray:
+    """Return the values of `NgramWeights` for the n-grams of each text. The vector of each text has the length 1."""
+    return of_length_1((1 + np.log(counts.counts)) * idf[counts.ngrams], counts.ends)
 
 
-def of_length_1(values: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Divide each row by its length, in place."""
-    squares = np.asarray(values.multiply(values).sum(axis=1)).ravel()
-    lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
-    values.data /= np.repeat(lengths, np.diff(values.indptr))
-    return values
+def of_length_1(values: FloatArray, ends: Array) -> FloatArray:
+    """Divide the values of each text by the length of their vector."""
+    rows = _rows(ends)
+    squares = np.bincount(rows, values.astype(np.float64) ** 2, minlength=len(ends) - 1)
+    lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny)).astype(np.float32)
+    scaled: FloatArray = values / lengths[rows]
+    return scaled
+
+
+def _rows(ends: Array) -> Array:
+    """Return the number of the text of each n-gram."""
+    return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+
+
+def _sums(ends: Array, terms: FloatArray) -> FloatArray:
+    """Add up the terms (n-grams, outputs) of each text: (texts, outputs)."""
+    total = np.zeros((len(ends) - 1, terms.shape[1]), np.float32)
+    filled = np.flatnonzero(np.diff(ends))
+    if len(filled):
+        total[filled] = np.add.reduceat(terms, ends[filled], axis=0)
+    return total

@@ -1,22 +1,18 @@
-"""Batches of texts of similar length, within a budget of tokens, and windows over texts too long for the model."""
+"""Batches of windows for PyTorch: token ids with padding, and a mask that says what is not padding."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
 from glassformer.data.store import IntArray, TokenStore
-from glassformer.data.tokenizers import PAD_ID, START_ID
+from glassformer.data.windows import Windows, bucket, covering_windows, padded
 from glassformer.layers.masks import lengths_to_mask
-
-_BATCHES_PER_POOL = 64
 
 
 class ModelInputs(NamedTuple):
@@ -43,116 +39,14 @@ class Batch:
     inputs: ModelInputs
 
 
-@dataclass(frozen=True, kw_only=True)
-class Windows:
-    """Pieces of rows: window i holds the `lengths[i]` tokens of row `rows[i]` from `starts[i]` on.
-
-    The start token is not counted.
-    """
-
-    rows: IntArray
-    starts: IntArray
-    lengths: IntArray
-    max_seq_len: int
-
-
-def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int) -> Windows:
-    """Choose one window per row. Of a row longer than the model reads, each epoch gets another random window."""
-    room = max_seq_len - 1  # the start token takes one place
-    chance = np.random.default_rng([seed, epoch, 1]).random(len(lengths))
-    starts = np.floor(chance * (np.maximum(lengths - room, 0) + 1)).astype(np.int64)
-    return Windows(
-        rows=np.arange(len(lengths)), starts=starts, lengths=np.minimum(lengths, room), max_seq_len=max_seq_len
-    )
-
-
-def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
-    """Choose evenly spread windows that together cover every token of each row.
-
-    Neighbouring windows share at least a quarter of a window, rounded down.
-    """
-    room = max_seq_len - 1
-    step = max(1, room - room // 4)
-    rows, starts = [], []
-    for row, length in enumerate(lengths.tolist()):
-        count = 1 + max(0, math.ceil((length - room) / step))
-        rows += [row] * count
-        starts += [round(i * (length - room) / (count - 1)) for i in range(count)] if count > 1 else [0]
-    row_array = np.array(rows, dtype=np.int64)
-    return Windows(
-        rows=row_array,
-        starts=np.array(starts, dtype=np.int64),
-        lengths=np.minimum(lengths, room)[row_array],
-        max_seq_len=max_seq_len,
-    )
-
-
-def bucket(
-    lengths: IntArray, *, batch_tokens: int, batch_size: int, seed: int | None = None, epoch: int = 0
-) -> list[IntArray]:
-    """Group windows of similar length: at most `batch_size` of them, at most `batch_tokens` tokens with padding.
-
-    With a seed, the windows are shuffled and sorted by length within pools of several batches; then the batches are
-    shuffled. The order depends on (seed, epoch) alone. Without a seed, all windows are sorted, longest first. A window
-    longer than `batch_tokens` forms a batch of its own.
-
-    Returns:
-        Indices of windows for each batch.
-    """
-    if seed is None:
-        return _cut(np.argsort(-lengths, kind="stable"), lengths, batch_tokens, batch_size)
-    rng = np.random.default_rng([seed, epoch, 0])
-    order = rng.permutation(len(lengths))
-    rows_per_batch = min(batch_size, max(1, int(batch_tokens / (lengths.mean() + 1)))) if len(lengths) else 1
-    pool = rows_per_batch * _BATCHES_PER_POOL
-    batches: list[IntArray] = []
-    for first in range(0, len(order), pool):
-        part = order[first : first + pool]
-        batches += _cut(part[np.argsort(-lengths[part], kind="stable")], lengths, batch_tokens, batch_size)
-    return [batches[i] for i in rng.permutation(len(batches))]
-
-
-def chunk(n_windows: int, *, batch_size: int, shuffled: tuple[int, int] | None) -> list[IntArray]:
-    """Group windows of any length, in their order or shuffled. The shuffle depends on (seed, epoch) alone."""
-    order = np.arange(n_windows) if shuffled is None else np.random.default_rng([*shuffled, 2]).permutation(n_windows)
-    return [order[first : first + batch_size] for first in range(0, n_windows, batch_size)]
-
-
-def _cut(order: IntArray, lengths: IntArray, batch_tokens: int, batch_size: int) -> list[IntArray]:
-    """Cut windows sorted from long to short into batches. The first window of a batch sets its width."""
-    batches, first = [], 0
-    while first < len(order):
-        width = _width(int(lengths[order[first]]))
-        count = max(1, min(batch_size, batch_tokens // width))
-        batches.append(order[first : first + count])
-        first += count
-    return batches
-
-
-def _width(longest: int) -> int:
-    """Return the width for `longest` tokens and the start token, rounded up to one of a few dozen widths.
-
-    On a CPU the matrix library prepares and keeps code for every shape. With hundreds of widths it would prepare more
-    code than it reuses.
-    """
-    step = 16 if longest >= 64 else 4
-    return -(-(longest + 1) // step) * step
-
-
 def assemble(store: TokenStore, windows: Windows, chosen: IntArray) -> Batch:
     """Read the chosen windows and pad them."""
-    width = min(_width(int(windows.lengths[chosen].max())), windows.max_seq_len)
-    token_ids = np.full((len(chosen), width), PAD_ID, dtype=np.int64)
-    token_ids[:, 0] = START_ID
-    for place, index in enumerate(chosen):
-        start, length = store.offsets[windows.rows[index]] + windows.starts[index], windows.lengths[index]
-        token_ids[place, 1 : length + 1] = store.tokens[start : start + length]
+    token_ids = torch.from_numpy(padded(store, windows, chosen))
+    lengths = torch.from_numpy(windows.lengths[chosen] + 1)
     return Batch(
         rows=windows.rows[chosen],
         starts=windows.starts[chosen],
-        inputs=ModelInputs(
-            torch.from_numpy(token_ids), lengths_to_mask(torch.from_numpy(windows.lengths[chosen] + 1), width)
-        ),
+        inputs=ModelInputs(token_ids, lengths_to_mask(lengths, token_ids.shape[1])),
     )
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.documents import Documents
-from glassformer.data.labels import label_name
+from glassformer.data.label_names import label_name
 from glassformer.data.table import Dropped, Table, counted
 from glassformer.errors import UsageError, brief_value
 

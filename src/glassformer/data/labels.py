@@ -133,16 +133,6 @@ def _refuse_what_is_no_label(counts: pl.DataFrame, place: str, is_it_the_column:
         )
 
 
-def label_name(label: object) -> str:
-    """Return a label of any type as a string, as a table would give it. A whole number loses its ".0"."""
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
-def label_text(label: object) -> str:
-    """Return the label of a text for a reader, or its labels: "good", "comedy, drama", or "(no label)" for none."""
-    return (", ".join(map(str, label)) or "(no label)") if isinstance(label, list) else str(label)
-
-
 def conflicting_rows(table: Table) -> list[list[int]]:
     """Return the rows of each text that occurs with different labels (equal by `text_keys`). The rows are kept."""
     label = pl.col("label").list.sort().list.join("\0") if table.multilabel else pl.col("label")

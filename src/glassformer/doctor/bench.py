@@ -15,7 +15,8 @@ from itertools import count
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.batches import Batch, assemble, random_windows
+from glassformer.data.batches import Batch, assemble
+from glassformer.data.windows import random_windows
 from glassformer.training.classification import TrainingData
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate

@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from glassformer.data.batches import Batch, assemble, random_windows
+from glassformer.data.batches import Batch, assemble
 from glassformer.data.store import IntArray
 from glassformer.data.table import counted
+from glassformer.data.windows import random_windows
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding, Level
 from glassformer.training.training_config import TrainingConfig

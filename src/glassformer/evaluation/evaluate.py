@@ -27,7 +27,7 @@ from glassformer.evaluation.result import (
     WorstError,
 )
 from glassformer.evaluation.verdict import TRANSFORMER, TWO_READERS, verdict
-from glassformer.prediction.calibration import THRESHOLD, probabilities
+from glassformer.prediction.probabilities import THRESHOLD, probabilities
 
 WORST_ERRORS = 20
 

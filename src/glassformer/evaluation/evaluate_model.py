@@ -26,7 +26,8 @@ from glassformer.evaluation.readers import reader_outcomes
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
 from glassformer.models.build import parameter_count
-from glassformer.prediction.folder_config import FolderConfig, Readers
+from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor, Reader
 from glassformer.prediction.scoring import FloatArray

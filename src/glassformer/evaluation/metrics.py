@@ -9,7 +9,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.result import ClassScores, Metrics, Scores
-from glassformer.prediction.calibration import THRESHOLD
+from glassformer.prediction.probabilities import THRESHOLD
 
 
 def measure(

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from jaxtyping import Bool
 
-from glassformer.data.labels import LabelSet, label_name
+from glassformer.data.label_names import label_name
+from glassformer.data.labels import LabelSet
 from glassformer.data.sources import read_like_training
 from glassformer.data.spellings import fold_labels, label_key
 from glassformer.data.splits import fingerprint

@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from glassformer.evaluation.result import Comparison, Contestant
 from glassformer.evaluation.verdict import is_clear, numbers_of, share
-from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Reader
+from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
 
 NAMES: dict[Reader, str] = {"counting": "counting", "transformer": "the transformer"}

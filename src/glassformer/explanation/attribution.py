@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from glassformer.data.batches import covering_windows
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
+from glassformer.data.windows import covering_windows
 from glassformer.errors import UsageError
 from glassformer.explanation.words import NO_WORD
 from glassformer.models.listening import listening, taps_of

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
-from glassformer.data.labels import label_text
+from glassformer.data.label_names import label_text
 from glassformer.data.table import counted
 from glassformer.explanation.explain import Explanation, NgramInMargin, Piece, WordShare, signed
 from glassformer.explanation.heads import Head

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from glassformer.errors import UsageError
-from glassformer.prediction.predictor import Answers
+from glassformer.prediction.answers import Answers
 
 
 def texts_of(frame: pl.DataFrame, text_column: str) -> list[str]:

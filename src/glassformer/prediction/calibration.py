@@ -6,28 +6,11 @@ After calibration, an answer with a confidence of 80% should be right in 80 of 1
 import numpy as np
 from jaxtyping import Float, Shaped
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import log_expit, log_softmax
 
-from glassformer.errors import GlassformerError
+from glassformer.prediction.probabilities import TEMPERATURE_BOUNDS
 
 MIN_ROWS = 20
-THRESHOLD = 0.5  # with several labels per text, a text gets the labels of at least this probability
-TEMPERATURE_BOUNDS = (0.05, 20.0)
-
-
-def probabilities(
-    logits: Float[np.ndarray, "n n_classes"], *, temperature: float = 1.0, multilabel: bool
-) -> Float[np.ndarray, "n n_classes"]:
-    """Return the probabilities of logits / temperature in float64, by softmax or by one sigmoid per label.
-
-    Raises:
-        GlassformerError: a logit is NaN or infinite.
-    """
-    if not np.isfinite(logits).all():
-        raise GlassformerError("the model gives NaN or infinite logits: its weights are damaged, or training diverged")
-    scaled = logits.astype(np.float64) / temperature
-    result: Float[np.ndarray, "n n_classes"] = expit(scaled) if multilabel else softmax(scaled, axis=1)
-    return result
 
 
 def fit_temperature(

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from torch import nn
 
-from glassformer.data.labels import label_text
+from glassformer.counting.matrices import tfidf_vectors
+from glassformer.data.label_names import label_text
 from glassformer.data.table import text_keys
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.kept_texts import KeptTexts, labels_named
@@ -150,10 +151,10 @@ def _of_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
     """Return a function that compares a text with all training texts by n-grams: (texts,)."""
     reader = trained.counting
     assert reader is not None
-    vectors = reader.vectors(kept.texts)
+    vectors = tfidf_vectors(reader, kept.texts)
 
     def cosines(text: str) -> FloatArray:
-        found: FloatArray = (vectors @ reader.vectors([text]).T).toarray()[:, 0]
+        found: FloatArray = (vectors @ tfidf_vectors(reader, [text]).T).toarray()[:, 0]
         return found
 
     return cosines

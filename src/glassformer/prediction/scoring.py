@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.batches import Batch, ModelInputs, covering_batches, covering_windows
+from glassformer.data.batches import Batch, ModelInputs, covering_batches
 from glassformer.data.store import TokenStore
+from glassformer.data.windows import covering_windows
 from glassformer.errors import GlassformerError
 from glassformer.models.memory import is_out_of_memory
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.data.batches import covering_windows
 from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.data.windows import covering_windows
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Evaluation
 from glassformer.explanation.attribution import TokenReading

@@ -16,7 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.predictor import Answers
+from glassformer.prediction.answers import Answers
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.service import REFUSALS, Service
 from glassformer.serving.tables import (

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.columns import find_columns, same_column
-from glassformer.data.labels import label_name
+from glassformer.data.label_names import label_name
 from glassformer.data.rows import iterate_rows
 from glassformer.data.sources import read_like_training
 from glassformer.data.table import Table
@@ -26,7 +26,7 @@ from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.seen_rows import remembered_rows
 from glassformer.evaluation.verdict import rarely_found
 from glassformer.prediction.answered_rows import added_columns, cell, refuse_taken, texts_of, with_answers
-from glassformer.prediction.predictor import Answers
+from glassformer.prediction.answers import Answers
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
 

@@ -19,8 +19,8 @@ from glassformer.data.files import why_not_written, write_aside, written_aside
 from glassformer.data.table import counted
 from glassformer.errors import GlassformerError
 from glassformer.pages.html import asset, embedded, page, scrolling
-from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
+from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
 from glassformer.tracing.snapshot import Snapshot, Subject
 

@@ -14,8 +14,8 @@ from glassformer.counting.reader import CountingReader, spread
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
-from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.probabilities import probabilities
 from glassformer.tracing.hearing import Array, hear
 from glassformer.tracing.planning import plan
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TOKENS, Step

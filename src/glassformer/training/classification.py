@@ -13,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.counting.joining import join
-from glassformer.data.batches import Windows, assemble
+from glassformer.data.batches import assemble
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
+from glassformer.data.windows import Windows
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch

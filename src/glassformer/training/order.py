@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from glassformer.data.batches import Windows, bucket, chunk, random_windows
 from glassformer.data.store import IntArray
+from glassformer.data.windows import Windows, bucket, chunk, random_windows
 from glassformer.training.training_config import TrainingConfig
 
 Step = TypeVar("Step")

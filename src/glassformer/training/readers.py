@@ -18,8 +18,9 @@ from glassformer.data.table import Table, counted, text_keys
 from glassformer.errors import GlassformerError
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig
-from glassformer.prediction.calibration import fit_temperature, probabilities
-from glassformer.prediction.folder_config import ReaderConfig, Readers
+from glassformer.prediction.answering_config import ReaderConfig, Readers
+from glassformer.prediction.calibration import fit_temperature
+from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer

@@ -19,8 +19,9 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped, Table, counted
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import quoted
+from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder_config import FolderConfig, Readers
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.scoring import FloatArray, logits_of, score

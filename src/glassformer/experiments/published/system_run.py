@@ -18,9 +18,9 @@ from glassformer.evaluation.metrics import measure
 from glassformer.evaluation.result import Estimate, Record
 from glassformer.experiments.keeper import keep, run_key
 from glassformer.models.build import parameter_count
-from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel, is_unfinished
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.probabilities import probabilities
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe

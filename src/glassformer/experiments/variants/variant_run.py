@@ -20,9 +20,9 @@ from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.result import Record
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
-from glassformer.prediction.calibration import probabilities
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.probabilities import probabilities
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe

@@ -1,0 +1,119 @@
+"""How a classifier answers: both readers, their sum, the temperature. Subclasses say how the transformer computes.
+
+Without PyTorch, which exported models do not need.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from glassformer.counting.reader import CountingReader
+from glassformer.data.store import IntArray
+from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
+from glassformer.prediction.answering_config import AnsweringConfig
+from glassformer.prediction.answers import Answers, Reader
+from glassformer.prediction.probabilities import FloatArray, probabilities
+from glassformer.prediction.unlike import Seen
+
+
+class Answerable(Protocol):
+    """A classifier without its transformer."""
+
+    @property
+    def config(self) -> AnsweringConfig: ...
+    @property
+    def tokenizer(self) -> TextTokenizer: ...
+    @property
+    def counting(self) -> CountingReader | None: ...
+    @property
+    def seen(self) -> Seen | None: ...
+
+
+class Answering(ABC):
+    """Answers texts with a trained classifier."""
+
+    trained: Answerable
+
+    @property
+    @abstractmethod
+    def max_seq_len(self) -> int:
+        """The most tokens that the transformer reads at once, with the start token."""
+
+    @abstractmethod
+    def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
+        """Return the logits (texts, n_classes) of the transformer alone.
+
+        Args:
+            rows: the token ids of each text, without the start token.
+            on_progress: called with the share of tokens that are read.
+        """
+
+    def logits(self, texts: Sequence[str]) -> FloatArray:
+        """Return the logits (texts, n_classes), not divided by the temperature."""
+        return _total(self.reader_logits(texts))
+
+    def reader_logits(
+        self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None
+    ) -> dict[Reader, FloatArray]:
+        """Return the weighted logits (texts, n_classes) of each reader. They add up to `logits`.
+
+        A reader of weight 0 is not asked: its logits are 0. `on_progress` is called with the share of tokens that the
+        transformer has read.
+        """
+        return self._read(texts, self.trained.tokenizer.encode(texts), on_progress)
+
+    def _read(
+        self, texts: Sequence[str], rows: list[IntArray], on_progress: Callable[[float], None] | None
+    ) -> dict[Reader, FloatArray]:
+        readers, counting = self.trained.config.readers, self.trained.counting
+        if readers is None or counting is None:
+            return {"transformer": self.score(rows, on_progress)}
+        counted = readers.counting.weight * counting.logits(texts)
+        weight = readers.transformer.weight
+        return {
+            "counting": counted,
+            "transformer": weight * self.score(rows, on_progress) if weight else np.zeros_like(counted),
+        }
+
+    def transformer_logits(self, texts: Sequence[str]) -> FloatArray:
+        """Return the logits (texts, n_classes) of the transformer alone, also of one with the weight 0."""
+        return self.score(self.trained.tokenizer.encode(texts))
+
+    def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
+        """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
+        return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
+
+    def answer(self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None) -> Answers:
+        """Return calibrated probabilities and the unknown words.
+
+        `on_progress` is called with the share of tokens that are done.
+        """
+        config = self.trained.config
+        rows = self.trained.tokenizer.encode(texts)
+        by_reader = self._read(texts, rows, on_progress)
+        probs = probabilities(_total(by_reader), temperature=config.temperature, multilabel=config.multilabel)
+        return Answers(
+            labels=config.labels,
+            multilabel=config.multilabel,
+            probs=probs.astype(np.float32),
+            readers={name: logits / config.temperature for name, logits in by_reader.items()},
+            empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
+            texts=texts,
+            seen=self.trained.seen,
+            # Words are unknown to the transformer alone. Finding them tokenizes a text a second time, so only texts
+            # with unknown tokens are searched.
+            unknown=Counter()
+            if config.answers_by_counting
+            else self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row]),
+        )
+
+
+def _total(by_reader: Mapping[Reader, FloatArray]) -> FloatArray:
+    """Add up the logits of the readers."""
+    total: FloatArray = np.sum(list(by_reader.values()), axis=0)
+    return total

@@ -1,0 +1,195 @@
+"""An exported model: it answers with ONNX Runtime, without PyTorch.
+
+config.json         what answers depend on, and what was checked at the export
+tokenizer.json      the vocabulary
+model.onnx          the transformer; not there if the model answers by counting alone
+counting.json, counting.safetensors, seen.safetensors  as in a model folder
+README.md           the model card
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from glassformer.counting.reader import CountingReader
+from glassformer.data.arrays import check_is_file
+from glassformer.data.json_files import read_json
+from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.data.windows import bucket, covering_windows, padded
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.answering import Answering
+from glassformer.prediction.answering_config import AnsweringConfig
+from glassformer.prediction.probabilities import FloatArray
+from glassformer.prediction.unlike import Seen
+
+FORMAT, MODEL_FILE = "glassformer-onnx", "model.onnx"
+TOKEN_IDS, ATTENTION_MASK, LOGITS = "token_ids", "attention_mask", "logits"
+"""The names of the inputs and the output of the ONNX model."""
+_BATCH_TOKENS, _BATCH_SIZE = 2_048, 256
+
+
+class ExportedConfig(AnsweringConfig):
+    """`config.json` of an exported model."""
+
+    format: Literal["glassformer-onnx"] = "glassformer-onnx"
+    format_version: Literal[1] = 1
+    precision: Literal["float32", "int8"]
+    max_seq_len: int = Field(ge=2)
+    """The most tokens that the transformer reads at once, with the start token."""
+    made_of: dict[str, Any]
+    """The model folder that was exported: its name, when it was made, its versions, and its training data."""
+    checked: dict[str, Any]
+    """How the export was compared with the model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """An exported model.
+
+    Attributes:
+        session: runs the transformer. None if the model answers by counting alone.
+    """
+
+    config: ExportedConfig
+    tokenizer: TextTokenizer
+    session: Any
+    counting: CountingReader | None
+    seen: Seen | None
+
+
+class ExportedPredictor(Answering):
+    """Answers texts with an exported model."""
+
+    trained: Exported
+
+    def __init__(self, exported: Exported) -> None:
+        self.trained = exported
+
+    @classmethod
+    def load(cls, folder: Path) -> ExportedPredictor:
+        """Read an exported model.
+
+        Raises:
+            UsageError: ONNX Runtime is not installed.
+            GlassformerError: a file is missing or damaged, of a later format, or does not match the others.
+        """
+        config = _read_config(folder / "config.json")
+        tokenizer = TextTokenizer.load(folder / "tokenizer.json")
+        if tokenizer.vocab_size != config.vocab_size:
+            raise GlassformerError(
+                f"{folder}: tokenizer.json has {tokenizer.vocab_size:,} tokens where config.json says "
+                f"{config.vocab_size:,}; the files come from different models"
+            )
+        counting = None
+        if config.readers is not None:
+            counting = CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
+        return cls(
+            Exported(
+                config=config,
+                tokenizer=tokenizer,
+                session=None if config.answers_by_counting else open_session(folder / MODEL_FILE, config.n_classes),
+                counting=counting,
+                seen=None if config.unlike is None else Seen.load(folder, config.unlike),
+            )
+        )
+
+    @property
+    def max_seq_len(self) -> int:
+        return self.trained.config.max_seq_len
+
+    def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
+        """Return the logits (texts, n_classes) of the transformer. A text of several windows gets their mean.
+
+        Raises:
+            UsageError: the model answers by counting alone.
+        """
+        store = TokenStore.in_memory(rows)
+        windows = covering_windows(store.lengths, self.max_seq_len)
+        tokens, so_far = max(1, int(windows.lengths.sum())), 0
+        totals = np.zeros((len(rows), self.trained.config.n_classes), np.float32)
+        for chosen in bucket(windows.lengths, batch_tokens=_BATCH_TOKENS, batch_size=_BATCH_SIZE):
+            token_ids = padded(store, windows, chosen)
+            mask = np.arange(token_ids.shape[1]) <= windows.lengths[chosen][:, None]
+            np.add.at(totals, windows.rows[chosen], self.read(token_ids, mask))
+            so_far += int(windows.lengths[chosen].sum())
+            if on_progress:
+                on_progress(so_far / tokens)
+        return totals / np.bincount(windows.rows, minlength=len(rows))[:, None].astype(np.float32)
+
+    def read(self, token_ids: IntArray, attention_mask: np.ndarray[Any, np.dtype[np.bool_]]) -> FloatArray:
+        """Return the logits (windows, n_classes) of windows with padding: (windows, width).
+
+        Raises:
+            UsageError: the model answers by counting alone.
+        """
+        if self.trained.session is None:
+            raise UsageError("this exported model answers by counting alone; it holds no transformer")
+        inputs = {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask}
+        (logits,) = self.trained.session.run([LOGITS], inputs)
+        found: FloatArray = logits
+        return found
+
+
+def is_exported(folder: Path) -> bool:
+    """Whether the folder holds an exported model. The rest of its `config.json` may be damaged."""
+    file = folder / "config.json"
+    if not file.is_file():
+        return False
+    try:
+        raw = read_json(file)
+    except GlassformerError:
+        return False
+    return isinstance(raw, dict) and raw.get("format") == FORMAT
+
+
+def open_session(path: Path, n_classes: int) -> Any:
+    """Open an ONNX model with ONNX Runtime, for as many threads as OMP_NUM_THREADS says, or one for each core.
+
+    Raises:
+        UsageError: ONNX Runtime is not installed.
+        GlassformerError: the file is missing or damaged, or its output has another number of classes.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise UsageError(
+            "an exported model needs ONNX Runtime, which is not installed: pip install 'glassformer[onnx]'"
+        ) from error
+    check_is_file(path)
+    options = onnxruntime.SessionOptions()
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    options.intra_op_num_threads = int(threads) if threads.isdigit() else 0
+    options.log_severity_level = 4  # its own messages would stand between ours
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the library raises several kinds
+        raise GlassformerError(f"{path} is damaged or was made for a later ONNX Runtime; copy it again") from error
+    inputs = {each.name for each in session.get_inputs()}
+    outputs = {each.name: each.shape for each in session.get_outputs()}
+    if inputs != {TOKEN_IDS, ATTENTION_MASK} or outputs.get(LOGITS, [0])[-1] != n_classes:
+        raise GlassformerError(f"{path} does not match config.json; the files come from different models")
+    return session
+
+
+def _read_config(path: Path) -> ExportedConfig:
+    check_is_file(path)
+    raw = read_json(path)
+    version = raw.get("format_version") if isinstance(raw, dict) else None
+    if isinstance(version, int) and version > 1:
+        raise GlassformerError(
+            f"{path} was written by a later glassformer (format {version}); this one reads format 1; upgrade it"
+        )
+    try:
+        return ExportedConfig.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"])) or "config.json"
+        raise GlassformerError(f"{path}: {name}: {first['msg']}; the file is damaged") from error
