@@ -25,7 +25,7 @@ from benchmarks.bench_result import EntryRun, entry_result, summary
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.tables_bench import bench_tables
 from glassformer.cli.output import duration
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.training.recipe import load_recipe
 
 FOLDER = "bench-of-tables"

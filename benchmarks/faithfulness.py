@@ -28,9 +28,10 @@ from glassformer.data.known import resolve
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.intervals import bootstrap
-from glassformer.explanation.attribution import METHODS, SHAPLEY_WORDS
+from glassformer.explanation.attribution import METHODS
 from glassformer.explanation.explain import FAITHFUL, Explanation, explain
 from glassformer.explanation.faithfulness import FloatArray, Margins, measure_faithfulness
+from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from benchmarks.tables_common import Document, interval
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 

@@ -23,10 +23,9 @@ from glassformer.data.in_memory import (
     unequal,
     warn_caller,
 )
-from glassformer.data.label_names import label_name
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
-from glassformer.data.table import counted
+from glassformer.data.wording import counted, label_name
 from glassformer.errors import GlassformerError, brief_value
 from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.answers import Answers

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassformer.data.label_names import label_name
 from glassformer.data.labels import LabelSet, conflicting_rows
 from glassformer.data.table import Table
+from glassformer.data.wording import label_name
 from glassformer.errors import UsageError
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassformer.data.table import Dropped, counted, read_table, row_list
+from glassformer.data.table import Dropped, read_table, row_list
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 LONG = ["a rather long text", "another text, longer still", "short enough", "and a last one here"]

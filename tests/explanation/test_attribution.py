@@ -8,17 +8,11 @@ import torch
 from torch import nn
 
 from glassformer.errors import UsageError
-from glassformer.explanation import attribution
-from glassformer.explanation.attribution import (
-    METHODS,
-    TokenReading,
-    gradient_x_input,
-    integrated_gradients,
-    leave_one_out,
-    occlusion,
-    rollout,
-    shapley,
-)
+from glassformer.explanation import gradients, occluding
+from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.gradients import gradient_x_input, integrated_gradients, rollout
+from glassformer.explanation.occluding import leave_one_out, occlusion, shapley
+from glassformer.explanation.reading import TokenReading
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
@@ -27,6 +21,7 @@ from glassformer.models.published.sentiment140 import Sentiment140Config
 from glassformer.models.published.vinh_attention import VinhAttentionConfig
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
+from glassformer.prediction.scoring import array_logits_of
 from tests.support import randomise
 
 VOCAB, CLASSES = 13, 3
@@ -41,6 +36,7 @@ def reading(config: AnyModelConfig, *, ids: np.ndarray[Any, Any] = IDS, std: flo
     torch.manual_seed(3)
     model = randomise(build_model(config, VOCAB, CLASSES), std=std).eval()
     return TokenReading(
+        read=array_logits_of(model),
         model=model,
         ids=ids,
         groups=np.arange(len(ids)) // 2,
@@ -80,9 +76,9 @@ def test_the_integral_takes_more_points_where_it_needs_them(monkeypatch: pytest.
     with torch.no_grad():
         text.model.get_parameter("head.weight").mul_(100)
     change = text.margin - text.margin_of_nothing
-    monkeypatch.setattr(attribution, "_NODES", 1)
+    monkeypatch.setattr(gradients, "_NODES", 1)
     assert integrated_gradients(text).sum() == pytest.approx(change, abs=0.02 * max(1.0, abs(change)))
-    monkeypatch.setattr(attribution, "_TOKENS_ON_PATH", 0)
+    monkeypatch.setattr(gradients, "_TOKENS_ON_PATH", 0)
     assert integrated_gradients(text).sum() != pytest.approx(change, abs=0.02 * max(1.0, abs(change)))
 
 
@@ -113,7 +109,7 @@ def test_leave_one_out_is_the_change_of_the_shorter_text() -> None:
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_shapley_values_add_up_after_a_single_order(monkeypatch: pytest.MonkeyPatch, design: str) -> None:
-    monkeypatch.setattr(attribution, "_ORDERS", 1)
+    monkeypatch.setattr(occluding, "_ORDERS", 1)
     text = reading(DESIGNS[design])
     change = text.margin - text.margin_of_nothing
     assert abs(change) > 1e-3
@@ -122,7 +118,7 @@ def test_shapley_values_add_up_after_a_single_order(monkeypatch: pytest.MonkeyPa
 
 def test_shapley_values_are_the_mean_gain_over_all_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shapley (1953): here over the six orders of three words, of which many are drawn."""
-    monkeypatch.setattr(attribution, "_ORDERS", 2_000)
+    monkeypatch.setattr(occluding, "_ORDERS", 2_000)
     text = reading(ours(), std=1.0)
 
     def shown(words: tuple[int, ...]) -> float:
@@ -177,8 +173,14 @@ def test_a_model_without_an_embedding_can_be_explained_by_occlusion() -> None:
             count = (token_ids == 7).sum(dim=1, keepdim=True) * self.weight
             return torch.cat([count, count * 0, -count], dim=1)
 
+    model = Counting()
     text = TokenReading(
-        model=Counting(), ids=IDS, groups=np.arange(6), direction=np.array([1.0, 0.0, -1.0]), max_seq_len=10
+        read=array_logits_of(model),
+        model=model,
+        ids=IDS,
+        groups=np.arange(6),
+        direction=np.array([1.0, 0.0, -1.0]),
+        max_seq_len=10,
     )
     assert occlusion(text).tolist() == [0, 2, 0, 2, 0, 0]
     with pytest.raises(UsageError, match="occlusion"):

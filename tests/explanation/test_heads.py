@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from glassformer.errors import UsageError
-from glassformer.explanation.attribution import TokenReading
 from glassformer.explanation.heads import attention_from_word, heads_of
+from glassformer.explanation.reading import TokenReading
 from glassformer.models.listening import listening
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from tests.explanation.test_attribution import IDS, ours, reading

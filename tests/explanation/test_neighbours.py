@@ -11,7 +11,7 @@ def test_the_nearest_word_is_the_one_with_the_largest_cosine() -> None:
     words = trained.tokenizer.words()
     with torch.no_grad():
         table[words["plot"]] = 3 * table[words["thin"]]
-    near = neighbours_of(trained, ["Thin", "plot", "unheard"], count=2)
+    near = neighbours_of(trained.model, trained.tokenizer, ["Thin", "plot", "unheard"], count=2)
     assert list(near) == ["Thin", "plot"]
     assert (near["Thin"][0].word, near["Thin"][0].cosine) == ("plot", 1.0)
     assert near["plot"][0].word == "thin"
@@ -21,4 +21,5 @@ def test_the_nearest_word_is_the_one_with_the_largest_cosine() -> None:
 
 def test_embeddings_that_are_not_learned_have_no_neighbours() -> None:
     one_hot = ModelConfig(**SMALL.model_dump() | {"embedding": "one-hot", "d_model": 40, "positions": "none"})
-    assert neighbours_of(small_trained_model(model=one_hot), ["plot"], count=2) == {}
+    trained = small_trained_model(model=one_hot)
+    assert neighbours_of(trained.model, trained.tokenizer, ["plot"], count=2) == {}

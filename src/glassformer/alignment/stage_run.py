@@ -14,7 +14,7 @@ import torch
 
 from glassformer.alignment.alignment_config import FineTuningConfig
 from glassformer.alignment.pairs import Pair, Preference, hold_out_records
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel

@@ -200,7 +200,7 @@ def rl(
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
     from glassformer.cli.steering import SteeringView
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
     from glassformer.prediction.devices import choose_device
 
     algorithms: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
@@ -274,7 +274,7 @@ def _run(
 
 
 def _introduce(records: Records, parameters: int, device: str, tell: Callable[[str], None]) -> None:
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
 
     held_out = f", {human_count(records.held_out)} held out" if records.held_out else ", none held out"
     tell(f"data: {records.source}, {counted(records.train, 'record')} to learn from{held_out}")

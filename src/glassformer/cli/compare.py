@@ -44,7 +44,7 @@ def compare(
     """Compare two models on the same texts: difference in accuracy, McNemar's test, texts on which they differ."""
     if quiet:
         hush()
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
     from glassformer.evaluation.paired_comparison import compare_models
     from glassformer.prediction.devices import choose_device
 
@@ -86,7 +86,7 @@ def _estimate(estimate: Estimate) -> str:
 
 
 def _show_flips(title: str, flips: tuple[Flip, ...]) -> None:
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
 
     show(f"\n{title}: {counted(len(flips), 'text')}")
     for flip in flips[:_FLIPS_SHOWN]:

@@ -110,7 +110,7 @@ def _announce(check: str) -> None:
 
 
 def _show(diagnosis: Diagnosis) -> None:
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
     from glassformer.doctor.findings import LEVELS
 
     show(

@@ -145,7 +145,7 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: list[di
 def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
     """Say it if this replaces an evaluation on other rows."""
     from glassformer.data.json_files import read_json
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
 
     try:
         earlier = read_json(figures)["data"]
@@ -165,7 +165,7 @@ def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
 
 def _show(evaluation: Evaluation) -> None:
     """Show the model, its readers and the baselines as a table, then the verdicts, a sentence each."""
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
     from glassformer.evaluation.report import seconds, size
     from glassformer.evaluation.verdict import rarely_found
 

@@ -12,6 +12,7 @@ import typer
 
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
+from glassformer.cli.loading import load_answering
 from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
@@ -22,7 +23,7 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.explanation.explain import Explanation
-    from glassformer.prediction.predictor import Predictor
+    from glassformer.prediction.answering import Answering
 
 _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
 _LONG = 100_000  # characters
@@ -84,10 +85,7 @@ def explain(
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
     _check(given, file, of_a_text, of_a_file, json=json)
     check_parent("--html", html)
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.predictor import Predictor
-
-    predictor = Predictor.load(model, device=choose_device(device))
+    predictor = load_answering(model, device)
     asked = [name for name, value in {"method": method, "heads": heads, "neighbours": neighbours}.items() if value]
     if asked and predictor.trained.config.answers_by_counting:
         say(f"note: the model answers by counting alone, so --{asked[0]} has nothing to show")
@@ -101,7 +99,7 @@ def explain(
     )  # fmt: skip
 
 
-def _explain_text(predictor: Predictor, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:
+def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:
     """Print the explanation of a text, and write its page.
 
     Args:
@@ -163,7 +161,7 @@ def _check(
 
 
 def _explain_file(
-    predictor: Predictor,
+    predictor: Answering,
     file: Path,
     out: Path | None,
     text: str | None,
@@ -173,7 +171,7 @@ def _explain_file(
     json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
     from glassformer.prediction.answered_rows import texts_of

@@ -42,7 +42,7 @@ def show_explanation(found: Explanation) -> None:
 
 
 def _show_nearest(nearest: NearestTexts) -> None:
-    from glassformer.data.label_names import label_text
+    from glassformer.data.wording import label_text
 
     show(f"\nNearest training texts, by the {nearest.compared}:")
     if nearest.texts:
@@ -64,7 +64,7 @@ def _show_nearest(nearest: NearestTexts) -> None:
 
 def _table(found: Explanation) -> list[tuple[str, ...]]:
     """Return the lines of the strongest words and of what the margin holds besides."""
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
     from glassformer.explanation.explain import signed
 
     both = len(found.readers) > 1

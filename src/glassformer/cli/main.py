@@ -39,6 +39,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.training.stopping import watched_signals
 
 _CTRL_C = 130  # the exit code of typer and of shells
+_LEFT_OUT = {"torch", "polars", "scipy", "sklearn", "jaxtyping"}  # an exported model answers without them
 _READER_GONE = 141  # the exit code of any program in a pipe whose reader is gone
 
 app = typer.Typer(
@@ -165,6 +166,9 @@ def _fail(error: Exception) -> NoReturn:
         # Do not try again to write the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_READER_GONE if reader_gone else 1)
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _LEFT_OUT:
+        say_error(f"this needs {error.name}, which the light installation leaves out: pip install glassformer")
+        sys.exit(2)
     from glassformer.models.memory import is_out_of_memory
 
     if is_out_of_memory(error):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from glassformer.cli.hints import check_order, is_file
+from glassformer.cli.loading import load_answering
 from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from glassformer.data.rows import Delimited
+    from glassformer.prediction.answering import Answering
     from glassformer.prediction.answers import Answers
-    from glassformer.prediction.predictor import Predictor
 
 _ROWS_PER_BATCH = 4096
 _OFTEN_UNLIKE = 0.02  # of the texts: twice the share of held-out rows that are unlike the training data
@@ -67,10 +68,7 @@ def predict(
     if texts:
         check_order(model, texts[0], option="--file ")
     _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=json, jsonl=jsonl)
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.predictor import Predictor
-
-    predictor = Predictor.load(model, device=choose_device(device))
+    predictor = load_answering(model, device)
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
     if file is None:
         _answer_texts(predictor, texts, top_k, style)
@@ -80,7 +78,7 @@ def predict(
         _notes(predictor)
 
 
-def _notes(predictor: Predictor) -> None:
+def _notes(predictor: Answering) -> None:
     """Say what the model does not do."""
     if predictor.trained.config.answers_by_counting:
         say("note: the model answers by counting alone")
@@ -125,13 +123,10 @@ def _check(
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
 
 
-def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | None, style: Style) -> None:
+def _answer_texts(predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive."""
-    import polars as pl
-
     from glassformer.data.pipe import arriving_lines
     from glassformer.data.tokenizers import batched
-    from glassformer.prediction.answered_rows import record_lines
 
     if texts:
         for name in filter(is_file, texts):
@@ -148,7 +143,7 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
             if style == "plain":
                 write(text_lines(answers, batch, top_k))
             else:
-                write(record_lines(pl.DataFrame({"text": batch}), answers, top_k))
+                write(answers.lines(({"text": text} for text in batch), top_k))
             told.add(answers, batch)
             pace.end(len(batch))
         if not told.rows:
@@ -157,7 +152,7 @@ def _answer_texts(predictor: Predictor, texts: list[str] | None, top_k: int | No
 
 
 def _answer_file(
-    predictor: Predictor,
+    predictor: Answering,
     file: Path,
     out: Path | None,
     text: str | None,
@@ -166,7 +161,7 @@ def _answer_file(
     safe_csv: bool,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
-    from glassformer.data.table import counted
+    from glassformer.data.wording import counted
     from glassformer.prediction.answered_rows import texts_of
 
     frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
@@ -204,7 +199,7 @@ class _Told:
         self._unknown: Counter[str] = Counter()
 
     def add(self, answers: Answers, texts: Sequence[str]) -> None:
-        from glassformer.prediction.answered_rows import cell
+        from glassformer.data.wording import label_cell
 
         if not self.empty and answers.empty.any():
             self._first_empty = self.rows + int(answers.empty.argmax()) + 1
@@ -218,7 +213,7 @@ class _Told:
                 self._first_wordless = self._first_wordless or number
         self.rows += len(answers.empty)
         self.empty += int(answers.empty.sum())
-        self._labels.update(cell(label) for label in answers.predictions() if label is not None)
+        self._labels.update(label_cell(label) for label in answers.predictions() if label is not None)
         self._unknown.update(answers.unknown)
 
     def predictions(self) -> dict[str, int]:
@@ -249,7 +244,7 @@ class _Told:
         self._warn_of(self.empty, self._first_empty, empty)
 
     def _warn_of(self, count: int, first: int, said: tuple[str, str]) -> None:
-        from glassformer.data.table import counted
+        from glassformer.data.wording import counted
 
         if count and self.rows == 1:
             say(f"warning: the {self.unit} {said[0]}")
@@ -261,7 +256,7 @@ class _Told:
 
 
 def table_in_batches(
-    predictor: Predictor, file: Path, text: str | None, *, rows: int
+    predictor: Answering, file: Path, text: str | None, *, rows: int
 ) -> tuple[Iterator[pl.DataFrame], str, Delimited]:
     """Return the batches of a table, the column of its texts, and how its columns are separated."""
     from glassformer.data.rows import Delimited, iterate_rows
@@ -273,14 +268,13 @@ def table_in_batches(
     return itertools.chain([first], frames), column, read_as[0] if read_as else Delimited()
 
 
-def _text_column(predictor: Predictor, sample: pl.DataFrame, source: str, text: str | None) -> str:
+def _text_column(predictor: Answering, sample: pl.DataFrame, source: str, text: str | None) -> str:
     """Return the column of a table that holds the texts, and say what was noticed about the columns."""
     from glassformer.data.columns import find_columns, same_column
 
-    remembered = predictor.trained.config.remembered.data
-    learned = same_column(remembered.text_column, sample.columns)
-    if text is None and learned is None and remembered.read_as is not None:
-        say(f"warning: {source} has no column {remembered.text_column!r}, which the model learned from")
+    learned = same_column(predictor.text_column, sample.columns)
+    if text is None and learned is None and predictor.text_column is not None:
+        say(f"warning: {source} has no column {predictor.text_column!r}, which the model learned from")
     text = text or learned
     columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
     for note in columns.notes:

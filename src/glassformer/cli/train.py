@@ -212,7 +212,8 @@ def _judged(best: dict[str, Any]) -> str:
 
 
 def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[str], None]) -> None:
-    from glassformer.data.table import counted, row_list
+    from glassformer.data.table import row_list
+    from glassformer.data.wording import counted
 
     splits = prepared.splits
     train, held_out = splits.train, splits.validation

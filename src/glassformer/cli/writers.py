@@ -224,7 +224,7 @@ def write_lines(style: Style) -> Iterator[WriteLines]:
 
 def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None) -> Iterator[str]:
     """Yield a line per text: its label, the most likely labels, and the beginning of the text."""
-    from glassformer.data.label_names import label_text
+    from glassformer.data.wording import label_text
 
     for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
         if label is None:

@@ -13,8 +13,8 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.documents import Documents
-from glassformer.data.label_names import label_name
-from glassformer.data.table import Dropped, Table, counted
+from glassformer.data.table import Dropped, Table
+from glassformer.data.wording import counted, label_name
 from glassformer.errors import UsageError, brief_value
 
 _SHOWN = 80  # characters of a value in a message

@@ -9,7 +9,8 @@ import polars as pl
 
 from glassformer.data.column_kinds import is_near_unique, kind_of
 from glassformer.data.spellings import flat_labels, label_key
-from glassformer.data.table import Table, counted, row_list, text_keys
+from glassformer.data.table import Table, row_list, text_keys
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from glassformer.data.table import Table, counted
+from glassformer.data.table import Table
+from glassformer.data.wording import counted
 from glassformer.errors import quoted
 
 STAND_INS = ("n/a", "na", "#n/a", "<na>", "null", "none", "nil", "nan", "-", "--", "?")  # in any case

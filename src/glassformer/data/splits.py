@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.table import Dropped, Table, counted, row_list, text_keys
+from glassformer.data.table import Dropped, Table, row_list, text_keys
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Columns, find_columns
 from glassformer.data.rows import delimiter_note, read_batches, with_columns
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
@@ -103,11 +104,6 @@ def read_table(
 def text_keys(texts: pl.Series) -> pl.Series:
     """Return a key for each text: its Unicode NFC form, stripped. Texts are equal if their keys are equal."""
     return texts.str.normalize("NFC").str.strip_chars()
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its words: "1 text occurs", "1,234 texts occur". The default plural is `one` with an s."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def row_list(rows: list[int], *, most: int = 5) -> str:

@@ -10,7 +10,8 @@ import polars as pl
 
 from glassformer.data.documents import PLAIN, Documents, decoded, read_documents
 from glassformer.data.known import KNOWN, resolve_unlabelled
-from glassformer.data.table import counted, text_keys
+from glassformer.data.table import text_keys
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 _LEFT_OUT = {

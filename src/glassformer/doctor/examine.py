@@ -14,7 +14,7 @@ import glassformer
 from glassformer.data.batches import padding_share
 from glassformer.data.sources import Sources
 from glassformer.data.store import IntArray
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.doctor import rate_range, signals
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures

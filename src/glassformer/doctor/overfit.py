@@ -11,8 +11,8 @@ import numpy as np
 
 from glassformer.data.batches import Batch, assemble
 from glassformer.data.store import IntArray
-from glassformer.data.table import counted
 from glassformer.data.windows import random_windows
+from glassformer.data.wording import counted
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding, Level
 from glassformer.training.training_config import TrainingConfig

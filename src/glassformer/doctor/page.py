@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.doctor.drawings import length_chart, rate_chart
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, percent
 from glassformer.pages.html import page, table

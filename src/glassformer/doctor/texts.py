@@ -11,8 +11,9 @@ from glassformer.data.labels import LabelSet, conflicting_rows
 from glassformer.data.spellings import stand_ins, table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.store import IntArray, TokenStore
-from glassformer.data.table import Table, counted, row_list, text_keys
+from glassformer.data.table import Table, row_list, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
+from glassformer.data.wording import counted
 from glassformer.doctor.findings import Finding, Histogram, Level, percent
 from glassformer.training.training_config import TrainingConfig
 

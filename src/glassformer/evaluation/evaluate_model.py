@@ -17,8 +17,9 @@ from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Table, counted, text_keys
+from glassformer.data.table import Table, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
 from glassformer.evaluation.evaluate import evaluate
@@ -27,9 +28,10 @@ from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
 from glassformer.models.build import parameter_count
 from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
-from glassformer.prediction.predictor import Predictor, Reader
+from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import FloatArray
 from glassformer.prediction.unlike import SEEN_FILE
 

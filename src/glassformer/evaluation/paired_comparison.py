@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from jaxtyping import Bool
 
-from glassformer.data.label_names import label_name
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import read_like_training
 from glassformer.data.spellings import fold_labels, label_key
 from glassformer.data.splits import fingerprint
-from glassformer.data.table import Table, counted
+from glassformer.data.table import Table
+from glassformer.data.wording import counted, label_name
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.metrics import correct_rows, measure

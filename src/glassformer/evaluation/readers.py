@@ -10,8 +10,8 @@ from jaxtyping import Float
 
 from glassformer.evaluation.result import Comparison, Contestant
 from glassformer.evaluation.verdict import is_clear, numbers_of, share
+from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.predictor import Reader
 from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
 

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation

@@ -9,7 +9,8 @@ import polars as pl
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import Splits, fingerprint
-from glassformer.data.table import Table, counted, text_keys
+from glassformer.data.table import Table, text_keys
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.verdict import share
 from glassformer.prediction.folder_config import Remembered

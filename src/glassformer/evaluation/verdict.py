@@ -1,6 +1,6 @@
 """The verdict says whether the model is more accurate than the baseline, and which classes it almost never finds."""
 
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.errors import quoted
 from glassformer.evaluation.result import Estimate, Metrics
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import spearmanr
 
-from glassformer.explanation.attribution import METHODS, FloatArray, TokenReading, of_words
+from glassformer.explanation.attribution import INSIDE, METHODS
+from glassformer.explanation.reading import FloatArray, TokenReading, of_words
 from glassformer.explanation.words import NO_WORD
 
 COMPARED = ("integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out")
@@ -36,7 +36,7 @@ def measure_agreement(
     some = replace(reading, groups=np.where(np.isin(reading.groups, drawn), reading.groups, NO_WORD))
     found = {}
     for name in COMPARED:
-        if name != method:
+        if name != method and not (reading.model is None and name in INSIDE):
             other = counting + of_words(some, METHODS[name](some), len(counting))
             found[name] = _correlation((counting + transformer)[drawn], other[drawn])
     return {name: value for name, value in found.items() if value is not None}
@@ -45,4 +45,11 @@ def measure_agreement(
 def _correlation(first: FloatArray, second: FloatArray) -> float | None:
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    return float(spearmanr(first, second).statistic)
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return the rank of each value; equal values share the mean of their ranks."""
+    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle: FloatArray = np.cumsum(counts) - (counts - 1) / 2
+    return middle[number]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from glassformer.counting.reader import spread
-from glassformer.explanation.attribution import FloatArray
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.question import Question
+from glassformer.explanation.reading import FloatArray
 
 BUDGET = 500
 """How many changed texts the model answers at most."""
@@ -177,7 +177,8 @@ def _singles(question: Question, shares: FloatArray, *, sign: int) -> list[list[
     """
     order = np.argsort(-sign * shares, kind="stable").tolist()
     words = {number: question.text.words[number].text for number in order[:_WORDS_SWAPPED]}
-    near = neighbours_of(question.predictor.trained, words.values(), count=_NEIGHBOURS)
+    trained = question.predictor.trained
+    near = neighbours_of(getattr(trained, "model", None), trained.tokenizer, words.values(), count=_NEIGHBOURS)
     counted = _words_that_turn(question, sign)
     return [
         [{number: ""} for number in order[:_WORDS_DROPPED]],

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from glassformer.counting.ngrams import Family
 from glassformer.errors import UsageError
 from glassformer.explanation.agreement import measure_agreement
-from glassformer.explanation.attribution import METHODS, SHAPLEY_WORDS, FloatArray, of_words
+from glassformer.explanation.attribution import METHODS
 from glassformer.explanation.counterfactual import Counterfactual, find_counterfactual
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
-from glassformer.explanation.heads import Head, heads_of
 from glassformer.explanation.neighbours import Neighbour, neighbours_of
+from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.passages import Passage, passages_of
 from glassformer.explanation.question import Question
-from glassformer.prediction.nearest import NearestTexts
-from glassformer.prediction.predictor import Predictor
+from glassformer.explanation.reading import FloatArray, TokenReading, of_words
+from glassformer.prediction.answering import Answering
+
+if TYPE_CHECKING:
+    from glassformer.explanation.heads import Head
+    from glassformer.prediction.nearest import NearestTexts
 
 _NGRAMS_SHOWN = 10
 FAITHFUL = 0.9
@@ -212,7 +216,7 @@ def signed(value: float) -> str:
 
 
 def explain(
-    predictor: Predictor,
+    predictor: Answering,
     text: str,
     *,
     label: Any = None,
@@ -227,8 +231,8 @@ def explain(
 
     Args:
         label: by default the most probable one. Its rival is the most probable other label.
-        method: a key of `METHODS`, for the transformer. By default `shapley`, or `integrated-gradients` for a text that
-            is too long for it: the choice of docs/faithfulness.md.
+        method: a key of `METHODS`, for the transformer. By default `shapley`. For a text that is too long for it,
+            `integrated-gradients`, the choice of docs/faithfulness.md; or `occlusion`, if the model was exported.
         faithfulness: check the shares, by deletion of words and by other methods.
         counterfactual: search for a small change of words that turns the answer.
         heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.
@@ -238,13 +242,19 @@ def explain(
 
     Raises:
         UsageError: the text is empty, there is no such label or method, the method does not fit the model, or the model
-            does not keep its training texts.
+            does not keep its training texts. An exported model only answers: it has no `heads`, `neighbours` and
+            `nearest`.
     """
     if method not in {None, *METHODS}:
         raise UsageError(f"`method={method!r}`: no such method; choose from {', '.join(METHODS)}")
+    model = getattr(predictor.trained, "model", None)
+    asked = [name for name, value in {"heads": heads, "neighbours": neighbours, "nearest": nearest}.items() if value]
+    if asked and model is None:
+        raise UsageError(f"`{asked[0]}=True`: an exported model only answers; ask the model folder that it was made of")
     question = Question.ask(predictor, text, label)
-    method = method or ("shapley" if len(question.text.words) <= SHAPLEY_WORDS else "integrated-gradients")
-    near = predictor.search.nearest(text, count=_NEAREST) if nearest else None
+    in_a_long_text = "occlusion" if model is None else "integrated-gradients"
+    method = method or ("shapley" if len(question.text.words) <= SHAPLEY_WORDS else in_a_long_text)
+    near = _nearest(predictor, text) if nearest else None
     reading, cut = question.reading, question.text
     counting, transformer = _counting(question), _transformer(question, method)
     shares, nothing = counting + transformer, _nothing(question)
@@ -271,12 +281,25 @@ def explain(
         agreement=measure_agreement(reading, counting, transformer, method) if faithfulness and reading else {},
         passages=passages_of(question),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
-        heads=heads_of(reading, len(cut.words)) if heads and reading else (),
-        neighbours=neighbours_of(predictor.trained, strongest, count=_NEIGHBOURS_OF_EACH)
+        heads=_heads(reading, len(cut.words)) if heads and reading else (),
+        neighbours=neighbours_of(model, predictor.trained.tokenizer, strongest, count=_NEIGHBOURS_OF_EACH)
         if neighbours and reading
         else {},
         nearest=near,
     )
+
+
+def _heads(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
+    from glassformer.explanation.heads import heads_of  # it needs PyTorch
+
+    return heads_of(reading, n_words)
+
+
+def _nearest(predictor: Answering, text: str) -> NearestTexts:
+    from glassformer.prediction.predictor import Predictor  # it needs PyTorch
+
+    assert isinstance(predictor, Predictor)
+    return predictor.search.nearest(text, count=_NEAREST)
 
 
 def _counting(question: Question) -> FloatArray:

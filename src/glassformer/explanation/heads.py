@@ -8,8 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
-from glassformer.explanation.attribution import FloatArray, TokenReading, hooked, of_words
+from glassformer.explanation.gradients import hooked
+from glassformer.explanation.reading import FloatArray, TokenReading, of_words
 from glassformer.models.listening import listening, taps_of
 
 _OUTPUT, _WEIGHTS = "attention.heads", "attention.weights"
@@ -67,12 +69,12 @@ def heads_of(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
                 weights = heard[block + _WEIGHTS][0].float().cpu()  # (heads, query, key)
                 received[block].append(weights.mean(dim=1)[:, 1:])
                 losses = whole - _without_each_head(reading, window, block + _OUTPUT, len(weights))
-                shares[block] = shares.get(block, 0) + losses.double().numpy() / len(windows)
+                shares[block] = shares.get(block, 0) + losses / len(windows)
     found = []
     for layer, block in enumerate(blocks, 1):
         attention = torch.stack(received[block], dim=1)  # (heads, windows, length)
         for head, (share, of_windows) in enumerate(zip(shares[block].tolist(), attention, strict=True), 1):
-            seen = _rounded(of_words(reading, reading.spread(of_windows), n_words))
+            seen = _rounded(of_words(reading, reading.spread(of_windows.double().numpy()), n_words))
             found.append(Head(layer=layer, head=head, share=share, attention=seen))
     return tuple(found)
 
@@ -113,7 +115,7 @@ def attention_from_word(reading: TokenReading, word: int, n_words: int) -> tuple
             attention=_rounded(of_words(reading, reading.spread(of_windows), n_words) * len(windows) / attending),
         )
         for layer, block in enumerate(blocks, 1)
-        for head, of_windows in enumerate(sums[block], 1)
+        for head, of_windows in enumerate(sums[block].double().numpy(), 1)
     )
 
 
@@ -121,7 +123,7 @@ def _rounded(values: FloatArray) -> tuple[float, ...]:
     return tuple(np.round(values, 6).tolist())
 
 
-def _without_each_head(reading: TokenReading, window: Tensor, tap: str, n_heads: int) -> Tensor:
+def _without_each_head(reading: TokenReading, window: IntArray, tap: str, n_heads: int) -> FloatArray:
     """Return the margin of a window without each head in turn: (heads,)."""
 
     def silence(_module: object, _arguments: object, output: Tensor) -> Tensor:
@@ -131,4 +133,4 @@ def _without_each_head(reading: TokenReading, window: Tensor, tap: str, n_heads:
         return silenced
 
     with hooked(taps_of(reading.model)[tap], silence):
-        return reading.margins(window.repeat(n_heads, 1))
+        return reading.margins(np.tile(window, (n_heads, 1)))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import torch
-import torch.nn.functional as F
+import numpy as np
 
-from glassformer.models.parts import embedding_table
-from glassformer.prediction.model_folder import TrainedModel
+from glassformer.data.tokenizers import TextTokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,28 +18,35 @@ class Neighbour:
     cosine: float
 
 
-@torch.no_grad()
-def neighbours_of(trained: TrainedModel, words: Iterable[str], *, count: int) -> dict[str, tuple[Neighbour, ...]]:
+def neighbours_of(
+    model: object, tokenizer: TextTokenizer, words: Iterable[str], *, count: int
+) -> dict[str, tuple[Neighbour, ...]]:
     """Return the nearest words of each word, the nearest first.
 
     A word is left out if it is not a single token of the vocabulary. All are, if the embeddings of the model are not
-    learned.
+    learned, or if there is no model, as in an export.
     """
-    table = embedding_table(trained.model)
+    if model is None:
+        return {}
+    from glassformer.models.parts import embedding_table
+
+    table = embedding_table(model)
     if table is None:
         return {}
-    known = trained.tokenizer.words()
+    vectors = table.detach().float().cpu().numpy()
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    known = tokenizer.words()
     spelled = list(known)
-    unit = F.normalize(table.float(), dim=-1)
-    candidates = unit[torch.tensor(list(known.values()), device=table.device)]
+    candidates = unit[list(known.values())]
     found: dict[str, tuple[Neighbour, ...]] = {}
     for word in words:
-        normal = trained.tokenizer.normalised(word)
+        normal = tokenizer.normalised(word)
         if normal in known:
-            cosines, nearest = (candidates @ unit[known[normal]]).topk(min(count + 1, len(spelled)))
+            cosines = candidates @ unit[known[normal]]
+            nearest = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
             found[word] = tuple(
-                Neighbour(word=spelled[number], cosine=round(cosine, 4))
-                for cosine, number in zip(cosines.tolist(), nearest.tolist(), strict=True)
+                Neighbour(word=spelled[number], cosine=round(float(cosines[number]), 4))
+                for number in nearest
                 if spelled[number] != normal
             )[:count]
     return found

@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from glassformer.data.files import write_aside
-from glassformer.data.label_names import label_text
-from glassformer.data.table import counted
+from glassformer.data.wording import counted, label_text
 from glassformer.explanation.explain import Explanation, NgramInMargin, Piece, WordShare, signed
-from glassformer.explanation.heads import Head
 from glassformer.pages.html import page, table
+
+if TYPE_CHECKING:
+    from glassformer.explanation.heads import Head
 
 _STYLE = """
 .words { font-size: 1.25rem; line-height: 2.1; white-space: pre-wrap; }

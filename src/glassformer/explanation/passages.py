@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from glassformer.explanation.question import Question
 
 
@@ -29,8 +27,7 @@ def passages_of(question: Question) -> tuple[Passage, ...]:
     windows, starts = reading.windows
     if len(windows) == 1:
         return ()
-    with torch.inference_mode():
-        margins = reading.margins_of(list(windows)).tolist()
+    margins = reading.margins_of(list(windows)).tolist()
     length = windows.shape[1] - 1
     return tuple(
         Passage(start=question.spans[first][0], end=question.spans[first + length - 1][1], margin=margin)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from glassformer.errors import UsageError, brief_value
-from glassformer.explanation.attribution import FloatArray, TokenReading
 from glassformer.explanation.counting import CountedShares, counted_shares
+from glassformer.explanation.reading import FloatArray, TokenReading
 from glassformer.explanation.words import TextInWords
-from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.answering import Answering
 
 _LABELS_SHOWN = 10
 
@@ -28,14 +28,14 @@ class Question:
         rival: the number of the most probable other label. None with several labels per text.
     """
 
-    predictor: Predictor
+    predictor: Answering
     text: TextInWords
     probs: FloatArray
     label: int
     rival: int | None
 
     @classmethod
-    def ask(cls, predictor: Predictor, text: str, label: Any = None) -> Question:
+    def ask(cls, predictor: Answering, text: str, label: Any = None) -> Question:
         """Ask why a text gets a label, by default the most probable one.
 
         Raises:
@@ -95,11 +95,12 @@ class Question:
         if not weight:
             return None
         return TokenReading(
-            model=trained.model,
+            read=self.predictor.read,
+            model=getattr(trained, "model", None),
             ids=np.array(self._tokens[0], np.int64),
             groups=self.text.of_tokens(self.spans),
             direction=self.direction * weight,
-            max_seq_len=trained.config.model.max_seq_len,
+            max_seq_len=self.predictor.max_seq_len,
         )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from glassformer.data.wording import label_cell
 from glassformer.explanation.explain import Explanation, signed
-from glassformer.prediction.answered_rows import cell
 
 _WORDS = 5
 _SCHEMA: dict[str, type[pl.DataType]] = {
@@ -31,8 +31,8 @@ def reasons_table(explanations: Sequence[Explanation | None]) -> pl.DataFrame:
 def _row(found: Explanation) -> dict[str, str | float | None]:
     strongest = sorted(found.words, key=lambda word: -abs(word.total))
     return {
-        "prediction": cell(found.label),
-        "rival": None if found.rival is None else cell(found.rival),
+        "prediction": label_cell(found.label),
+        "rival": None if found.rival is None else label_cell(found.rival),
         "probability": round(found.probability, 6),
         "words_for": _listed([f"{word.word} {signed(word.total)}" for word in strongest if word.total > 0]),
         "words_against": _listed([f"{word.word} {signed(word.total)}" for word in strongest if word.total < 0]),

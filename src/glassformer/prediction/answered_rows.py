@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.data.wording import label_cell
 from glassformer.errors import UsageError
 from glassformer.prediction.answers import Answers
 
@@ -43,7 +44,7 @@ def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
     filled = ~answers.empty
     names = added_columns(answers.labels)
     columns: dict[str, list[Any]] = {
-        "prediction": [None if label is None else cell(label) for label in answers.predictions()],
+        "prediction": [None if label is None else label_cell(label) for label in answers.predictions()],
         "confidence": _rounded(answers.confidences().tolist()),
     }
     probabilities = names[len(columns) : -len(_UNLIKE)]
@@ -58,16 +59,9 @@ def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
     return pl.concat([frame, blank], how="horizontal")
 
 
-def record_lines(frame: pl.DataFrame, answers: Answers, top_k: int | None = None) -> Iterator[str]:
+def record_lines(frame: pl.DataFrame, answers: Answers) -> Iterator[str]:
     """Yield a line of JSON for each row: its columns, then its answer."""
-    rows = frame.write_ndjson().rstrip("\n").split("\n")
-    for row, record in zip(rows, answers.records(top_k), strict=True):
-        yield json.dumps(json.loads(row) | record, ensure_ascii=False)
-
-
-def cell(label: Any) -> str:
-    """Format an answer as a cell of a table. Several labels share a cell."""
-    return "|".join(map(str, label)) if isinstance(label, list) else str(label)
+    return answers.lines(map(json.loads, frame.write_ndjson().rstrip("\n").split("\n")))
 
 
 def _rounded(probs: list[float]) -> list[float]:

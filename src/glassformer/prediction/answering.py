@@ -16,7 +16,7 @@ from glassformer.counting.reader import CountingReader
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.answers import Answers, Reader
+from glassformer.prediction.answers import Answers, BoolArray, Reader
 from glassformer.prediction.probabilities import FloatArray, probabilities
 from glassformer.prediction.unlike import Seen
 
@@ -44,6 +44,11 @@ class Answering(ABC):
     def max_seq_len(self) -> int:
         """The most tokens that the transformer reads at once, with the start token."""
 
+    @property
+    @abstractmethod
+    def text_column(self) -> str | None:
+        """The column of the training table that the texts came from. None if they came from memory."""
+
     @abstractmethod
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         """Return the logits (texts, n_classes) of the transformer alone.
@@ -51,6 +56,15 @@ class Answering(ABC):
         Args:
             rows: the token ids of each text, without the start token.
             on_progress: called with the share of tokens that are read.
+        """
+
+    @abstractmethod
+    def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
+        """Return the logits (windows, n_classes) of windows with padding, by the transformer alone.
+
+        Args:
+            token_ids: (windows, seq), each with the start token.
+            attention_mask: (windows, seq), false for padding.
         """
 
     def logits(self, texts: Sequence[str]) -> FloatArray:

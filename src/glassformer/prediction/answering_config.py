@@ -11,8 +11,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.counting.reader import HEAVIEST
-from glassformer.data.label_names import label_name
 from glassformer.data.tokenizers import TokenizerConfig
+from glassformer.data.wording import label_name
 from glassformer.prediction.probabilities import TEMPERATURE_BOUNDS
 from glassformer.prediction.unlike import UnlikeConfig
 

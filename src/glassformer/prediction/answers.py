@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -125,3 +126,8 @@ class Answers:
             record["unseen_share"] = round(float(unseen[row]), 6) if known and unseen is not None else None
             record["unlike_training"] = bool(unlike[row]) if known and unlike is not None else None
             yield record
+
+    def lines(self, rows: Iterable[Mapping[str, Any]], top_k: int | None = None) -> Iterator[str]:
+        """Yield a line of JSON for each text: the given row, then its record."""
+        for row, record in zip(rows, self.records(top_k), strict=True):
+            yield json.dumps({**row, **record}, ensure_ascii=False)

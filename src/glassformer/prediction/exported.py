@@ -27,6 +27,7 @@ from glassformer.data.windows import bucket, covering_windows, padded
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.answering_config import AnsweringConfig
+from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.probabilities import FloatArray
 from glassformer.prediction.unlike import Seen
 
@@ -44,6 +45,8 @@ class ExportedConfig(AnsweringConfig):
     precision: Literal["float32", "int8"]
     max_seq_len: int = Field(ge=2)
     """The most tokens that the transformer reads at once, with the start token."""
+    text_column: str | None = None
+    """The column of the training table that the texts came from."""
     made_of: dict[str, Any]
     """The model folder that was exported: its name, when it was made, its versions, and its training data."""
     checked: dict[str, Any]
@@ -105,6 +108,10 @@ class ExportedPredictor(Answering):
     def max_seq_len(self) -> int:
         return self.trained.config.max_seq_len
 
+    @property
+    def text_column(self) -> str | None:
+        return self.trained.config.text_column
+
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         """Return the logits (texts, n_classes) of the transformer. A text of several windows gets their mean.
 
@@ -124,12 +131,7 @@ class ExportedPredictor(Answering):
                 on_progress(so_far / tokens)
         return totals / np.bincount(windows.rows, minlength=len(rows))[:, None].astype(np.float32)
 
-    def read(self, token_ids: IntArray, attention_mask: np.ndarray[Any, np.dtype[np.bool_]]) -> FloatArray:
-        """Return the logits (windows, n_classes) of windows with padding: (windows, width).
-
-        Raises:
-            UsageError: the model answers by counting alone.
-        """
+    def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
         if self.trained.session is None:
             raise UsageError("this exported model answers by counting alone; it holds no transformer")
         inputs = {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask}

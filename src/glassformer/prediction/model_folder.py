@@ -40,6 +40,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.reward import RewardModel
+from glassformer.prediction.exported import FORMAT as EXPORTED
 from glassformer.prediction.folder_config import (
     FORMAT_VERSION,
     AnyFolderConfig,
@@ -263,6 +264,10 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         )
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such model folder{_near_names(folder)}")
+    if format_of(folder) == EXPORTED:
+        raise UsageError(
+            f"{folder} is an exported model, which only answers and explains; name the model folder that it was made of"
+        )
     present = [name for name in FILES if (folder / name).exists()]
     if not present and is_unfinished(folder):
         raise UsageError(

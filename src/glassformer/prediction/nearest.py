@@ -11,8 +11,8 @@ import polars as pl
 from torch import nn
 
 from glassformer.counting.matrices import tfidf_vectors
-from glassformer.data.label_names import label_text
 from glassformer.data.table import text_keys
+from glassformer.data.wording import label_text
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.kept_texts import KeptTexts, labels_named
 from glassformer.prediction.model_folder import TrainedModel

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.prediction.answering import Answering
+from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.nearest import NearestSearch
-from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, logits_of, score
+from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, array_logits_of, logits_of, score
 
 
 class Predictor(Answering):
@@ -31,6 +32,11 @@ class Predictor(Answering):
     def max_seq_len(self) -> int:
         return self.trained.config.model.max_seq_len
 
+    @property
+    def text_column(self) -> str | None:
+        remembered = self.trained.config.remembered
+        return None if remembered.read_as is None else remembered.data.text_column
+
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         on_cpu = next(self.trained.model.parameters()).device.type == "cpu"
         return score(
@@ -41,6 +47,9 @@ class Predictor(Answering):
             batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
             on_progress=on_progress,
         )
+
+    def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
+        return array_logits_of(self.trained.model)(token_ids, attention_mask)
 
     @cached_property
     def search(self) -> NearestSearch:

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.batches import Batch, ModelInputs, covering_batches
-from glassformer.data.store import TokenStore
+from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.windows import covering_windows
 from glassformer.errors import GlassformerError
 from glassformer.models.memory import is_out_of_memory
+from glassformer.prediction.answers import BoolArray
 
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 Precision = TypeVar("Precision", np.float32, np.float64)
@@ -33,6 +34,19 @@ def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
         finally:  # `score` tries again if memory was too small
             model.train(was_training)
         return logits
+
+    return read
+
+
+def array_logits_of(model: nn.Module) -> Callable[[IntArray, BoolArray], FloatArray]:
+    """Return a classifier as a function of arrays: token ids and mask (windows, seq) → logits (windows, n_classes)."""
+    logits = logits_of(model)
+
+    @torch.inference_mode()
+    def read(token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
+        inputs = ModelInputs(torch.from_numpy(token_ids), torch.from_numpy(attention_mask))
+        found: FloatArray = logits(inputs).float().cpu().numpy()
+        return found
 
     return read
 

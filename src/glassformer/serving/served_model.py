@@ -14,11 +14,11 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.windows import covering_windows
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Evaluation
-from glassformer.explanation.attribution import TokenReading
 from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
 from glassformer.explanation.heads import attention_from_word, blocks_with_heads, heads_of
 from glassformer.explanation.question import Question
+from glassformer.explanation.reading import TokenReading
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
 from glassformer.prediction.predictor import Predictor

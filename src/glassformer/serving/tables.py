@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.columns import find_columns, same_column
-from glassformer.data.label_names import label_name
 from glassformer.data.rows import iterate_rows
 from glassformer.data.sources import read_like_training
 from glassformer.data.table import Table
+from glassformer.data.wording import label_cell, label_name
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.metrics import correct_rows
@@ -25,7 +25,7 @@ from glassformer.evaluation.paired_comparison import compare_right_rows
 from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.seen_rows import remembered_rows
 from glassformer.evaluation.verdict import rarely_found
-from glassformer.prediction.answered_rows import added_columns, cell, refuse_taken, texts_of, with_answers
+from glassformer.prediction.answered_rows import added_columns, refuse_taken, texts_of, with_answers
 from glassformer.prediction.answers import Answers
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
@@ -91,7 +91,7 @@ def read_sent(
                 f"{name} has more than {limits.table_rows:,} rows; `glassformer predict` answers tables of any size",
             )
         frames.append(frame)
-    learned = same_column(model.predictor.trained.config.remembered.data.text_column, frames[0].columns)
+    learned = same_column(model.predictor.text_column, frames[0].columns)
     column = find_columns(frames[0], name, text=text or learned, label=label, group=None, labelled=False).text
     whole = pl.concat(frames)
     texts = texts_of(whole, column)
@@ -120,7 +120,7 @@ def joined(parts: Sequence[Answers]) -> Answers:
 
 def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> dict[str, Any]:
     """Return what the page shows of a model's answers, and all of them as CSV."""
-    given = [None if label is None else cell(label) for label in answers.predictions()]
+    given = [None if label is None else label_cell(label) for label in answers.predictions()]
     return {
         "model": model.name,
         "counts": dict(Counter(label for label in given if label is not None).most_common()),

@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 from sklearn.decomposition import PCA
 
 from glassformer.data.files import why_not_written, write_aside, written_aside
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
 from glassformer.pages.html import asset, embedded, page, scrolling
 from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER

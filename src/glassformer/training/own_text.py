@@ -17,8 +17,8 @@ import polars as pl
 from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits, ValidationConfig
-from glassformer.data.table import counted
 from glassformer.data.unlabelled import Unlabelled, admitted
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.model_folder import (

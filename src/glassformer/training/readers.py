@@ -14,7 +14,8 @@ from glassformer.counting.fitting import FittedCounting, fit_counting
 from glassformer.counting.folds import Fold, folds_of, repeats_few
 from glassformer.counting.joining import join
 from glassformer.counting.reader import CountingReader
-from glassformer.data.table import Table, counted, text_keys
+from glassformer.data.table import Table, text_keys
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig

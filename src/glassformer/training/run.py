@@ -16,8 +16,9 @@ from torch import nn
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Dropped, Table, counted
+from glassformer.data.table import Dropped, Table
 from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.data.wording import counted
 from glassformer.errors import quoted
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.calibration import fit_temperature

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from glassformer.counting.folds import Fold
 from glassformer.data.files import write_aside
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.training.loop import Observer
 from glassformer.training.processes import leader_first

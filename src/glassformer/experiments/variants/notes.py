@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from glassformer.data.table import Table, counted
+from glassformer.data.table import Table
+from glassformer.data.wording import counted
 from glassformer.experiments.variants.plan import Plan
 from glassformer.experiments.variants.variant_run import VariantRun
 

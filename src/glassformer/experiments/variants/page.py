@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
-from glassformer.data.table import counted
+from glassformer.data.wording import counted
 from glassformer.evaluation.charts import Dot, interval_chart, interval_charts
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.result import Estimate

@@ -12,7 +12,8 @@ from typing import Any
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
-from glassformer.data.table import Table, counted
+from glassformer.data.table import Table
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.build import parameter_count
 from glassformer.models.model_config import ModelConfig

@@ -1,0 +1,25 @@
+"""Words for numbers and labels, as readers see them. They need no other package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its words: "1 text occurs", "1,234 texts occur". The default plural is `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def label_name(label: object) -> str:
+    """Return a label of any type as a string, as a table would give it. A whole number loses its ".0"."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def label_text(label: object) -> str:
+    """Return the label of a text for a reader, or its labels: "good", "comedy, drama", or "(no label)" for none."""
+    return (", ".join(map(str, label)) or "(no label)") if isinstance(label, list) else str(label)
+
+
+def label_cell(label: Any) -> str:
+    """Format an answer as a cell of a table. Several labels share a cell."""
+    return "|".join(map(str, label)) if isinstance(label, list) else str(label)

@@ -1,0 +1,259 @@
+"""Export a classifier to ONNX: the transformer as `model.onnx`, beside all else that its answers depend on.
+
+`prediction/exported.py` reads such a folder, without PyTorch.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from glassformer.data.table import Table
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.metrics import measure
+from glassformer.evaluation.seen_rows import remembered_rows
+from glassformer.prediction.exported import (
+    ATTENTION_MASK,
+    LOGITS,
+    MODEL_FILE,
+    TOKEN_IDS,
+    ExportedConfig,
+    ExportedPredictor,
+    open_session,
+)
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.predictor import Predictor
+
+Precision = Literal["float32", "int8"]
+TOLERANCE = 1e-4
+"""The largest difference of a logit between the model and its export in float32."""
+LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
+"""An export in int8 must give so many texts the same labels, and may lose so much of the macro F1."""
+_LABELS_SHOWN = 20
+_SHAPES = ((1, 1), (1, 2), (3, 17), (2, 64))  # of random token ids that are compared
+
+
+def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> list[str]:
+    """Write an export into an empty folder, and compare its answers with those of the model.
+
+    With `int8`, the answers to the validation rows are compared. If a small table was cross-fitted, it has no
+    validation rows, and the training rows are taken.
+
+    Returns:
+        Sentences for the user.
+
+    Raises:
+        UsageError: the package `onnx` or ONNX Runtime is not installed; the design cannot be exported; the rows to
+            compare answers on cannot be read; or int8 would change too many answers.
+        GlassformerError: the export does not compute the same.
+        OSError, SafetensorError: the files cannot be written.
+    """
+    predictor, config = Predictor(trained), trained.config
+    rows = _rows(trained) if precision == "int8" else None
+    (folder / "tokenizer.json").write_text(trained.tokenizer.to_json(), encoding="utf-8")
+    checked: dict[str, Any] = {}
+    if not config.answers_by_counting:
+        _write_transformer(trained.model, folder / MODEL_FILE, config.vocab_size, predictor.max_seq_len)
+        checked["largest_difference"] = _largest_difference(predictor, folder / MODEL_FILE)
+        if precision == "int8":
+            _quantise(folder / MODEL_FILE)
+    if trained.counting is not None:
+        trained.counting.save(folder)
+    if trained.seen is not None:
+        trained.seen.save(folder)
+    exported = ExportedConfig(
+        precision=precision,
+        max_seq_len=predictor.max_seq_len,
+        text_column=predictor.text_column,
+        made_of={"created": config.created, "versions": config.versions, "data": config.data},
+        checked=checked,
+        **{name: getattr(config, name) for name in _SHARED},
+    )
+    _write_config(folder, exported)
+    loaded = ExportedPredictor.load(folder)
+    if rows is not None:
+        checked |= {"on": rows.source} | _compared(predictor, loaded, rows)
+        _write_config(folder, exported.model_copy(update={"checked": checked}))
+    notes = _notes(exported, checked)
+    (folder / "README.md").write_text(_readme(exported, notes), encoding="utf-8")
+    if rows is not None:
+        _refuse_changed_answers(checked)
+    return notes
+
+
+def _rows(trained: TrainedModel) -> Table:
+    """Return the rows that answers are compared on.
+
+    Raises:
+        UsageError: they cannot be read.
+    """
+    seen = remembered_rows(trained.config.remembered, trained.config.label_set, None)
+    if isinstance(seen, str):
+        raise UsageError(
+            f"int8 must be checked on validation rows, and they cannot be read. {seen}. Export in float32 instead "
+            "(`format='onnx'`)"
+        )
+    return seen.train if seen.validation is None else seen.validation
+
+
+_SHARED = ("vocab_size", "tokenizer", "labels", "multilabel", "temperature", "readers", "unlike")
+
+
+def _write_config(folder: Path, config: ExportedConfig) -> None:
+    (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _write_transformer(model: nn.Module, path: Path, vocab_size: int, max_seq_len: int) -> None:
+    """Write a classifier as an ONNX model, for any number of windows of any width.
+
+    Raises:
+        UsageError: a package is missing, or the design cannot be exported.
+    """
+    try:
+        import onnxscript  # noqa: F401  # torch.onnx needs it
+    except ImportError as error:
+        raise UsageError("an export to ONNX needs more packages: pip install 'glassformer[onnx]'") from error
+    width = min(17, max_seq_len)
+    token_ids = torch.randint(vocab_size, (3, width))
+    mask = torch.arange(width) < torch.tensor([width, width, max(1, width // 2)])[:, None]
+    batch, seq = torch.export.Dim("batch", min=1), torch.export.Dim("seq", min=1, max=max_seq_len)
+    with _quietly(), torch.inference_mode():
+        try:
+            program = torch.onnx.export(
+                model.cpu().eval(),
+                (token_ids, mask),
+                dynamo=True,
+                verbose=False,
+                input_names=[TOKEN_IDS, ATTENTION_MASK],
+                output_names=[LOGITS],
+                dynamic_shapes=({0: batch, 1: seq}, {0: batch, 1: seq}),
+            )
+        except Exception as error:  # the exporter raises what any of its steps raises
+            raise UsageError(
+                f"this design ({type(model).__name__}) cannot be exported to ONNX: its computation depends on the "
+                "texts in a way that ONNX does not express"
+            ) from error
+    assert program is not None
+    program.save(path)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Inside the `with` block, the exporter says nothing about packages and names that do not matter here."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+def _quantise(path: Path) -> None:
+    """Replace the float32 weights of an ONNX model by int8, with a scale for each output of a layer."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    graph = onnx.load(path)
+    del graph.graph.value_info[:]  # shapes that the exporter noted are in the way of the library's own inference
+    root = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.ERROR)  # it warns that the model was not preprocessed, which gains nothing here
+    try:
+        quantize_dynamic(graph, path, weight_type=QuantType.QInt8, per_channel=True)
+    finally:
+        root.setLevel(level)
+
+
+def _largest_difference(predictor: Predictor, path: Path) -> float:
+    """Return the largest difference of a logit between the model and its export, on random windows with padding.
+
+    Raises:
+        GlassformerError: it is larger than `TOLERANCE`.
+    """
+    config, model = predictor.trained.config, predictor.trained.model
+    session = open_session(path, config.n_classes)
+    random = np.random.default_rng(0)
+    largest = 0.0
+    for windows, width in (*_SHAPES, (1, predictor.max_seq_len)):
+        width = min(width, predictor.max_seq_len)
+        token_ids = random.integers(0, config.vocab_size, (windows, width))
+        mask = np.arange(width) < random.integers(1, width + 1, (windows, 1))
+        mask[0] = True  # one window is as wide as the batch
+        with torch.inference_mode():
+            expected = model(torch.from_numpy(token_ids), torch.from_numpy(mask)).float().numpy()
+        (found,) = session.run([LOGITS], {TOKEN_IDS: token_ids, ATTENTION_MASK: mask})
+        largest = max(largest, float(np.abs(found - expected).max()))
+    if not largest <= TOLERANCE:
+        raise GlassformerError(
+            f"the export does not compute the same as the model: a logit differs by {largest:.1e}, more than "
+            f"{TOLERANCE:.0e}; please report this"
+        )
+    return largest
+
+
+def _compared(predictor: Predictor, exported: ExportedPredictor, rows: Table) -> dict[str, Any]:
+    """Return how the answers of the export and those of the model agree on labelled rows."""
+    config, texts = predictor.trained.config, rows.frame["text"].to_list()
+    labels = config.label_set.encode(rows)
+    ours, theirs = predictor.answer(texts), exported.answer(texts)
+    same = [first == second for first, second in zip(ours.read(), theirs.read(), strict=True)]
+    f1, f1_exported = (
+        measure(answers.probs, labels, config.label_set.names, multilabel=config.multilabel, resamples=1).macro.f1
+        for answers in (ours, theirs)
+    )
+    return {
+        "rows": len(texts),
+        "same_labels": float(np.mean(same)),
+        "largest_change_of_a_probability": float(np.abs(ours.probs - theirs.probs).max()),
+        "macro_f1": f1,
+        "macro_f1_exported": f1_exported,
+    }
+
+
+def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
+    if config.answers_by_counting:
+        return ["The model answers by counting alone, so the export holds no transformer."]
+    notes = [f"The logits of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
+    if config.precision == "int8":
+        notes = [
+            f"On {checked['rows']:,} rows, {checked['same_labels']:.1%} get the same labels as from the model, and the "
+            f"macro F1 is {checked['macro_f1_exported']:.3f} (the model: {checked['macro_f1']:.3f})."
+        ]
+    return notes
+
+
+def _readme(config: ExportedConfig, notes: Sequence[str]) -> str:
+    labels = ", ".join(map(str, config.labels[:_LABELS_SHOWN])) + (", …" if len(config.labels) > _LABELS_SHOWN else "")
+    said = "\n".join(f"- {note}" for note in notes)
+    return f"""# An exported text classifier
+
+    glassformer predict FOLDER "a text"
+
+It answers with ONNX Runtime, without PyTorch. `glassformer explain` and `glassformer serve` read it too.
+
+- Labels: {labels}
+- Weights of the transformer: {config.precision}
+{said}
+"""
+
+
+def _refuse_changed_answers(checked: dict[str, Any]) -> None:
+    lost = checked["macro_f1"] - checked["macro_f1_exported"]
+    if checked["same_labels"] >= LEAST_AGREEMENT and lost <= MOST_F1_LOST:
+        return
+    raise UsageError(
+        f"int8 would change the answers: on {checked['rows']:,} texts, {checked['same_labels']:.1%} keep their labels "
+        f"(at least {LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
+        f"{checked['macro_f1_exported']:.3f}; export in float32 instead (`format='onnx'`)"
+    )
