@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ class Neighbour:
 
 
 def neighbours_of(
-    model: object, tokenizer: TextTokenizer, words: Iterable[str], *, count: int
+    model: Any, tokenizer: TextTokenizer, words: Iterable[str], *, count: int
 ) -> dict[str, tuple[Neighbour, ...]]:
     """Return the nearest words of each word, the nearest first.
 

@@ -129,7 +129,8 @@ class ExportedPredictor(Answering):
             so_far += int(windows.lengths[chosen].sum())
             if on_progress:
                 on_progress(so_far / tokens)
-        return totals / np.bincount(windows.rows, minlength=len(rows))[:, None].astype(np.float32)
+        means: FloatArray = totals / np.bincount(windows.rows, minlength=len(rows)).astype(np.float32)[:, None]
+        return means
 
     def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
         if self.trained.session is None:

@@ -1,0 +1,155 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.explanation.explain import explain
+from glassformer.exporting.onnx import write_onnx
+from glassformer.models.build import AnyModelConfig, build_model
+from glassformer.models.published.sentiment140 import Sentiment140Config
+from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
+from glassformer.prediction.exported import ExportedPredictor
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
+from glassformer.prediction.predictor import Predictor
+from tests.cli.conftest import Trained
+from tests.cli.conftest import attending as attending  # a fixture
+from tests.cli.conftest import reviews as reviews  # a fixture
+from tests.explanation.test_attribution import ours
+from tests.explanation.test_explain import two_readers
+from tests.prediction.samples import small_trained_model
+from tests.support import randomise
+
+TEXTS = ["The plot is thin, but i loved it", "it", "", "zzz", "not again " * 30, "and at all"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_checks_of_shapes() -> Iterator[None]:
+    """Tests check the shapes of all layers. The check asks for the sizes, and an export would take them for fixed."""
+    checking = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", checking)
+
+
+def exported(trained: TrainedModel, folder: Path, **settings: Any) -> ExportedPredictor:
+    folder.mkdir(exist_ok=True)
+    write_onnx(trained, folder, **({"precision": "float32"} | settings))
+    return ExportedPredictor.load(folder)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Predictor, ExportedPredictor]:
+    trained = two_readers()
+    export = exported(trained, tmp_path_factory.mktemp("export"))
+    as_in_a_folder = replace(trained, counting=export.trained.counting)  # with weights in float16
+    return Predictor(as_in_a_folder), export
+
+
+def test_it_gives_the_logits_and_records_of_the_model(both: tuple[Predictor, ExportedPredictor]) -> None:
+    model, export = both
+    assert export.reader_logits(TEXTS).keys() == model.reader_logits(TEXTS).keys()
+    for name, logits in model.reader_logits(TEXTS).items():
+        assert export.reader_logits(TEXTS)[name] == pytest.approx(logits, abs=1e-4)
+    ours, theirs = model.answer(TEXTS), export.answer(TEXTS)
+    assert theirs.predictions() == ours.predictions()
+    assert theirs.unknown == ours.unknown
+    for record, expected in zip(theirs.records(), ours.records(), strict=True):
+        assert record["probabilities"] == (
+            pytest.approx(expected["probabilities"], abs=1e-4) if expected["probabilities"] else None
+        )
+
+
+def test_progress_goes_to_the_end(both: tuple[Predictor, ExportedPredictor]) -> None:
+    shares: list[float] = []
+    both[1].answer(TEXTS, on_progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_it_explains_by_reading_again(both: tuple[Predictor, ExportedPredictor]) -> None:
+    model, export = (explain(each, TEXTS[0]) for each in both)
+    assert export.method == "shapley"
+    assert [word.total for word in export.words] == pytest.approx([word.total for word in model.words], abs=1e-3)
+    assert set(export.agreement) == {"occlusion", "leave-one-out"}
+    assert explain(both[1], TEXTS[4]).method == "occlusion"
+    with pytest.raises(UsageError, match="an exported model only answers; ask the model folder"):
+        explain(both[1], TEXTS[0], heads=True)
+    with pytest.raises(UsageError, match="exported model only answers; choose shapley, occlusion, leave-one-out"):
+        explain(both[1], TEXTS[0], method="rollout")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ours(attention="causal", pooling="last", positions="sinusoidal", residual="post-norm"),
+        ours(
+            embedding="one-hot", d_model=20, positions="rotary-on-embeddings", feed_forward="relu", pooling="attention"
+        ),
+        Sentiment140Config(d_model=8, n_layers=1, n_heads=2, d_ff=12, max_seq_len=10),
+    ],
+    ids=["causal", "one-hot", "sentiment140"],
+)
+def test_each_design_reads_any_number_of_windows_of_any_width(config: AnyModelConfig, tmp_path: Path) -> None:
+    trained = of_design(config)
+    export = exported(trained, tmp_path)
+    for windows, width in ((1, 1), (4, 7), (2, 10)):
+        token_ids = np.random.default_rng(0).integers(0, trained.config.vocab_size, (windows, width))
+        mask = np.arange(width) < np.arange(1, windows + 1)[::-1, None] * width // windows
+        assert export.read(token_ids, mask) == pytest.approx(Predictor(trained).read(token_ids, mask), abs=1e-4)
+
+
+def of_design(config: Any) -> TrainedModel:
+    trained = small_trained_model()
+    torch.manual_seed(3)
+    model = randomise(build_model(config, trained.config.vocab_size, 3), std=0.3).eval()
+    changed = trained.config.model_copy(update={"model": config})
+    return TrainedModel(config=changed, model=model, tokenizer=trained.tokenizer, metrics={})
+
+
+def test_a_design_that_onnx_does_not_express_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="VinhRecurrent\\) cannot be exported to ONNX"):
+        write_onnx(of_design(VinhRecurrentConfig(max_seq_len=10)), tmp_path, precision="float32")
+
+
+def test_a_model_that_counts_alone_has_no_transformer(reviews: Trained, tmp_path: Path) -> None:
+    trained = load_model(reviews.folder, CLASSIFIER)
+    assert trained.config.answers_by_counting
+    export = exported(trained, tmp_path)
+    assert not (tmp_path / "model.onnx").exists()
+    assert export.logits(TEXTS) == pytest.approx(Predictor(trained).logits(TEXTS))
+    with pytest.raises(UsageError, match="it holds no transformer"):
+        export.transformer_logits(["film"])
+
+
+def test_int8_is_checked_on_held_out_rows(attending: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(attending.table.parent)
+    trained = load_model(attending.folder, CLASSIFIER)
+    export = exported(trained, tmp_path / "int8", precision="int8")
+    checked = export.trained.config.checked
+    assert checked["rows"] > 0
+    assert checked["same_labels"] >= 0.995
+    floats = exported(trained, tmp_path / "float32")
+    size = {name: (tmp_path / name / "model.onnx").stat().st_size for name in ("int8", "float32")}
+    assert size["int8"] < size["float32"]
+    assert export.transformer_logits(["good film"]) != pytest.approx(floats.transformer_logits(["good film"]), abs=1e-7)
+    monkeypatch.setattr("glassformer.exporting.onnx.LEAST_AGREEMENT", 1.1)
+    (tmp_path / "refused").mkdir()
+    with pytest.raises(UsageError, match=r"int8 would change the answers: on \d+ texts"):
+        write_onnx(trained, tmp_path / "refused", precision="int8")
+
+
+def test_int8_needs_rows_to_check_it_on(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="int8 must be checked on validation rows"):
+        write_onnx(small_trained_model(), tmp_path, precision="int8")
+
+
+def test_an_export_that_computes_something_else_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.exporting.onnx.TOLERANCE", 0.0)
+    with pytest.raises(GlassformerError, match="does not compute the same"):
+        write_onnx(small_trained_model(), tmp_path, precision="float32")
