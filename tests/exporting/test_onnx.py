@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -63,6 +65,35 @@ def test_it_gives_the_logits_and_records_of_the_model(both: tuple[Predictor, Exp
         assert record["probabilities"] == (
             pytest.approx(expected["probabilities"], abs=1e-4) if expected["probabilities"] else None
         )
+
+
+LIGHT = """
+import sys
+for name in ("torch", "polars", "scipy", "sklearn", "jaxtyping", "onnx"):
+    sys.modules[name] = None
+from glassformer.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["predict", "{}", "the plot is thin", "--json"], 0, '"prediction": '),
+        (["explain", "{}", "the plot is thin", "--counterfactual"], 0, "By deletion of words"),
+        (["predict", "{}", "--file", "new.csv"], 2, "this needs polars, which the light installation leaves out"),
+        (["train", "new.csv", "--out", "model"], 2, "which the light installation leaves out: pip install glassformer"),
+    ],
+    ids=["predict", "explain", "table", "train"],
+)
+def test_it_answers_where_nothing_else_is_installed(arguments: list[str], code: int, says: str, tmp_path: Path) -> None:
+    exported(two_readers(), tmp_path)
+    (tmp_path / "new.csv").write_text("text,label\nthe plot,good\n")
+    command = [sys.executable, "-c", LIGHT, *(part.format(tmp_path) for part in arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == code, done.stderr
+    assert says in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_progress_goes_to_the_end(both: tuple[Predictor, ExportedPredictor]) -> None:

@@ -19,7 +19,7 @@ def _looking_inside(name: str) -> Method:
 
     def method(reading: TokenReading) -> FloatArray:
         if reading.model is None:
-            able = ", ".join(METHODS.keys() - INSIDE)
+            able = ", ".join(name for name in METHODS if name not in INSIDE)
             raise UsageError(f"`method='{name.replace('_', '-')}'`: an exported model only answers; choose {able}")
         from glassformer.explanation import gradients
 
