@@ -28,6 +28,22 @@ def test_a_model_is_exported(attending: Trained, tmp_path: Path) -> None:
     assert "read back" in quiet.document["notes"][-1]
 
 
+def test_an_onnx_folder_answers_and_explains(reviews: Trained, tmp_path: Path) -> None:
+    out = tmp_path / "onnx"
+    said = glassformer("export", reviews.folder, "--format", "onnx", "--out", out)
+    assert "The model answers by counting alone, so the export holds no transformer." in said.err
+    answered = glassformer("predict", out, "good film", "--json").document
+    assert answered == glassformer("predict", reviews.folder, "good film", "--json").document
+    table = glassformer("predict", out, "--file", reviews.table).out
+    assert table == glassformer("predict", reviews.folder, "--file", reviews.table).out
+    explained = glassformer("explain", out, "good film", "--json").document
+    assert explained == glassformer("explain", reviews.folder, "good film", "--json").document
+    for command in (("evaluate", out, reviews.table), ("trace", out, "good film"), ("serve", out)):
+        misused(glassformer(*command), f"{out} is an exported model, which only answers and explains")
+    (out / "tokenizer.json").unlink()
+    failed(glassformer("predict", out, "good film"), "tokenizer.json")
+
+
 def test_training_starts_from_an_export(attending: Trained, tmp_path: Path) -> None:
     hf = tmp_path / "hf"
     glassformer("export", attending.folder, *TO, "--out", hf)

@@ -23,10 +23,10 @@ from glassformer.exporting.transformers_folder import write_transformers
 from glassformer.models.build import build_model
 from glassformer.models.checkpoints_out import write_weights
 from glassformer.models.model_config import PRESETS, ModelConfig
-from glassformer.prediction.calibration import probabilities
-from glassformer.prediction.folder_config import ReaderConfig, Readers
+from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.probabilities import probabilities
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from tests.checkpoints import FAMILIES
 from tests.exporting.samples import LABELS, SMALL, TEXTS, fine_tuned, from_scratch

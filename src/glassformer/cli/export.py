@@ -1,4 +1,4 @@
-"""`glassformer export`: a classifier in the format of another library."""
+"""`glassformer export`: a classifier in another format."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from glassformer.cli.output import doing, hush, print_json, say, show
 def export(
     model: Annotated[Path, typer.Argument(help="The model folder of a classifier.")],
     to: Annotated[
-        str, typer.Option("--format", help="transformers: a folder that the library transformers loads by itself.")
+        str,
+        typer.Option(
+            "--format",
+            help="onnx: a folder that answers without PyTorch. onnx-int8: the same, smaller. transformers: a folder "
+            "that the library transformers loads by itself.",
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the export in --out.")] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a classifier in the format of another library."""
+    """Write a classifier in another format: for ONNX Runtime, or for the library transformers."""
     if quiet:
         hush()
     from glassformer.exporting.export import export as run

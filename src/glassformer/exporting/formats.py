@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from glassformer.exporting.onnx import write_onnx
 from glassformer.exporting.transformers_folder import write_transformers
 from glassformer.prediction.model_folder import TrainedModel
 
@@ -29,6 +31,14 @@ FORMATS: dict[str, Format] = {
     "transformers": Format(
         purpose="A folder that the library transformers loads by itself, to run or fine-tune the model there.",
         write=write_transformers,
+    ),
+    "onnx": Format(
+        purpose="A folder that predict, explain and serve read without PyTorch.",
+        write=partial(write_onnx, precision="float32"),
+    ),
+    "onnx-int8": Format(
+        purpose="The same, smaller: weights of one byte, if they give the same answers.",
+        write=partial(write_onnx, precision="int8"),
     ),
 }
 """The formats by name."""
