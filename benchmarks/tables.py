@@ -14,6 +14,7 @@ from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_counting import counting_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
+from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
@@ -56,6 +57,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "unlike": from_file(results, unlike_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),
+        "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),

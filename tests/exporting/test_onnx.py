@@ -81,8 +81,8 @@ main()
     [
         (["predict", "{}", "the plot is thin", "--json"], 0, '"prediction": '),
         (["explain", "{}", "the plot is thin", "--counterfactual"], 0, "By deletion of words"),
-        (["predict", "{}", "--file", "new.csv"], 2, "this needs polars, which the light installation leaves out"),
-        (["train", "new.csv", "--out", "model"], 2, "which the light installation leaves out: pip install glassformer"),
+        (["predict", "{}", "--file", "new.csv"], 2, "this needs polars, which glassformer-light leaves out"),
+        (["train", "new.csv", "--out", "model"], 2, "which glassformer-light leaves out: pip install glassformer"),
     ],
     ids=["predict", "explain", "table", "train"],
 )

@@ -167,7 +167,7 @@ def _fail(error: Exception) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_READER_GONE if reader_gone else 1)
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _LEFT_OUT:
-        say_error(f"this needs {error.name}, which the light installation leaves out: pip install glassformer")
+        say_error(f"this needs {error.name}, which glassformer-light leaves out: pip install glassformer")
         sys.exit(2)
     from glassformer.models.memory import is_out_of_memory
 
