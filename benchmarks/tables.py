@@ -13,8 +13,8 @@ from benchmarks.tables_aims import aims_table
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_counting import counting_tables
-from benchmarks.tables_faithfulness import faithfulness_tables
 from benchmarks.tables_exported import installation_tables
+from benchmarks.tables_faithfulness import faithfulness_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
