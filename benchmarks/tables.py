@@ -21,6 +21,7 @@ from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_reproduce import read_results, reproduced
+from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared, read_comparison
 
@@ -59,6 +60,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "explaining": from_file(results, explaining_tables),
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
+        "serving-load": from_file(results, serving_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),
         "steering": from_file(results / "steering", steering_tables),

@@ -1,0 +1,57 @@
+"""The tables of docs/serve.md about load, from benchmarks/results/serving-load.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.tables_common import Document
+from glassformer.experiments.published.table import markdown
+
+
+def serving_tables(found: Document) -> Iterator[str]:
+    """Return how fast the servers answer, and what came of hostile requests."""
+    yield markdown(
+        [
+            ("server", "clients", "requests per second", "p50", "p95", "p99"),
+            *(
+                (
+                    row["server"],
+                    str(row[crowd]["clients"]),
+                    f"{row[crowd]['per_second']:,.0f}",
+                    *(f"{row[crowd][part]:.1f} ms" for part in ("p50", "p95", "p99")),
+                )
+                for crowd in ("many", "one")
+                for row in found["servers"]
+            ),
+        ]
+    )
+    words, ours, theirs = found["texts"]["words"], found["parameters"], found["parameters_of_pipeline"]
+    yield (
+        f"{found['requests']:,} requests with one text of `{found['data']}` each, {words:.0f} words in the median; one "
+        f"thread; {ours:,} parameters, the pipeline's model {theirs:,}."
+    )
+    hostile = found["hostile"]
+    yield markdown(
+        [
+            ("request", "sent", "answered with"),
+            *(
+                (
+                    row["kind"],
+                    f"{row['sent']:,}",
+                    ", ".join(f"{_said(name)} ({n:,})" for name, n in row["statuses"].items()),
+                )
+                for row in hostile["kinds"]
+            ),
+        ]
+    )
+    memory = ", ".join(f"{value:.0f}" for value in hostile["memory_mb"])
+    yield (
+        f"{hostile['requests']:,} requests in {hostile['seconds']:,.0f} s, mixed at random, by {found['clients']} "
+        f"clients: {hostile['lost']:,} lost, {hostile['not_right']:,} answers to one text that are not those of the "
+        f"model alone. Such a request took {hostile['p50']:.1f} ms (p50), {hostile['p99']:.1f} ms (p99). Memory at 0, "
+        f"25, 50, 75 and 100% of the time: {memory} MB."
+    )
+
+
+def _said(status: str) -> str:
+    return {"0": "closed", "None": "nothing"}.get(status, status)
