@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.rendezvous import rendezvous
 
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.devices import choose_device
 from glassformer.training.processes import LostProcessError
 from glassformer.training.task import Examples
@@ -60,13 +60,16 @@ class ManyProcesses:
     """
 
     def __init__(self, device: str) -> None:
-        """Join the others. torchrun sets the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
+        """Join the others. torchrun sets the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+
+        Raises:
+            GlassformerError: the others cannot be reached.
+        """
         self.device, self.lost = torch.device(device), False
-        self._store, self.rank, self.size = next(iter(rendezvous("env://")))
-        self.leads = self.rank == 0
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
         try:
+            self._store, self.rank, self.size = next(iter(rendezvous("env://")))
             dist.init_process_group(
                 "nccl" if self.device.type == "cuda" else "gloo",
                 store=self._store,
@@ -74,8 +77,14 @@ class ManyProcesses:
                 world_size=self.size,
             )
             self._talking = dist.new_group(backend="gloo", timeout=_LONGEST_WAIT)
-        except RuntimeError as error:
-            raise self._after_loss() from error
+        except (RuntimeError, ValueError) as error:
+            where = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
+            cause = str(error).splitlines()[0]
+            raise GlassformerError(
+                f"the processes of this run do not reach each other at {where} ({cause}); start all of them with "
+                "torchrun"
+            ) from error
+        self.leads = self.rank == 0
         atexit.register(self._leave)
 
     def share(self, batches: list[Examples]) -> list[Examples]:
