@@ -20,6 +20,7 @@ from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
+from benchmarks.tables_processes import processes_tables
 from benchmarks.tables_reproduce import read_results, reproduced
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_unlike import unlike_tables
@@ -58,6 +59,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "unlike": from_file(results, unlike_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),
+        "processes": from_file(results, processes_tables),
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
         "serving-load": from_file(results, serving_tables),

@@ -52,6 +52,7 @@ def assert_same_run(folder: Path, other: Path) -> None:
         assert (tensor - weights[name]).abs().max() < 1e-4, name
 
 
+@pytest.mark.slow
 def test_two_processes_train_the_model_of_one(table: Path, alone: Path, tmp_path: Path) -> None:
     run = in_two("train", table, "--out", tmp_path / "out", *GIVEN, log=tmp_path / "log")
     assert run.end() == 0, run.said
@@ -61,6 +62,7 @@ def test_two_processes_train_the_model_of_one(table: Path, alone: Path, tmp_path
     assert "error" not in run.said.lower()
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_killed_process_ends_the_run_which_one_process_continues(
@@ -80,6 +82,7 @@ def test_a_killed_process_ends_the_run_which_one_process_continues(
     assert_same_run(tmp_path / "out", alone)
 
 
+@pytest.mark.slow
 def test_two_processes_continue_the_run_of_one_until_ctrl_c(
     table: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +115,7 @@ def interrupt_after_step(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LiveView, "on_step", on_step)
 
 
+@pytest.mark.slow
 def test_misuse_is_said_once_and_ends_both(table: Path, tmp_path: Path) -> None:
     run = in_two("train", table.parent / "no.csv", "--out", tmp_path / "out", log=tmp_path / "log")
     assert run.end() != 0

@@ -9,6 +9,7 @@ from glassformer.training.many_processes import ManyProcesses, choose_device_of_
 from tests.torchrun import TwoProcesses
 
 
+@pytest.mark.slow
 def test_two_processes_sum_share_and_agree(tmp_path: Path) -> None:
     job = TwoProcesses("-m", "tests.training.two_processes", tmp_path, log=tmp_path / "log")
     assert job.end() == 0, job.said

@@ -42,7 +42,7 @@ def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> 
     parts = [kept_held_out(work) for work in works]
     if finished := sum(part is not None for part in parts):
         observer.on_message(f"resumed after {finished} of {trainings} trainings")
-    with torch.random.fork_rng(devices=[] if prepared.device == "cpu" else None):
+    with torch.random.fork_rng(devices=[prepared.device] if prepared.device.startswith("cuda") else []):
         for number, (fold, work) in enumerate(zip(folds, works, strict=True), 1):
             if parts[number - 1] is not None:
                 continue
