@@ -13,6 +13,7 @@ from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST
 from tests.browser.test_serve import shown
 from tests.explanation.test_explain import two_readers
 from tests.serving.samples import served
+from tests.serving.test_drift import knowing
 from tests.tracing.test_time_lapse import lapse
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -258,3 +259,24 @@ def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width:
     results = Axe().run(page, options={"resultTypes": ["violations"]})
     assert results.violations_count == 0, results.generate_report()
     page.close()
+
+
+def test_the_recent_texts_are_compared_when_the_part_is_opened(browser: Browser) -> None:
+    with running(knowing()) as url:
+        page = browser.new_page()
+        said = complaints(page)
+        page.goto(url)
+        place = page.locator(".drift")
+        opened(page, "Drift: the recent texts")
+        expect(place.locator("p").first).to_have_text("So far 0 texts were answered. They are compared from 100 on.")
+        page.request.post(f"{url}predict", data={"texts": ["not good"] * 120})
+        opened(page, "Drift: the recent texts")
+        opened(page, "Drift: the recent texts")
+        expect(place.locator("p").first).to_contain_text("The last 120 texts differ from the held-out rows")
+        assert place.locator("thead th").all_inner_texts()[1:3] == ["last 120 texts", "200 held-out rows"]
+        expect(place.locator("tbody tr")).to_have_count(4)
+        assert place.locator("tbody td:last-child").all_inner_texts() == ["yes", "no", "yes", "no"]
+        results = Axe().run(page, options={"resultTypes": ["violations"]})
+        assert results.violations_count == 0, results.generate_report()
+        assert said == []
+        page.close()

@@ -229,6 +229,7 @@ def test_a_small_table_is_cross_fitted() -> None:
     assert trained.config.data["rows"] == 40
     assert trained.metrics["readers"]["held_out_rows"] == 40
     assert trained.metrics["readers"]["folds"] == 4
+    assert trained.metrics["held_out_answers"]["rows"] == 40
     assert [m for m in memory.messages if m.startswith("cross-fitting")] == [
         *(f"cross-fitting: training {number} of 5, without part {number} of 4" for number in range(1, 5)),
         "cross-fitting: training 5 of 5, on all rows",

@@ -14,6 +14,7 @@ from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature
+from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import preparation
@@ -138,6 +139,22 @@ def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
     assert "No rows were held out" in card
     assert "not calibrated" in card
     assert trained.config.temperature == 1.0
+    assert "held_out_answers" not in trained.metrics
+
+
+def test_the_answers_to_held_out_rows_are_summed_up(tmp_path: Path) -> None:
+    validation = opinions(30, first=200, source="held_out.csv")
+    trained = train_classifier(Sources(train=opinions(80), validation=validation), recipe(), out=tmp_path)
+    answers = Predictor(trained).answer(validation.frame["text"].to_list())
+    assert answers.unseen is not None
+    assert trained.config.unlike is not None
+    expected = HeldOutAnswers.of(answers, answers.unseen, threshold=trained.config.unlike.threshold)
+    found = HeldOutAnswers.model_validate(load_model(tmp_path, CLASSIFIER).metrics["held_out_answers"])
+    assert (found.rows, found.labels) == (30, expected.labels)
+    assert sum(found.labels.values()) == pytest.approx(1, abs=1e-5)
+    assert found.confidence.mean == pytest.approx(expected.confidence.mean, abs=2e-6)
+    assert found.confidence.sd == pytest.approx(expected.confidence.sd, abs=2e-6)
+    assert (found.unseen_share, found.unlike_training) == (expected.unseen_share, expected.unlike_training)
 
 
 def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> None:

@@ -37,35 +37,35 @@ def test_one_in_a_hundred_exceeds_the_threshold() -> None:
 
 
 def test_validation_rows_set_the_threshold_and_are_not_learned() -> None:
-    found = learn_seen(of("a b", "c d"), of("a b", "x"))
+    found, _ = learn_seen(of("a b", "c d"), of("a b", "x"))
     assert found.config.threshold == 1
     assert found.config.held_out_rows == 2
     assert found.unseen_shares(["a b", "c d", "x"]).tolist() == [0, 0, 1]
 
 
 def test_without_validation_rows_each_row_is_held_out_by_itself() -> None:
-    found = learn_seen(of("a b", "a b", "a c"), None)
+    found, _ = learn_seen(of("a b", "a b", "a c"), None)
     assert found.config.threshold == pytest.approx(3 / 5)  # "c", "a c" and "c <end>"
     assert found.unseen_shares(["a c"]).tolist() == [0]
 
 
 def test_a_group_is_held_out_as_a_whole() -> None:
-    assert learn_seen(of("a b", "a b", "a c", groups="xyz"), None).config.threshold == pytest.approx(3 / 5)
-    assert learn_seen(of("a b", "a b", "a c", groups="xxy"), None).config.threshold == pytest.approx(3 / 5)
-    assert learn_seen(of("a b", "a b", "b a", groups="xxy"), None).config.threshold == pytest.approx(3 / 5)
-    assert learn_seen(of("a b", "a b", "a b", groups="xxx"), None).config.threshold == 1
+    assert learn_seen(of("a b", "a b", "a c", groups="xyz"), None)[0].config.threshold == pytest.approx(3 / 5)
+    assert learn_seen(of("a b", "a b", "a c", groups="xxy"), None)[0].config.threshold == pytest.approx(3 / 5)
+    assert learn_seen(of("a b", "a b", "b a", groups="xxy"), None)[0].config.threshold == pytest.approx(3 / 5)
+    assert learn_seen(of("a b", "a b", "a b", groups="xxx"), None)[0].config.threshold == 1
 
 
 def test_of_too_many_those_of_most_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlike, "_MOST_HASHES", 3)
-    found = learn_seen(of("a", "a", "b"), of("a"))
+    found, _ = learn_seen(of("a", "a", "b"), of("a"))
     assert found.unseen_shares(["a", "b"]).tolist() == [0, 1]
 
 
 def test_of_a_long_table_some_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlike, "_MOST_CHARACTERS", 50)
     texts = [f"word{number:03} here" for number in range(60)]  # 12 characters each
-    found = learn_seen(of(*texts), None)
+    found, _ = learn_seen(of(*texts), None)
     assert found.config.held_out_rows == 4
     assert (found.unseen_shares(texts) == 0).sum() == 4
 
@@ -95,4 +95,4 @@ def test_every_kind_of_model_learns_it(multilabel: bool, design: str, min_rows: 
 
 def test_words_of_a_text_count_once_for_its_row() -> None:
     assert len(np.unique(ngram_hashes("a a a"))) == 4
-    assert learn_seen(of("a a a", "b"), None).config.threshold == 1
+    assert learn_seen(of("a a a", "b"), None)[0].config.threshold == 1

@@ -14,6 +14,7 @@ from glassformer.data.wording import label_name
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
+from glassformer.prediction.held_out_answers import HeldOutAnswers
 
 FORMAT_VERSION = 4
 
@@ -53,6 +54,8 @@ class ClassifierMetrics(FolderMetrics):
     """The same for a classifier. Its report shows every epoch."""
 
     history: list[_Epoch] = []  # type: ignore[assignment] # rows with named fields
+    held_out_answers: HeldOutAnswers | None = None
+    """None if no rows were held out, or if an older version trained the model."""
 
 
 class AnyFolderConfig(BaseModel):

@@ -17,6 +17,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from glassformer import __version__
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.serving.drift import Drift, add_drift
 from glassformer.serving.feedback import FeedbackFile, add_feedback
 from glassformer.serving.guard import Guard
 from glassformer.serving.inside_routes import add_inside
@@ -62,7 +63,9 @@ def create_app(
     limits = limits or Limits()
     metrics = Metrics()
     reloader = Reloader(models=dict(models), tell=tell)
-    service = Service(models=reloader.models, limits=limits, worker=Worker(limits, on_batch=metrics.count_batch))
+    worker, drift = Worker(limits, on_batch=metrics.count_batch), Drift(reloader.models)
+    service = Service(models=reloader.models, limits=limits, worker=worker, drift=drift)
+    metrics.registry.register(drift)
     metrics.waiting.set_function(lambda: service.worker.waiting)
 
     @asynccontextmanager
@@ -101,6 +104,7 @@ def create_app(
     _add_server(app, service, reloader)
     add_feedback(app, service, feedback)
     add_metrics(app, metrics)
+    add_drift(app, drift, service.models)
     add_page(app)
     return app
 

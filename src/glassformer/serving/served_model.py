@@ -20,6 +20,7 @@ from glassformer.explanation.heads import attention_from_word, blocks_with_heads
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
 from glassformer.models.build import parameter_count
+from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing.time_lapse import PAGE_FILE
@@ -143,6 +144,12 @@ class ServedModel:
         if question.reading is None or not self.has_heads:
             raise UsageError(f"the model {self.name} answers without attention heads")
         return question.reading
+
+    @property
+    def held_out_answers(self) -> HeldOutAnswers | None:
+        """The figures of its answers to held-out rows. None if it does not know them."""
+        found = self.predictor.trained.metrics.get("held_out_answers")
+        return None if found is None else HeldOutAnswers.model_validate(found)
 
     @property
     def time_lapse(self) -> Path | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
+from glassformer.serving.drift import Drift
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.serving.shapes import Refusal
@@ -33,7 +34,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The models by name, the limits on requests, and the thread that asks the models.
+    """The models by name, the limits on requests, the thread that asks the models, and their last answers.
 
     A model may be replaced at any time: see `Reloader`.
     """
@@ -41,6 +42,7 @@ class Service:
     models: Mapping[str, ServedModel]
     limits: Limits
     worker: Worker
+    drift: Drift
 
 
 async def unless_closed(request: Request, work: Coroutine[Any, Any, Result]) -> Result:

@@ -31,6 +31,8 @@ def add_texts(app: FastAPI, service: Service) -> None:
         model = named(service.models, body.model)
         note(request, model.name, asked)
         answers = await unless_closed(request, _answered(service, model, asked, body))
+        if "sec-fetch-site" not in request.headers:  # of a browser: the page asks about half of a text too
+            service.drift.add(model, answers)
         return {"model": model.name, "answers": [{"readers": None} | answer for answer in answers]}
 
     @app.post("/explain", responses=REFUSALS, response_model=Reasons)

@@ -6,13 +6,16 @@ import dataclasses
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch import nn
 
+from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
@@ -21,10 +24,13 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
 from glassformer.errors import quoted
 from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.answers import Answers
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
+from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.classification import Classification
@@ -246,7 +252,8 @@ def _finished(
         temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     seconds += pretraining.get("seconds", 0)
-    seen = learn_seen(prepared.splits.train, prepared.splits.validation)
+    seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
+    usual = _held_out_answers(labels, readers, temperature, counting, logits, unseen, seen.config.threshold)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -268,10 +275,38 @@ def _finished(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | figures,
+        metrics=state.metrics() | figures | ({} if usual is None else {"held_out_answers": usual.model_dump()}),
         counting=None if counting is None else counting.fitted.reader,
         seen=seen,
     )
+
+
+def _held_out_answers(
+    labels: LabelSet,
+    readers: Readers | None,
+    temperature: float,
+    counting: LearnedCounting | None,
+    transformer: FloatArray | None,
+    unseen: FloatArray,
+    threshold: float,
+) -> HeldOutAnswers | None:
+    """Sum up the calibrated answers to the held-out rows. Return None if no rows are held out."""
+    total = transformer
+    if readers is not None and counting is not None:
+        total = readers.counting.weight * counting.held_out
+        total = total if transformer is None else total + readers.transformer.weight * transformer
+    if total is None:
+        return None
+    probs = probabilities(total, temperature=temperature, multilabel=labels.multilabel).astype(np.float32)
+    answers = Answers(
+        labels=labels.names,
+        multilabel=labels.multilabel,
+        probs=probs,
+        empty=np.zeros(len(probs), np.bool_),
+        unknown=Counter(),
+        readers={},
+    )
+    return HeldOutAnswers.of(answers, unseen, threshold=threshold)
 
 
 def _in_words(readers: Readers, figures: dict[str, Any]) -> str:

@@ -19,8 +19,10 @@ _MOST_CHARACTERS = 40_000_000  # of all texts: of longer tables, only some rows 
 _MOST_HASHES = 1_000_000  # 4 MB
 
 
-def learn_seen(train: Table, validation: Table | None) -> Seen:
-    """Keep the words and word pairs of the training rows, and find the threshold by held-out rows.
+def learn_seen(train: Table, validation: Table | None) -> tuple[Seen, FloatArray]:
+    """Return the words of the training texts, and the unseen shares of held-out rows.
+
+    Keep the words and word pairs of the training rows, and find the threshold by held-out rows.
 
     The held-out rows are the validation rows. Without any, each training row is held out by itself, or if rows have
     groups, with its group: what no other row or group has is then unseen.
@@ -38,7 +40,8 @@ def learn_seen(train: Table, validation: Table | None) -> Seen:
         hashes, counts = _most_frequent(_joined(rows, groups))
         held_out, known = _spread(rows, _MOST_HELD_OUT), hashes[counts > 1]
     shares = np.array([unseen_share(row, known) for row in held_out], np.float32)
-    return Seen(hashes=hashes, config=UnlikeConfig(threshold=threshold_of(shares), held_out_rows=len(shares)))
+    config = UnlikeConfig(threshold=threshold_of(shares), held_out_rows=len(shares))
+    return Seen(hashes=hashes, config=config), shares
 
 
 def threshold_of(shares: FloatArray) -> float:

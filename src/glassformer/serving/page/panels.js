@@ -4,6 +4,7 @@
 
 import { drawAnswer } from "./answer.js";
 import { drawCard } from "./card.js";
+import { drawDrift } from "./drift.js";
 import { drawHeads } from "./heads.js";
 import { drawLapse } from "./lapse.js";
 import { drawNearest } from "./nearest.js";
@@ -28,5 +29,6 @@ export const BELOW = [
   { name: "nearest", draw: drawNearest },
   { name: "trace", draw: drawTrace },
   { name: "lapse", draw: drawLapse },
+  { name: "drift", draw: drawDrift },
   { name: "card", draw: drawCard },
 ];

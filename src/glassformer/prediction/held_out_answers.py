@@ -1,0 +1,60 @@
+"""What a model usually answers: the figures of its answers to rows that it had not learned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from glassformer.prediction.answers import Answers
+from glassformer.prediction.probabilities import FloatArray
+
+
+class Mean(BaseModel):
+    """A mean over texts, and the standard deviation of one text."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    mean: float
+    sd: float = Field(ge=0)
+
+    @classmethod
+    def of(cls, values: FloatArray | Sequence[float]) -> Self:
+        """Return the mean of at least one value."""
+        return cls(mean=round(float(np.mean(values)), 6), sd=round(float(np.std(values)), 6))
+
+
+class HeldOutAnswers(BaseModel):
+    """The answers to held-out rows (`held_out_answers` in `metrics.json`)."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    rows: int = Field(ge=1)
+    labels: dict[str, float]
+    """The share of the rows with each answer. With several labels per text, they do not add up to 1."""
+    confidence: Mean
+    unseen_share: Mean
+    """Of the words and word pairs that no training text has. Of a long table, some rows are read."""
+    unlike_training: float
+    """The share of the rows that are unlike the training data."""
+
+    @classmethod
+    def of(cls, answers: Answers, unseen: FloatArray, *, threshold: float) -> Self:
+        """Sum up the answers to held-out rows.
+
+        Args:
+            unseen: the unseen shares of these rows, or of some of them.
+            threshold: the largest unseen share of a text that is not unlike the training data.
+        """
+        read = answers.read()
+        given = Counter(str(label) for found in read for label in (found if answers.multilabel else [found]))
+        return cls(
+            rows=len(read),
+            labels={str(label): round(given[str(label)] / len(read), 6) for label in answers.labels},
+            confidence=Mean.of(answers.confidences()),
+            unseen_share=Mean.of(unseen),
+            unlike_training=round(float(np.mean(unseen > np.float32(threshold))), 6),
+        )
