@@ -1,0 +1,54 @@
+"""The unit and the Containerfile of docs/deploy.md: their commands exist, and systemd accepts the unit."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import commands
+
+PAGE = (Path(__file__).parent.parent / "docs" / "deploy.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def command_of_the_unit() -> list[str]:
+    line = re.search(r"^ExecStart=(.*)$", block("ini"), re.MULTILINE)
+    assert line
+    return shlex.split(line[1])
+
+
+def command_of_the_container() -> list[str]:
+    parts = re.findall(r"^(?:ENTRYPOINT|CMD) (\[.*\])$", block("dockerfile"), re.MULTILINE)
+    return [word for part in parts for word in json.loads(part)]
+
+
+@pytest.mark.parametrize("command", [command_of_the_unit(), command_of_the_container()], ids=["unit", "container"])
+def test_the_command_is_understood(command: list[str]) -> None:
+    program, name, *arguments = command
+    assert (Path(program).name, name) == ("glassformer", "serve")
+    (serve,) = (found for known, found in commands() if known == "serve")
+    with serve.make_context("serve", arguments) as context:
+        assert [folder.name for folder in context.params["folders"]] == ["reviews"]
+        assert context.params["log_json"]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "glassformer.service"
+    unit.write_text(block("ini").replace("/opt/glassformer/bin/glassformer", sys.executable), encoding="utf-8")
+    found = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    said = [line for line in found.stderr.splitlines() if unit.name in line]
+    assert said == []
+    unit.write_text(unit.read_text().replace("TimeoutStopSec=40", "TimeoutStopSec=soon"))
+    damaged = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    assert "soon" in damaged.stderr
