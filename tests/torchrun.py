@@ -34,8 +34,9 @@ class TwoProcesses:
     def wait_until_it_says(self, words: str) -> None:
         until = time.monotonic() + PATIENCE
         while words not in self.said:
-            assert self.process.poll() is None, self.said
-            assert time.monotonic() < until, self.said
+            if self.process.poll() is not None or time.monotonic() > until:
+                self._stop()
+                raise AssertionError(self.said)
             time.sleep(0.02)
 
     def worker(self, rank: int) -> int:
@@ -52,5 +53,10 @@ class TwoProcesses:
         """Wait for the end, and return the exit code."""
         try:
             return self.process.wait(PATIENCE)
-        finally:
-            self.process.kill()
+        except subprocess.TimeoutExpired as error:
+            self._stop()
+            raise AssertionError(self.said) from error
+
+    def _stop(self) -> None:
+        self.process.terminate()  # torchrun ends its processes
+        self.process.wait(PATIENCE)
