@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from playwright.sync_api import Page
 
@@ -14,11 +15,11 @@ from glassformer.serving.served_model import ServedModel
 
 @contextmanager
 def running(
-    models: Mapping[str, ServedModel], *, limits: Limits | None = None, port: int = 0, api_key: str | None = None
+    models: Mapping[str, ServedModel], *, limits: Limits | None = None, port: int = 0, **options: Any
 ) -> Iterator[str]:
-    """Answer at the given URL until the end of the `with` block."""
+    """Answer at the given URL until the end of the `with` block. `options` are those of `create_app`."""
     address = listen("127.0.0.1", port)
-    app = create_app(models, limits=limits, api_key=api_key)
+    app = create_app(models, limits=limits, **options)
     server = server_at(address, app, on_finishing=lambda _: None)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [address.listener]})
     thread.start()

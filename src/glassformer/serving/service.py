@@ -12,13 +12,13 @@ from fastapi import Request
 from glassformer.serving.drift import Drift
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
-from glassformer.serving.shapes import Refusal
 from glassformer.serving.worker import Worker
 
 Result = TypeVar("Result")
 
 CLOSED = 499  # as nginx has it: the client closed the connection
 _REASONS = {
+    400: "The body cannot be read.",
     401: "The server asks for a key, and the request has none or another one.",
     403: "The request comes from another website.",
     408: "The body of the request arrived too slowly.",
@@ -27,8 +27,10 @@ _REASONS = {
     429: "Too many requests wait. `Retry-After` says when to try again.",
     503: "The request has waited for too long.",
 }
+REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+"""The body of a refusal, also of a route that answers with something else than JSON."""
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Refusal, "description": said} for status, said in _REASONS.items()
+    status: {"description": said, "content": REFUSAL} for status, said in _REASONS.items()
 }
 
 

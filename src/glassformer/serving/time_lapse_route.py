@@ -10,10 +10,9 @@ from fastapi.responses import FileResponse, HTMLResponse
 from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
-from glassformer.serving.service import REFUSALS, Service
-from glassformer.serving.shapes import Refusal
+from glassformer.serving.service import REFUSAL, REFUSALS, Service
 
-_RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "Training took no snapshots."}}
+_RESPONSES = REFUSALS | {404: {"content": REFUSAL, "description": "Training took no snapshots."}}
 
 
 def add_time_lapses(app: FastAPI, service: Service) -> None:

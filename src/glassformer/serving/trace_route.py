@@ -15,11 +15,15 @@ from glassformer.pages.html import page
 from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import Service, unless_closed
+from glassformer.serving.service import REFUSAL, REFUSALS, Service, unless_closed
 from glassformer.serving.watching import note
 from glassformer.tracing.page import render
 from glassformer.tracing.trace import trace as trace_text
 
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    status: {"description": said["description"], "content": {"text/html": {}} | REFUSAL}
+    for status, said in REFUSALS.items()
+}
 _FORM = {"application/x-www-form-urlencoded": {"example": "text=not+at+all+bad&model=reviews"}}
 
 
@@ -27,7 +31,7 @@ def add_traces(app: FastAPI, service: Service) -> None:
     """Add the route."""
     description: dict[str, Any] = {"requestBody": {"required": True, "content": _FORM}}
 
-    @app.post("/trace", response_class=HTMLResponse, openapi_extra=description)
+    @app.post("/trace", response_class=HTMLResponse, responses=_REFUSED, openapi_extra=description)
     async def trace(request: Request) -> HTMLResponse:
         """Return a page with every number between a text and its answer."""
         try:
