@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.models.build import parameter_count
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
 from glassformer.serving.guard import CONTENT_SECURITY_POLICY
@@ -209,6 +210,8 @@ def test_model_says_what_is_known(tmp_path: Path) -> None:
     (model,) = found["models"]
     assert (model["name"], model["labels"], model["card"]) == ("reviews", ["bad", "fine", "good"], "# A card\n")
     assert (model["window"], model["measured"]) == (24, None)
+    config = two_readers().config
+    assert model["parameters"] == parameter_count(config.model, config.vocab_size, config.n_classes)
     assert found["limits"]["texts"] == Limits().texts
 
 

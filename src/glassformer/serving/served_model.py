@@ -19,7 +19,6 @@ from glassformer.explanation.explain import explain
 from glassformer.explanation.heads import attention_from_word, blocks_with_heads, heads_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
-from glassformer.models.build import parameter_count
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
 from glassformer.prediction.predictor import Predictor
@@ -169,7 +168,7 @@ class ServedModel:
             "keeps_texts": self.predictor.trained.kept is not None,
             "has_heads": self.has_heads,
             "has_time_lapse": self.time_lapse is not None,
-            "parameters": parameter_count(config.model, config.vocab_size, config.n_classes),
+            "parameters": sum(weight.numel() for weight in self.predictor.trained.model.parameters()),
             "vocabulary": config.vocab_size,
             "window": config.model.max_seq_len,
             "created": config.created,
