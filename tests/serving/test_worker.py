@@ -236,7 +236,7 @@ def test_a_request_that_waits_for_too_long_is_refused_and_never_done() -> None:
 
 
 def test_a_real_model_answers_together_as_it_does_alone() -> None:
-    """A matrix product rounds its last bits by the shape of the batch, so the sixth decimal may differ by 1."""
+    """But a matrix product rounds its last bits by the shape of the batch."""
     (model,) = served(trained=two_readers()).values()
     words = np.random.default_rng(0).choice(["not", "good", "plot", "bad", "film", "wooden", " ", "é"], (12, 60))
     requests = [[" ".join(row[: 1 + 5 * number])] for number, row in enumerate(words)]  # up to three windows
@@ -262,12 +262,14 @@ def test_a_real_model_answers_together_as_it_does_alone() -> None:
     run(play())
 
 
-def same(found: Any, expected: Any) -> bool:
-    """Whether two answers are the same: numbers to 1e-6, everything else exactly."""
+def same(found: Any, expected: Any, *, within: float = 1.000001e-6) -> bool:
+    """Whether two answers are the same: numbers to a millionth, margins to ten, everything else exactly."""
     if isinstance(expected, float):
-        return isinstance(found, float) and abs(found - expected) <= 1.000001e-6
+        return isinstance(found, float) and abs(found - expected) <= within
     if isinstance(expected, dict):
-        return list(found) == list(expected) and all(same(found[key], expected[key]) for key in expected)
+        return list(found) == list(expected) and all(
+            same(found[key], value, within=1e-5 if key == "readers" else within) for key, value in expected.items()
+        )
     return bool(found == expected)
 
 
