@@ -30,7 +30,8 @@ from glassformer.errors import GlassformerError, brief_value
 from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, CLASSIFIER, load_model, save_model
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.unlike import Seen
 from glassformer.training.card import model_card

@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,12 +68,32 @@ def test_it_gives_the_logits_and_records_of_the_model(both: tuple[Predictor, Exp
         )
 
 
-LIGHT = """
+WITHOUT = """
 import sys
 for name in ("torch", "polars", "scipy", "sklearn", "jaxtyping", "onnx"):
     sys.modules[name] = None
+"""
+LIGHT = f"""{WITHOUT}
 from glassformer.cli.main import main
 main()
+"""
+SERVED = f"""{WITHOUT}
+import json
+from pathlib import Path
+from fastapi.testclient import TestClient
+from glassformer.serving.api import create_app
+from glassformer.serving.served_model import load_models
+with TestClient(create_app(load_models([Path(sys.argv[1])], device="auto"))) as client:
+    text = {{"text": "the plot is thin"}}
+    print(json.dumps({{
+        "predict": client.post("/predict", json=text).json(),
+        "explain": client.post("/explain", json=text).json(),
+        "heads": client.post("/heads", json=text).json(),
+        "counterfactual": client.post("/counterfactual", json=text).status_code,
+        "trace": client.post("/trace", data=text).text,
+        "table": client.post("/table", params={{"name": "t.csv"}}).status_code,
+        "model": client.get("/model").json(),
+    }}))
 """
 
 
@@ -94,6 +115,23 @@ def test_it_answers_where_nothing_else_is_installed(arguments: list[str], code: 
     assert done.returncode == code, done.stderr
     assert says in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_it_is_served_where_nothing_else_is_installed(tmp_path: Path) -> None:
+    exported(two_readers(), tmp_path)
+    command = [sys.executable, "-c", SERVED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["predict"]["answers"][0]["prediction"] in ("bad", "fine", "good")
+    assert found["explain"]["method"] == "shapley"
+    assert "answers without attention heads" in found["heads"]["reason"]
+    assert found["counterfactual"] == 200
+    assert "was exported, so it only answers and explains" in found["trace"]
+    assert (found["table"], found["model"]["tables"]) == (404, False)
+    (model,) = found["model"]["models"]
+    assert model["exported"]
+    assert model["parameters"] > 0
 
 
 def test_progress_goes_to_the_end(both: tuple[Predictor, ExportedPredictor]) -> None:

@@ -55,7 +55,7 @@ def test_a_table_without_labels_is_answered(client: TestClient) -> None:
     assert sum(answers["counts"].values()) == 150
     frame = pl.read_csv(io.StringIO(answers["csv"]))
     assert frame.columns[:4] == ["text", "id", "prediction", "confidence"]
-    expected = Predictor(served()["reviews"].predictor.trained).answer(frame["text"].to_list())
+    expected = Predictor(served()["reviews"].whole.trained).answer(frame["text"].to_list())
     assert frame["prediction"].to_list() == expected.predictions()
     assert frame["confidence"].to_list() == pytest.approx(expected.confidences().tolist(), abs=1e-5)
     assert found["measured"] == []

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from glassformer.errors import UsageError
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.training import loop
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, Trainer

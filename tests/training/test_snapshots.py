@@ -12,7 +12,8 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, TrainedModel
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.tracing.snapshot import take
 from glassformer.tracing.time_lapse import TimeLapse
 from glassformer.training.loop import InterruptedTraining

@@ -18,7 +18,8 @@ from glassformer.alignment.steering import Steered, SteeringObserver, check_room
 from glassformer.errors import GlassformerError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import LanguageFolderConfig
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel, save_model
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
+from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.unfinished import finish, work_in
 

@@ -17,7 +17,8 @@ from glassformer.alignment.pairs import Pair, Preference, hold_out_records
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
+from glassformer.prediction.model_folder import TrainedLanguageModel
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.loop import Model, Observer, Silent, Trainer
 from glassformer.training.memory import keep_large_buffers

@@ -62,7 +62,8 @@ def evaluate(
 
     from glassformer.evaluation.evaluate_model import evaluate_model
     from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE, is_model_folder
+    from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
+    from glassformer.prediction.model_folder import is_model_folder
     from glassformer.prediction.predictor import Predictor
 
     check_order(model, data)
@@ -128,7 +129,7 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: list[di
     from glassformer.data.files import write_aside
     from glassformer.errors import GlassformerError
     from glassformer.evaluation.report import write_report
-    from glassformer.prediction.model_folder import FIGURES_FILE, REPORT_FILE
+    from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
 
     doing("writing the report")
     try:

@@ -12,7 +12,6 @@ import typer
 
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.loading import load_answering
 from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
@@ -85,7 +84,9 @@ def explain(
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
     _check(given, file, of_a_text, of_a_file, json=json)
     check_parent("--html", html)
-    predictor = load_answering(model, device)
+    from glassformer.prediction.load_answering import load_answering
+
+    predictor = load_answering(model, device=device)
     asked = [name for name, value in {"method": method, "heads": heads, "neighbours": neighbours}.items() if value]
     if asked and predictor.trained.config.answers_by_counting:
         say(f"note: the model answers by counting alone, so --{asked[0]} has nothing to show")

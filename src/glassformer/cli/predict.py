@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.loading import load_answering
 from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
@@ -68,7 +67,9 @@ def predict(
     if texts:
         check_order(model, texts[0], option="--file ")
     _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=json, jsonl=jsonl)
-    predictor = load_answering(model, device)
+    from glassformer.prediction.load_answering import load_answering
+
+    predictor = load_answering(model, device=device)
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
     if file is None:
         _answer_texts(predictor, texts, top_k, style)

@@ -49,7 +49,6 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError("serving needs an extra: pip install 'glassformer[serve]'") from error
-    from glassformer.prediction.devices import choose_device
     from glassformer.serving.api import create_app
     from glassformer.serving.feedback import FeedbackFile
     from glassformer.serving.listening import allowed_hosts, answer_requests, listen
@@ -57,7 +56,7 @@ def serve(
 
     api_key = _api_key(api_key_file)
     feedback = None if keep_feedback is None else FeedbackFile(keep_feedback)
-    models = load_models(folders, device=choose_device(device))
+    models = load_models(folders, device=device)
     address = listen(host, port)
     log, tell = (_log, _log_event) if log_json else (None, say)
     hosts = allowed_hosts(address)

@@ -130,8 +130,7 @@ def _train(
         given: other arguments of `train_classifier`.
     """
     from glassformer.cli.live import LiveView
-    from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
-    from glassformer.tracing.time_lapse import PAGE_FILE
+    from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
     from glassformer.training.run import train_classifier
     from glassformer.training.snapshots import Snapshots
 
@@ -150,7 +149,7 @@ def _train(
         )
     _show_result(trained, out, json=json)
     if taken is not None and taken.time_lapse is not None:
-        say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / PAGE_FILE}; the page shows some of your texts")
+        say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")
 
 
 def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, unlabelled: list[str]) -> Sources:

@@ -28,6 +28,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.answers import BoolArray
+from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.probabilities import FloatArray
 from glassformer.prediction.unlike import Seen
 
@@ -47,6 +48,10 @@ class ExportedConfig(AnsweringConfig):
     """The most tokens that the transformer reads at once, with the start token."""
     text_column: str | None = None
     """The column of the training table that the texts came from."""
+    parameters: int = 0
+    """Of the transformer. 0 if the model answers by counting alone."""
+    held_out_answers: HeldOutAnswers | None = None
+    """The figures of the model's answers to held-out rows. None if it does not know them."""
     made_of: dict[str, Any]
     """The model folder that was exported: its name, when it was made, its versions, and its training data."""
     checked: dict[str, Any]

@@ -50,6 +50,15 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
+from glassformer.prediction.folder_names import (
+    CHECKPOINT_FOLDER,
+    EVALUATION_FOLDER,
+    FIGURES_FILE,
+    REPORT_FILE,
+    RUN_FILE,
+    SNAPSHOTS_FOLDER,
+    STATE_FILE,
+)
 from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
 from glassformer.prediction.unlike import SEEN_FILE, Seen
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
@@ -57,12 +66,6 @@ from glassformer.prediction.weights_file import Described, check_weights, not_fi
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)
-CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE = "checkpoint", "run.json", "state.safetensors"
-"""The folder of an unfinished run, its file with the settings of the run, and its file with the state of training."""
-EVALUATION_FOLDER, REPORT_FILE, FIGURES_FILE = "evaluation", "report.html", "metrics.json"
-"""The folder that `evaluate` writes, and the files in it."""
-SNAPSHOTS_FOLDER = "snapshots"
-"""The folder with the snapshots of training (see `tracing/time_lapse.py`)."""
 
 
 Config = TypeVar("Config", bound=AnyFolderConfig)

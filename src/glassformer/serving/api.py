@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -32,7 +33,6 @@ from glassformer.serving.shapes import (
     Refusal,
     Status,
 )
-from glassformer.serving.table_route import add_tables
 from glassformer.serving.text_routes import add_texts
 from glassformer.serving.time_lapse_route import add_time_lapses
 from glassformer.serving.trace_route import add_traces
@@ -98,10 +98,13 @@ def create_app(
     app.add_exception_handler(Exception, _broken)
     add_texts(app, service)
     add_inside(app, service)
-    add_tables(app, service)
+    if tables := find_spec("torch") is not None:  # glassformer-light leaves out what reads and measures tables
+        from glassformer.serving.table_route import add_tables
+
+        add_tables(app, service)
     add_traces(app, service)
     add_time_lapses(app, service)
-    _add_server(app, service, reloader)
+    _add_server(app, service, reloader, tables=tables)
     add_feedback(app, service, feedback)
     add_metrics(app, metrics)
     add_drift(app, drift, service.models)
@@ -109,7 +112,7 @@ def create_app(
     return app
 
 
-def _add_server(app: FastAPI, service: Service, reloader: Reloader) -> None:
+def _add_server(app: FastAPI, service: Service, reloader: Reloader, *, tables: bool) -> None:
     """Add the routes about the models and the server."""
 
     @app.get("/model", response_model=About)
@@ -117,7 +120,7 @@ def _add_server(app: FastAPI, service: Service, reloader: Reloader) -> None:
         """Describe the models and the limits."""
         about = await run_in_threadpool(lambda: [model.about() for model in list(service.models.values())])
         models = [model | {"not_reloaded": reloader.failed.get(model["name"])} for model in about]
-        return {"models": models, "limits": asdict(service.limits), "version": __version__}
+        return {"models": models, "limits": asdict(service.limits), "tables": tables, "version": __version__}
 
     @app.get("/health", response_model=Status)
     async def health() -> dict[str, str]:

@@ -59,7 +59,6 @@ class Reloader:
 
 def _again(model: ServedModel) -> ServedModel:
     """Read a model again, and see that it answers."""
-    device = next(model.predictor.trained.model.parameters()).device
-    new = ServedModel.load(model.name, model.folder, device=str(device))
+    new = ServedModel.load(model.name, model.folder, device=model.device)
     new.answers(["a text"])
     return new

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,17 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.result import Evaluation
 from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
-from glassformer.explanation.heads import attention_from_word, blocks_with_heads, heads_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
+from glassformer.prediction.answering import Answering
+from glassformer.prediction.exported import ExportedPredictor
+from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
 from glassformer.prediction.held_out_answers import HeldOutAnswers
-from glassformer.prediction.model_folder import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
-from glassformer.prediction.predictor import Predictor
-from glassformer.tracing.time_lapse import PAGE_FILE
+from glassformer.prediction.load_answering import load_answering
+
+if TYPE_CHECKING:
+    from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.folder_names import TIME_LAPSE_FILE
 
 _UNKNOWN_SHOWN = 20
 
@@ -46,18 +50,39 @@ class ServedModel:
 
     Attributes:
         version: what its folder held just before it was read.
+        device: as it was asked for.
     """
 
     name: str
     folder: Path
-    predictor: Predictor
+    predictor: Answering
     version: Version = frozenset()
+    device: str = "auto"
 
     @classmethod
     def load(cls, name: str, folder: Path, *, device: str) -> ServedModel:
-        """Read a model folder (raises what `load_model` raises)."""
+        """Read a model folder or an exported model (raises what `load_answering` raises)."""
         version = version_of(folder)
-        return cls(name=name, folder=folder, predictor=Predictor.load(folder, device=device), version=version)
+        predictor = load_answering(folder, device=device)
+        return cls(name=name, folder=folder, predictor=predictor, version=version, device=device)
+
+    @property
+    def whole(self) -> Predictor:
+        """The predictor of a model folder.
+
+        Raises:
+            UsageError: the model was exported.
+        """
+        if self.exported:
+            raise UsageError(f"the model {self.name} was exported, so it only answers and explains")
+        from glassformer.prediction.predictor import Predictor  # it needs PyTorch
+
+        assert isinstance(self.predictor, Predictor)
+        return self.predictor
+
+    @property
+    def exported(self) -> bool:
+        return isinstance(self.predictor, ExportedPredictor)
 
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
@@ -70,7 +95,7 @@ class ServedModel:
         if config.answers_by_counting or not text.strip():
             return None
         ids, spans = tokenizer.encode_with_offsets(text)
-        window, most = config.model.max_seq_len, config.tokenizer.max_tokens
+        window, most = self.predictor.max_seq_len, config.tokenizer.max_tokens
         windows = len(covering_windows(np.array([len(ids)]), window).starts)
         note = None
         if most is not None and len(ids) >= most and max(end for _, end in spans) < len(text.rstrip()):
@@ -114,7 +139,10 @@ class ServedModel:
             UsageError: no head takes part in the answer, or what `Question.ask` raises.
         """
         question = Question.ask(self.predictor, text, label)
-        heads = heads_of(self._read_by_heads(question), len(question.text.words))
+        reading = self._read_by_heads(question)
+        from glassformer.explanation.heads import heads_of
+
+        heads = heads_of(reading, len(question.text.words))
         labels = self.predictor.trained.config.labels
         return {
             "label": labels[question.label],
@@ -130,14 +158,20 @@ class ServedModel:
             UsageError: no head takes part in the answer, or what `attention_from_word` raises.
         """
         question = Question.ask(self.predictor, text)
-        heads = attention_from_word(self._read_by_heads(question), word, len(question.text.words))
+        reading = self._read_by_heads(question)
+        from glassformer.explanation.heads import attention_from_word
+
+        heads = attention_from_word(reading, word, len(question.text.words))
         return {"word": word, "words": _words(question), "heads": [asdict(head) for head in heads]}
 
     @property
     def has_heads(self) -> bool:
         """Whether attention heads take part in the answers."""
-        trained = self.predictor.trained
-        return not trained.config.answers_by_counting and bool(blocks_with_heads(trained.model))
+        if self.exported or self.predictor.trained.config.answers_by_counting:
+            return False
+        from glassformer.explanation.heads import blocks_with_heads
+
+        return bool(blocks_with_heads(self.whole.trained.model))
 
     def _read_by_heads(self, question: Question) -> TokenReading:
         if question.reading is None or not self.has_heads:
@@ -147,31 +181,41 @@ class ServedModel:
     @property
     def held_out_answers(self) -> HeldOutAnswers | None:
         """The figures of its answers to held-out rows. None if it does not know them."""
-        found = self.predictor.trained.metrics.get("held_out_answers")
+        if isinstance(self.predictor, ExportedPredictor):
+            return self.predictor.trained.config.held_out_answers
+        found = self.whole.trained.metrics.get("held_out_answers")
         return None if found is None else HeldOutAnswers.model_validate(found)
 
     @property
     def time_lapse(self) -> Path | None:
         """The page of the snapshots that training took. None if it took none."""
-        path = self.folder / SNAPSHOTS_FOLDER / PAGE_FILE
+        path = self.folder / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE
         return path if path.is_file() else None
 
     def about(self) -> dict[str, Any]:
         """Return what is known about the model."""
         config = self.predictor.trained.config
+        if isinstance(self.predictor, ExportedPredictor):
+            exported = self.predictor.trained.config
+            keeps_texts, parameters, created = False, exported.parameters, exported.made_of["created"]
+        else:
+            trained = self.whole.trained
+            keeps_texts, created = trained.kept is not None, trained.config.created
+            parameters = sum(weight.numel() for weight in trained.model.parameters())
         return {
             "name": self.name,
+            "exported": self.exported,
             "labels": list(config.labels),
             "multilabel": config.multilabel,
             "answers_by_counting": config.answers_by_counting,
             "has_counting_reader": config.readers is not None,
-            "keeps_texts": self.predictor.trained.kept is not None,
+            "keeps_texts": keeps_texts,
             "has_heads": self.has_heads,
             "has_time_lapse": self.time_lapse is not None,
-            "parameters": sum(weight.numel() for weight in self.predictor.trained.model.parameters()),
+            "parameters": parameters,
             "vocabulary": config.vocab_size,
-            "window": config.model.max_seq_len,
-            "created": config.created,
+            "window": self.predictor.max_seq_len,
+            "created": created,
             "measured": self._measured(),
             "card": self._card(),
         }

@@ -347,6 +347,7 @@ class About(BaseModel):
         examples=[[{"name": "reviews", "labels": ["negative", "positive"], "parameters": 331266, "window": 512}]]
     )
     limits: dict[str, int] = Field(examples=[{"texts": 256, "characters": 100000}])
+    tables: bool = Field(description="Whether /table is there. glassformer-light leaves it out.")
     version: str
 
 

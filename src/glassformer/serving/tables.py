@@ -145,9 +145,9 @@ class Labelled:
 
 def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Labelled | str:
     """Return the rows to measure on, or say why there are none."""
-    config = model.predictor.trained.config
-    remembered, labels = config.remembered, config.label_set
     try:
+        config = model.whole.trained.config
+        remembered, labels = config.remembered, config.label_set
         rows = read_like_training(
             str(table.path),
             remembered.read_as,
@@ -174,11 +174,11 @@ def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Lab
 
 def measured(model: ServedModel, labelled: Labelled, answers: Answers, *, baselines: bool) -> dict[str, Any]:
     """Measure a model, and with `baselines` also TF-IDF + logistic regression, trained on the rows that it saw."""
-    config = model.predictor.trained.config
+    config = model.whole.trained.config
     places = labelled.table.frame["row"].to_numpy() - 1
     seen = remembered_rows(config.remembered, config.label_set, None) if baselines else "No baseline was measured."
     found = measure_model(
-        model.predictor,
+        model.whole,
         model.folder,
         labelled.table,
         seen,

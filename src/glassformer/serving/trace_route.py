@@ -17,8 +17,6 @@ from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSAL, REFUSALS, Service, unless_closed
 from glassformer.serving.watching import note
-from glassformer.tracing.page import render
-from glassformer.tracing.trace import trace as trace_text
 
 _REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"description": said["description"], "content": {"text/html": {}} | REFUSAL}
@@ -48,7 +46,11 @@ def add_traces(app: FastAPI, service: Service) -> None:
 
 
 def _traced(model: ServedModel, text: str) -> str:
-    return render(trace_text(model.predictor, text))
+    predictor = model.whole
+    from glassformer.tracing.page import render
+    from glassformer.tracing.trace import trace as trace_text
+
+    return render(trace_text(predictor, text))
 
 
 def _refusal(reason: str) -> str:

@@ -19,12 +19,12 @@ from glassformer.data.files import why_not_written, write_aside, written_aside
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
 from glassformer.pages.html import asset, embedded, page, scrolling
-from glassformer.prediction.model_folder import SNAPSHOTS_FOLDER
+from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
 from glassformer.tracing.snapshot import Snapshot, Subject
 
-PAGE_FILE, _JSON_FILE, _NUMBERS_FILE = "time-lapse.html", "snapshots.json", "snapshots.safetensors"
+_JSON_FILE, _NUMBERS_FILE = "snapshots.json", "snapshots.safetensors"
 _FEWEST_WORDS = 3
 """The fewest words whose embeddings are drawn."""
 
@@ -63,7 +63,7 @@ class TimeLapse:
                 save_file(numbers, aside)
             (folder / _NUMBERS_FILE).chmod((model_folder / "config.json").stat().st_mode)
             write_aside(folder / _JSON_FILE, json.dumps(_described(self), indent=2, ensure_ascii=False))
-            self.write(folder / PAGE_FILE)
+            self.write(folder / TIME_LAPSE_FILE)
         except (SafetensorError, OSError) as error:
             needed = sum(values.nbytes for values in numbers.values())
             raise GlassformerError(

@@ -16,7 +16,7 @@ import torch
 from glassformer.counting.folds import Fold
 from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
-from glassformer.prediction.model_folder import STATE_FILE
+from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.held_out import keep_held_out, kept_held_out

@@ -20,8 +20,9 @@ from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.memory import check_fits
 from glassformer.prediction.folder_config import LanguageFolderConfig
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedLanguageModel, save_model
+from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import Observer, Silent, Trainer

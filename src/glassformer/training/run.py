@@ -27,8 +27,9 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.held_out_answers import HeldOutAnswers
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, STATE_FILE, TrainedModel, save_model
+from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray, logits_of, score

@@ -20,7 +20,8 @@ from glassformer.data.locks import LOCK_FILE, check_free, only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError, brief_value
-from glassformer.prediction.model_folder import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE, is_model_folder, is_unfinished
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
+from glassformer.prediction.model_folder import is_model_folder, is_unfinished
 from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.processes import ALONE, LostProcessError, Processes, wait_for_all

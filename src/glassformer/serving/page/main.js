@@ -98,7 +98,7 @@ async function start() {
   byId("columns").className = columns.length > 1 ? "two" : "alone";
   byId("columns").replaceChildren(...columns.map(({ place }) => place));
   const onText = (chosen) => { text.value = chosen; onInput(); text.scrollIntoView({ block: "center" }); text.focus(); };
-  new TableDesk(byId("table"), { limits: found.limits, onGone, onText });
+  if (found.tables) new TableDesk(byId("table"), { limits: found.limits, onGone, onText });
   text.addEventListener("input", onInput);
   if (text.value) onInput(); // a browser may keep what was typed when the page is loaded again
 }
