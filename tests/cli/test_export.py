@@ -38,7 +38,7 @@ def test_an_onnx_folder_answers_and_explains(reviews: Trained, tmp_path: Path) -
     assert table == glassformer("predict", reviews.folder, "--file", reviews.table).out
     explained = glassformer("explain", out, "good film", "--json").document
     assert explained == glassformer("explain", reviews.folder, "good film", "--json").document
-    for command in (("evaluate", out, reviews.table), ("trace", out, "good film"), ("serve", out)):
+    for command in (("evaluate", out, reviews.table), ("trace", out, "good film")):
         misused(glassformer(*command), f"{out} is an exported model, which only answers and explains")
     (out / "tokenizer.json").unlink()
     failed(glassformer("predict", out, "good film"), "tokenizer.json")
