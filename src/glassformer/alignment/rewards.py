@@ -22,7 +22,8 @@ from glassformer.alignment.rollouts import Rollouts
 from glassformer.counting import reader as counting
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError, brief_value
-from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, format_of, load_model
+from glassformer.prediction.folder_format import format_of
+from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, load_model
 from glassformer.prediction.predictor import Predictor
 
 Judge = Callable[[list[str]], Sequence[float]]

@@ -57,7 +57,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         OSError, SafetensorError: the files cannot be written.
     """
     predictor, config = Predictor(trained), trained.config
-    rows = _rows(trained) if precision == "int8" else None
+    rows = _rows(trained) if precision == "int8" and not config.answers_by_counting else None
     (folder / "tokenizer.json").write_text(trained.tokenizer.to_json(), encoding="utf-8")
     checked: dict[str, Any] = {}
     if not config.answers_by_counting:

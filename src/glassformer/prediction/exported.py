@@ -28,6 +28,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.answers import BoolArray
+from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.probabilities import FloatArray
 from glassformer.prediction.unlike import Seen
@@ -53,7 +54,7 @@ class ExportedConfig(AnsweringConfig):
     held_out_answers: HeldOutAnswers | None = None
     """The figures of the model's answers to held-out rows. None if it does not know them."""
     made_of: dict[str, Any]
-    """The model folder that was exported: its name, when it was made, its versions, and its training data."""
+    """The model folder that was exported: when it was made, its versions, and its training data."""
     checked: dict[str, Any]
     """How the export was compared with the model."""
 
@@ -148,14 +149,7 @@ class ExportedPredictor(Answering):
 
 def is_exported(folder: Path) -> bool:
     """Whether the folder holds an exported model. The rest of its `config.json` may be damaged."""
-    file = folder / "config.json"
-    if not file.is_file():
-        return False
-    try:
-        raw = read_json(file)
-    except GlassformerError:
-        return False
-    return isinstance(raw, dict) and raw.get("format") == FORMAT
+    return format_of(folder) == FORMAT
 
 
 def open_session(path: Path, n_classes: int) -> Any:

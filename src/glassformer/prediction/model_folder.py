@@ -19,7 +19,6 @@ import difflib
 import json
 import math
 import os
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -50,6 +49,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
+from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.folder_names import (
     CHECKPOINT_FOLDER,
     EVALUATION_FOLDER,
@@ -63,7 +63,6 @@ from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
 from glassformer.prediction.unlike import SEEN_FILE, Seen
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 
-_BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)
 
@@ -233,20 +232,6 @@ def _forget_evaluation(folder: Path) -> None:
 def is_model_folder(folder: Path) -> bool:
     """Whether the folder holds a glassformer model of any kind."""
     return format_of(folder) in KINDS
-
-
-def format_of(folder: Path) -> str | None:
-    """Return the format that `config.json` names, or None. The rest of the file may be damaged."""
-    file = folder / "config.json"
-    if not file.is_file():
-        return None
-    try:
-        raw = read_json(file)
-    except GlassformerError:
-        with file.open("rb") as opened:
-            named = re.search(rb'"format"\s*:\s*"([^"]*)"', opened.read(_BEGINNING))
-        return None if named is None else named[1].decode(errors="replace")
-    return str(raw.get("format")) if isinstance(raw, dict) else None
 
 
 def is_unfinished(folder: Path) -> bool:

@@ -26,12 +26,12 @@ from glassformer.models.checkpoints import read_checkpoint_weights, read_config,
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
 from glassformer.models.parts import names_of, parts_of
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
+from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
     LANGUAGE_MODEL,
     TrainedLanguageModel,
     TrainedModel,
-    format_of,
     load_model,
 )
 

@@ -8,6 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,45 +99,72 @@ def train_classifier(
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
-    snapshots = snapshots if processes.leads else None
+    kept = _Kept(source=source, out=out, snapshots=snapshots if processes.leads else None, texts=keep_texts)
     with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite, processes=processes):
-        with leader_first(processes):
-            origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
-            if snapshots is not None:
-                snapshots.check(prepared)
-            if keep_texts:
-                check_has_vectors(prepared.model)
-            begun = resume and work is not None and (work / STATE_FILE).is_file()
-            train = prepared.data.train
-        if on_prepared:
-            on_prepared(prepared)
-        if origin and not begun:
-            observer.on_message(origin)
-        _warn_of_unknown(train, observer, learned=init is None)
-        with leader_first(processes):
-            counting = learn_counting(prepared, observer)
-        prepared, planned = plan_time(prepared, counting, clock, observer)
-        prepared, pretraining = pretrain_on_own_texts(prepared, observer)
-        trainer = _trainer(prepared, counting, observer)
-        crossed = _crossed(prepared, counting, trainer, begun=begun)
-        if snapshots is not None:
-            snapshots.begin(prepared, trainer)
-
-        def save() -> TrainedModel:
-            trained = _finished(trainer, prepared, source, counting, crossed, pretraining)
-            trained.metrics.update({"time_plan": planned} if planned else {})
-            if keep_texts:
-                observer.on_message("keeping the training texts: whoever has the model can read them")
-                trained = with_training_texts(trained, prepared)
-            if out is not None and processes.leads:
-                save_model(out, trained, card=model_card(trained))
-            if snapshots is not None:
-                snapshots.end(out)
-            return trained
-
-        trained = run_to_end(trainer, out, resume=resume, save=save)
+        trained = _train(prepared, kept, clock, observer, on_prepared, resume=resume)
     _warn_of_no_progress(trained, prepared.splits, observer)
     return trained
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """What is kept of a run besides the model: see the arguments of `train_classifier`."""
+
+    source: SourceConfig | None
+    out: Path | None
+    snapshots: Snapshots | None
+    texts: bool
+
+
+def _train(
+    prepared: Prepared,
+    kept: _Kept,
+    clock: float,
+    observer: Observer,
+    on_prepared: Callable[[Prepared], None] | None,
+    *,
+    resume: bool,
+) -> TrainedModel:
+    """Do all of a run that may be interrupted: what comes before its first step, its steps, and writing the model.
+
+    Args:
+        clock: when the run began.
+    """
+    begun = resume and prepared.work is not None and (prepared.work / STATE_FILE).is_file()
+    with leader_first(prepared.processes):
+        origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
+        if kept.snapshots is not None:
+            kept.snapshots.check(prepared)
+        if kept.texts:
+            check_has_vectors(prepared.model)
+        train = prepared.data.train
+    if on_prepared:
+        on_prepared(prepared)
+    if origin and not begun:
+        observer.on_message(origin)
+    _warn_of_unknown(train, observer, learned=prepared.init is None)
+    with leader_first(prepared.processes):
+        counting = learn_counting(prepared, observer)
+    prepared, planned = plan_time(prepared, counting, clock, observer)
+    prepared, pretraining = pretrain_on_own_texts(prepared, observer)
+    trainer = _trainer(prepared, counting, observer)
+    crossed = _crossed(prepared, counting, trainer, begun=begun)
+    if kept.snapshots is not None:
+        kept.snapshots.begin(prepared, trainer)
+
+    def save() -> TrainedModel:
+        trained = _finished(trainer, prepared, kept.source, counting, crossed, pretraining)
+        trained.metrics.update({"time_plan": planned} if planned else {})
+        if kept.texts:
+            observer.on_message("keeping the training texts: whoever has the model can read them")
+            trained = with_training_texts(trained, prepared)
+        if kept.out is not None and prepared.processes.leads:
+            save_model(kept.out, trained, card=model_card(trained))
+        if kept.snapshots is not None:
+            kept.snapshots.end(kept.out)
+        return trained
+
+    return run_to_end(trainer, kept.out, resume=resume, save=save)
 
 
 def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observer) -> None:

@@ -15,6 +15,7 @@ from glassformer.errors import UsageError
 from glassformer.models.classifier import Classifier, Trunk
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import NewWord
+from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
@@ -22,7 +23,6 @@ from glassformer.prediction.model_folder import (
     LANGUAGE_MODEL,
     TrainedLanguageModel,
     TrainedModel,
-    format_of,
     load_model,
 )
 from glassformer.prediction.vectors import unit_vectors
