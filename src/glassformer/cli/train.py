@@ -53,7 +53,10 @@ if TYPE_CHECKING:
 _LABELS_SHOWN = 10
 
 LabelledTable = Annotated[
-    str, typer.Argument(help="A CSV, TSV, JSON lines or Parquet file, or the name of a known data set.")
+    str,
+    typer.Argument(
+        help="A CSV, TSV, JSON lines or Parquet file, a folder of such files, or the name of a known data set."
+    ),
 ]
 
 

@@ -13,7 +13,8 @@ import polars as pl
 
 from glassformer.data.columns import same_column
 from glassformer.data.known import KNOWN, resolve
-from glassformer.data.rows import FORMATS, OPENERS, check_file, iterate_rows
+from glassformer.data.rows import FORMATS, OPENERS, check_file
+from glassformer.data.shards import batches_of, files_of
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import ROWS_PER_BATCH, read_table, text_keys
 from glassformer.errors import UsageError
@@ -68,9 +69,9 @@ def read_documents(
         if text is not None:
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
         return _paragraphs(Path(source))
-    if source in KNOWN or not Path(source).is_file():
+    if source in KNOWN or not Path(source).exists():
         table = resolve(source, "train", data_dir, text=text)
-    elif Path(source).suffix.lower() not in (*FORMATS, *OPENERS, ".zip"):
+    elif Path(source).is_file() and Path(source).suffix.lower() not in (*FORMATS, *OPENERS, ".zip"):
         raise UsageError(
             f"{source}: the extension does not say what this is. Plain text: {', '.join(PLAIN)}; tables: "
             f"{', '.join(FORMATS)}"
@@ -85,7 +86,7 @@ def _column(path: Path, like: str | None) -> str | None:
     """Return the column of the table with this name, or None."""
     if like is None:
         return None
-    return same_column(like, next(iterate_rows(path, rows_per_batch=ROWS_PER_BATCH)).columns)
+    return same_column(like, next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)).columns)
 
 
 def _paragraphs(path: Path) -> Documents:

@@ -86,7 +86,7 @@ def read_batches(
     empty = True
     try:
         if isinstance(source, Path) and source != Path("-"):
-            kind = _format(check_file(source))
+            kind = format_of(check_file(source))
             batches = _parquet_batches(source, rows_per_batch) if kind == "parquet" else None
         else:
             kind, batches = "stream", None
@@ -107,7 +107,7 @@ def with_columns(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
 
 def delimiter_note(path: Path) -> str | None:
     """Return a note on the separator of a .csv file, or None if it is a comma."""
-    if _format(check_file(path)) != "csv":
+    if format_of(check_file(path)) != "csv":
         return None
     with _opened(path) as stream:
         delimiter = _sniff(_first_line(_lines(bounded_lines(stream, str(path)), str(path)))[1])
@@ -141,13 +141,16 @@ def name_of(source: Path | BinaryIO) -> str:
     return str(source) if isinstance(source, Path) and source != Path("-") else STANDARD_INPUT
 
 
-def _format(path: Path) -> str:
-    """Return a value of `FORMATS` for the file's extension. The extension of a compression is skipped."""
+def format_of(path: Path) -> str:
+    """Return a value of `FORMATS` for the file's extension. The extension of a compression is skipped.
+
+    Raises `UsageError` if it is none of a table.
+    """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".zst"]:
         raise UsageError(f"{path}: zstd is not read; decompress it first: zstd -d {path}")
     if suffixes[-1:] == [".zip"]:
-        return _format(Path(_only_member(path)))
+        return format_of(Path(_only_member(path)))
     compressed = bool(suffixes) and suffixes[-1] in OPENERS
     kind = FORMATS.get("".join(suffixes[-2:-1] if compressed else suffixes[-1:]))
     if suffixes[-1:] and suffixes[-1] in EXCEL:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.documents import Documents
 from glassformer.data.known import KNOWN, resolve
-from glassformer.data.rows import iterate_rows
+from glassformer.data.shards import batches_of, files_of
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import ROWS_PER_BATCH, Table
@@ -118,7 +118,7 @@ def read_like_training(
         UsageError: the table cannot be read.
     """
     multilabel = multilabel or (read_as.multilabel if read_as else None)
-    if read_as and _is_file(data):
+    if read_as and _is_there(data):
         text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
     table = _noted(resolve(data, "test", data_dir, text=text, label=label, multilabel=multilabel))
     folding = fold or (read_as is not None and read_as.fold_labels)
@@ -141,7 +141,7 @@ def _columns_of_training(
     Raises:
         UsageError: a column of the training table is missing, and it is not clear which column takes its place.
     """
-    sample = next(iterate_rows(path, rows_per_batch=ROWS_PER_BATCH))
+    sample = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
     text = text or same_column(read_as.text, sample.columns)
     label = label or same_column(read_as.label, sample.columns)
     trained_with = {read_as.text: text, read_as.label: label}
@@ -162,8 +162,8 @@ def _noted(table: Table) -> Table:
     return replace(table, notes=(*table.notes, *stand_ins(table)))
 
 
-def _is_file(data: str) -> bool:
+def _is_there(data: str) -> bool:
     try:
-        return data not in KNOWN and Path(data).is_file()
+        return data not in KNOWN and Path(data).exists()
     except OSError:  # no file can have such a name; reading it raises the error
         return False

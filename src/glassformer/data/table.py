@@ -9,7 +9,8 @@ import polars as pl
 
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Columns, find_columns
-from glassformer.data.rows import delimiter_note, read_batches, with_columns
+from glassformer.data.rows import delimiter_note, with_columns
+from glassformer.data.shards import batches_of, files_of
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
@@ -54,7 +55,7 @@ def read_table(
     multilabel: str | None = None,
     labelled: bool = True,
 ) -> Table:
-    """Read a CSV, TSV, JSON lines or Parquet file, plain or compressed.
+    """Read a CSV, TSV, JSON lines or Parquet file, plain or compressed, or a folder of such files as one table.
 
     `text`, `label` and `group` name columns; without them text and label are found (see `find_columns`). Labels of any
     type become strings; a whole number written as a float ("1.0") becomes "1". `multilabel` is the separator of several
@@ -63,7 +64,8 @@ def read_table(
     read. The message says where, and what to do.
     """
     source = str(path)
-    batches = read_batches(path, rows_per_batch=ROWS_PER_BATCH)
+    files = files_of(path)
+    batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
     columns = find_columns(first, source, text=text, label=label, group=group, labelled=labelled, multilabel=multilabel)
     separator = multilabel if labelled else None
@@ -87,8 +89,11 @@ def read_table(
     notes = list(columns.notes)
     if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
         notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
-    if separated := delimiter_note(path):
+    if separated := delimiter_note(files[0]):
         notes.insert(0, separated)
+    if files != [path]:
+        counted_on = ", in the order of their names; rows are counted through all of them" if len(files) > 1 else ""
+        notes.insert(0, f"{counted(len(files), 'file')}{counted_on}")
     return Table(
         frame=frame,
         source=source,

@@ -1,0 +1,72 @@
+"""A table in several files: the shards of a folder, read one after another."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from glassformer.data.rows import format_of, read_batches
+from glassformer.errors import UsageError, quoted
+
+_HIDDEN = (".", "_")  # other programs leave files such as _SUCCESS beside the shards that they write
+
+
+def shards_in(folder: Path) -> list[Path]:
+    """Return the files of a folder in the order of their names. All are tables of one format.
+
+    Files whose names begin with a dot or an underscore are ignored.
+
+    Raises:
+        UsageError: the folder holds no file, another folder, a file that is no table, or tables of several formats.
+    """
+    try:
+        inside = sorted(path for path in folder.iterdir() if not path.name.startswith(_HIDDEN))
+    except OSError as error:
+        raise UsageError(f"{quoted(folder)} cannot be read: {error.strerror}.") from error
+    if not inside:
+        raise UsageError(f"{folder} is a folder without files; name a table, or a folder of Parquet files.")
+    if deeper := next((path.name for path in inside if path.is_dir()), None):
+        raise UsageError(
+            f"{folder} is a folder that holds the folder {quoted(deeper)}. The files of one table lie side by side; "
+            "name a folder of Parquet files, or a file."
+        )
+    try:
+        formats = {path: format_of(path) for path in inside}
+    except UsageError as error:
+        raise UsageError(f"{folder} is a folder, and its files are read as one table. {error}") from error
+    other = next((path for path in inside if formats[path] != formats[inside[0]]), None)
+    if other is not None:
+        raise UsageError(
+            f"{folder} is a folder with files of several formats: {quoted(inside[0].name)} and {quoted(other.name)}. "
+            "The files of one table have one format; move the others elsewhere."
+        )
+    return inside
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a table: the path itself, or the shards if it is a folder. Raises what `shards_in` raises."""
+    try:
+        return shards_in(path) if path.is_dir() else [path]
+    except OSError:  # no file can have such a name; reading it raises the error
+        return [path]
+
+
+def batches_of(files: list[Path], *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+    """Yield the batches of all files (see `read_batches`). The files have the same columns, in any order.
+
+    Raises:
+        UsageError: a file cannot be read, or has other columns than the first one. The message names it.
+    """
+    columns: set[str] = set()
+    for file in files:
+        for batch in read_batches(file, rows_per_batch=rows_per_batch):
+            columns = columns or set(batch.columns)
+            odd = columns ^ set(batch.columns)
+            if odd and format_of(file) != "json":  # rows of JSON lines may leave keys out
+                name = min(odd)
+                which = "has a column" if name in batch.columns else "lacks the column"
+                raise UsageError(
+                    f"{file} {which} {quoted(name)}, unlike {files[0].name}. The files of a folder are read as one "
+                    "table, so they need the same columns."
+                )
+            yield batch
