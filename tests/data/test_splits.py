@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from glassformer.data import splits
-from glassformer.data.known import find, resolve
+from glassformer.data.known import find, group_column, resolve
 from glassformer.data.splits import Splits, ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import UsageError
@@ -145,7 +145,10 @@ def test_published_results_are_of_these_rows(name: str) -> None:
     run = json.loads((RESULTS / f"{file}.json").read_text())["runs"][0]
     test = resolve(name, "test")
     assert fingerprint(test) == run["data_sha256"]
-    kept = make_splits(resolve(name, "train"), ValidationConfig(), seed=run["seed"], test=test).train
+    group = group_column(name)
+    kept = make_splits(
+        resolve(name, "train", group=group), ValidationConfig(group=group), seed=run["seed"], test=test
+    ).train
     assert kept.frame.height == run["training_rows"]
 
 

@@ -7,8 +7,9 @@ from typing import Self
 import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedShuffleSplit
 
+from glassformer.data.group_folds import stratified_group_folds
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.table import Dropped, Table, row_list, text_keys
 from glassformer.data.wording import counted
@@ -190,5 +191,6 @@ def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.n
             f"in whole groups needs {n_folds} of them. Raise validation.fraction, or name another column."
         )
     strata = _strata(_label_keys(table), fewest=n_folds)
-    folds = StratifiedGroupKFold(n_splits=n_folds, shuffle=True, random_state=seed).split(strata, strata, groups)
-    return min((held_out for _, held_out in folds), key=lambda rows: abs(len(rows) - fraction * len(strata)))
+    folds = stratified_group_folds(strata, groups, n_folds, seed=seed)
+    nearest = np.abs(np.bincount(folds, minlength=n_folds) - fraction * len(strata)).argmin()
+    return np.flatnonzero(folds == nearest)
