@@ -63,7 +63,7 @@ def classifier(
     Args:
         unlabelled: texts that the classifier is also pre-trained on.
     """
-    recipe = _of_trial(recipe) if experiment.quick else recipe
+    recipe = of_trial(recipe) if experiment.quick else recipe
 
     def make(folder: Path) -> None:
         with LiveView() as view:
@@ -80,7 +80,7 @@ def classifier(
 
 def language_model(experiment: Experiment, name: str, recipe: PretrainingRecipe, documents: Documents) -> Path:
     """Return the folder of a language model."""
-    recipe = _of_trial(recipe) if experiment.quick else recipe
+    recipe = of_trial(recipe) if experiment.quick else recipe
 
     def make(folder: Path) -> None:
         with LiveView() as view:
@@ -90,7 +90,8 @@ def language_model(experiment: Experiment, name: str, recipe: PretrainingRecipe,
     return experiment.model(name, made_of, make)
 
 
-def _of_trial(recipe: AnyRecipe) -> AnyRecipe:
+def of_trial(recipe: AnyRecipe) -> AnyRecipe:
+    """Return the recipe with few steps."""
     budget = {"max_steps": QUICK_STEPS, "max_seconds": None}
     sections = {"training": recipe.training, "pretraining": getattr(recipe, "pretraining", None)}
     return recipe.model_copy(

@@ -13,6 +13,7 @@ from benchmarks.tables_aims import aims_table
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_counting import counting_tables
+from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
@@ -56,6 +57,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
         "counting": from_file(results, counting_tables),
+        "distil": from_file(results, distil_tables),
         "unlike": from_file(results, unlike_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),

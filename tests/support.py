@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+import jaxtyping
 import torch
 from torch import Tensor, nn
 
@@ -56,3 +57,12 @@ def attention_of(layer: MultiHeadAttention, hidden: Tensor, mask: Tensor) -> Ten
     with listening(layer, ["weights"]) as heard:
         layer(hidden, mask)
     return heard["weights"]
+
+
+@contextmanager
+def unchecked_shapes() -> Iterator[None]:
+    """Export a model: the check of all shapes asks for the sizes, and an export would take them for fixed."""
+    checking = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", checking)

@@ -62,7 +62,7 @@ def test_texts_that_are_all_held_out_or_known(held_out: str, kind: str, reviews:
         flags = ("--set", "validation.fraction=0")
     with nothing_lost(tmp_path):
         said = glassformer("train", reviews.table, "--out", tmp_path / "m", *STEP, *flags, "--unlabelled", source)
-        answered(said, f"--unlabelled {source}", "no text is left", f"are also {held_out} texts")
+        answered(said, f"{source}: no text is left", f"are also {held_out} texts")
 
 
 def test_no_such_source(reviews: Trained, tmp_path: Path) -> None:

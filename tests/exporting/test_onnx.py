@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -26,18 +25,15 @@ from tests.cli.conftest import reviews as reviews  # a fixture
 from tests.explanation.test_attribution import ours
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
-from tests.support import randomise
+from tests.support import randomise, unchecked_shapes
 
 TEXTS = ["The plot is thin, but i loved it", "it", "", "zzz", "not again " * 30, "and at all"]
 
 
 @pytest.fixture(autouse=True, scope="module")
 def without_checks_of_shapes() -> Iterator[None]:
-    """Tests check the shapes of all layers. The check asks for the sizes, and an export would take them for fixed."""
-    checking = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", checking)
+    with unchecked_shapes():
+        yield
 
 
 def exported(trained: TrainedModel, folder: Path, **settings: Any) -> ExportedPredictor:

@@ -23,6 +23,13 @@ def test_recovers_a_known_temperature_of_sigmoids() -> None:
     assert fit_temperature(calibrated * 3, labels, True) == pytest.approx(3, rel=0.04)
 
 
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_recovers_a_known_temperature_from_probabilities(multilabel: bool) -> None:
+    calibrated = np.random.default_rng(3).normal(size=(50, 4)) * 2
+    probs = expit(calibrated) if multilabel else softmax(calibrated, axis=1)
+    assert fit_temperature(calibrated * 3, probs, multilabel) == pytest.approx(3, rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("logits", "labels"),
     [

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from glassformer.errors import UsageError
-from glassformer.training.objectives import binary_cross_entropy, class_weights, cross_entropy
+from glassformer.training.objectives import binary_cross_entropy, class_weights, cross_entropy, distillation
 from glassformer.training.training_config import TrainingConfig
 
 BATCH, N_CLASSES = 5, 3
@@ -99,3 +99,40 @@ def test_a_table_is_by_label_and_not_by_place() -> None:
 def test_a_table_of_other_labels_is_refused(table: dict[str, float]) -> None:
     with pytest.raises(UsageError, match=r"class_weights names the labels .*but the data has \['a', 'b'\]"):
         class_weights(TrainingConfig(class_weights=table), ("a", "b"), np.array([0, 1]), multilabel=False)
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+@pytest.mark.parametrize("temperature", [0.7, 3.0])
+def test_distillation_has_the_gradients_of_its_loss_and_is_zero_for_the_same_answers(
+    temperature: float, multilabel: bool
+) -> None:
+    teacher = logits().detach()
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return distillation(x, teacher, temperature=temperature, multilabel=multilabel)
+
+    assert torch.autograd.gradcheck(loss, [logits()])
+    assert (loss(logits()) > 0).all()
+    torch.testing.assert_close(loss(teacher), torch.zeros(BATCH, dtype=torch.float64))
+    same = teacher if multilabel else teacher + 2.5  # softmax does not see what is added to all logits
+    torch.testing.assert_close(loss(same), torch.zeros(BATCH, dtype=torch.float64))
+
+
+def test_distillation_by_hand() -> None:
+    x, teacher = torch.tensor([[0.0, 0.0]]).double(), torch.tensor([[0.0, 2 * np.log(3)]]).double()
+    at_two = 4 * (0.25 * np.log(0.25 / 0.5) + 0.75 * np.log(0.75 / 0.5))  # p = 1/4 and 3/4 at T = 2
+    torch.testing.assert_close(
+        distillation(x, teacher, temperature=2.0, multilabel=False), torch.tensor([at_two]).double()
+    )
+    of_labels = (0.0 + at_two) / 2  # the first label has the same probability in both
+    torch.testing.assert_close(
+        distillation(x, teacher, temperature=2.0, multilabel=True), torch.tensor([of_labels]).double()
+    )
+
+
+def test_at_a_high_temperature_distillation_matches_logits() -> None:
+    """Hinton et al. 2015, §2.1: with logits of zero mean, the gradient becomes (z − v) / N."""
+    x, teacher = logits(), logits().detach()
+    (gradient,) = torch.autograd.grad(distillation(x, teacher, temperature=1e4, multilabel=False).sum(), x)
+    apart = (x - teacher).detach()
+    torch.testing.assert_close(gradient, (apart - apart.mean(dim=1, keepdim=True)) / N_CLASSES, rtol=1e-3, atol=1e-4)

@@ -15,6 +15,7 @@ from glassformer.cli import (
     compare,
     compare_variants,
     data,
+    distil,
     doctor,
     evaluate,
     explain,
@@ -60,6 +61,7 @@ app.command("serve")(serve.serve)
 app.command("trace")(trace.trace)
 app.command("export")(export.export)
 app.command("pretrain")(pretrain.pretrain)
+app.command("distil")(distil.distil)
 app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)
 app.command("reproduce")(reproduce.reproduce)

@@ -129,7 +129,7 @@ def split_documents(documents: Documents, config: ValidationConfig, *, seed: int
         UsageError: this kind of split needs a table with labels, or nothing is left to train on.
     """
     if config.group is not None or config.file is not None:
-        raise UsageError("validation: a language model holds out a share of its texts; leave out group and file")
+        raise UsageError("validation: of texts without labels, a share is held out; leave out group and file")
     n_texts = len(documents.texts)
     if not config.fraction or n_texts < max(2, config.min_rows):
         return documents, None

@@ -192,7 +192,7 @@ def resolve_unlabelled(name: str, data_dir: Path | None = None) -> Table:
     file = KNOWN[name].unlabelled
     if file is None:
         having = ", ".join(known.name for known in KNOWN.values() if known.unlabelled)
-        raise UsageError(f"`unlabelled={name!r}`: {name} has no unlabelled texts. Known data sets with some: {having}")
+        raise UsageError(f"{name} has no unlabelled texts. Known data sets with some: {having}")
     folders = data_folders(data_dir)
     path = next((path for folder in folders if (path := folder / name / file).is_file()), None)
     if path is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.documents import Documents
-from glassformer.data.known import KNOWN, resolve
+from glassformer.data.known import KNOWN, Split, resolve
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
@@ -78,7 +78,7 @@ def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: P
         UsageError: a table is missing or cannot be read.
     """
 
-    def read(source: str, split: Literal["train", "test"], group: str | None = None) -> Table:
+    def read(source: str, split: Split, group: str | None = None) -> Table:
         return resolve(
             source, split, data_dir, text=config.text, label=config.label, group=group, multilabel=config.multilabel
         )
@@ -106,8 +106,9 @@ def read_like_training(
     multilabel: str | None,
     labels: Sequence[str],
     fold: bool = False,
+    split: Split = "test",
 ) -> Table:
-    """Read a table to measure on: a file, or the test split of a known data set.
+    """Read a table for a trained model: a file, or a split of a known data set.
 
     By default its columns are those of the training table, if it has them.
 
@@ -120,7 +121,7 @@ def read_like_training(
     multilabel = multilabel or (read_as.multilabel if read_as else None)
     if read_as and _is_there(data):
         text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
-    table = _noted(resolve(data, "test", data_dir, text=text, label=label, multilabel=multilabel))
+    table = _noted(resolve(data, split, data_dir, text=text, label=label, multilabel=multilabel))
     folding = fold or (read_as is not None and read_as.fold_labels)
     if fold and (apart := spellings(labels)):
         ways = "; ".join(" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart[:_SPELLINGS_SHOWN])

@@ -94,7 +94,11 @@ def _folder(path: Path) -> Documents:
 
 
 def admitted(
-    documents: Sequence[Documents], *, training: pl.Series, validation: pl.Series | None, test: pl.Series | None
+    documents: Sequence[Documents],
+    *,
+    training: pl.Series | None = None,
+    validation: pl.Series | None = None,
+    test: pl.Series | None = None,
 ) -> Unlabelled:
     """Leave out every text that is held out, is read already, or occurred before. Texts are equal as in `text_keys`.
 
@@ -116,7 +120,7 @@ def admitted(
         if texts.is_empty():
             why = ", ".join(f"{number:,} {_said(reason, number)}" for reason, number in here.items() if number)
             raise UsageError(
-                f"`unlabelled={source.source!r}`: no text is left to read. Of {len(source.texts):,} texts, {why}; "
+                f"{source.source}: no text is left to read. Of {len(source.texts):,} texts, {why}; "
                 "name other texts, or leave it out"
             )
         kept.append(texts)

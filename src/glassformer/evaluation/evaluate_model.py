@@ -254,7 +254,7 @@ def _model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
         "tokenizer": config.tokenizer.kind,
         "shape": shape,
         "readers": _reader_facts(config),
-        "training_seed": config.remembered.recipe.training.seed,
+        "training_seed": config.seed,
         "best_epoch": trained.metrics.get("best_epoch"),
         "created": config.created,
         "versions": dict(config.versions),

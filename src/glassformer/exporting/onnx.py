@@ -75,7 +75,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         text_column=predictor.text_column,
         parameters=0 if config.answers_by_counting else sum(weight.numel() for weight in trained.model.parameters()),
         held_out_answers=trained.metrics.get("held_out_answers"),
-        made_of={"created": config.created, "versions": config.versions, "data": config.data},
+        made_of={"created": config.created, "versions": config.versions, "data": config.data, "recipe": config.recipe},
         checked=checked,
         **{name: getattr(config, name) for name in _SHARED},
     )

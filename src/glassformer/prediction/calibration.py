@@ -19,8 +19,8 @@ def fit_temperature(
     """Return the temperature T that minimises the negative log likelihood of softmax(logits / T).
 
     See Guo et al. 2017, eq. 9. Labels are class numbers (n,), or multi-hot (n, n_classes) with one sigmoid per label.
-    The negative log likelihood is convex in 1/T, so a bounded search over log T finds its minimum. The temperature does
-    not change any answer.
+    They may also be the probabilities (n, n_classes) of each label. The negative log likelihood is convex in 1/T, so a
+    bounded search over log T finds its minimum. The temperature does not change any answer.
 
     Returns 1.0, which changes nothing, if the rows do not determine T: if there are fewer than 20, if a logit is NaN or
     infinite, or if the minimum is at a bound (for example T → 0 if no answer is wrong).
@@ -32,7 +32,9 @@ def fit_temperature(
     def loss(log_temperature: float) -> float:
         scaled = wide / np.exp(log_temperature)
         if multilabel:
-            return -float(np.where(labels > 0, log_expit(scaled), log_expit(-scaled)).mean())
+            return -float((labels * log_expit(scaled) + (1.0 - labels) * log_expit(-scaled)).mean())
+        if labels.ndim == 2:
+            return -float((labels * log_softmax(scaled, axis=1)).sum(axis=1).mean())
         return -float(log_softmax(scaled, axis=1)[np.arange(len(labels)), labels].mean())
 
     low, high = np.log(TEMPERATURE_BOUNDS)

@@ -143,6 +143,14 @@ class Remembered(BaseModel):
     data: TrainingRows
     recipe: TrainingChoices
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_teacher(cls, told: Any) -> Any:
+        """Read the statements about the rows of the teacher, if a teacher gave the labels."""
+        data = told.get("data") if isinstance(told, dict) else None
+        teacher = data.get("teacher") if isinstance(data, dict) else None
+        return teacher["rows"] if isinstance(teacher, dict) and "rows" in teacher else told
+
     @property
     def read_as(self) -> SourceConfig | None:
         """How the table was read, with the columns that were used; None for rows in memory."""
@@ -166,6 +174,11 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
     def remembered(self) -> Remembered:
         """What the config says about its training rows."""
         return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run that made the model."""
+        return TrainingChoices.model_validate(self.recipe).training.seed
 
     @property
     def label_set(self) -> LabelSet:

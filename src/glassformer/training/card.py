@@ -31,10 +31,14 @@ def model_card(trained: TrainedModel) -> str:
     )
     pretraining = _pretraining(data.get("pretraining"))
     silent = config.answers_by_counting
-    facts = [
-        f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
+    learned = (
+        _distilled(data)
+        if "teacher" in data
+        else f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
         f"(text: `{data['text_column']}`, label: `{data['label_column']}`)."
-        + (_counted_too(data["validation_rows"]) if readers else ""),
+    )
+    facts = [
+        learned + (_counted_too(data["validation_rows"]) if readers else ""),
         *([] if readers is None else [_readers(trained, readers)]),
         *([] if silent else [*pretraining, shape, window]),
         _validation(config, best, readers, data["validation_rows"]),
@@ -61,6 +65,16 @@ little. It has not been checked for unfair treatment of anyone.
 """
 
 
+def _distilled(data: dict[str, Any]) -> str:
+    """Say what a student learned from."""
+    teacher = data["teacher"]
+    return (
+        f"Distilled: it learned the answers of the model `{teacher['name']}` to {counted(data['rows'], 'text')} of "
+        f"`{data['source']}`, at a temperature of {teacher['temperature']:g}. That model was trained on "
+        f"{counted(teacher['rows']['data']['rows'], 'row')} of `{teacher['rows']['data']['source']}`."
+    )
+
+
 def _counted_too(rows: int) -> str:
     return f" The counting reader also learned the {counted(rows, 'validation row')}." if rows else ""
 
@@ -69,6 +83,15 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
     expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
     if readers is not None and rows and config.answers_by_counting:
         return f"On {counted(rows, 'validation row')}: accuracy {readers['accuracy']:.4f}. {expect}"
+    if "validation_agreement" in best:
+        known = ""
+        if "validation_accuracy" in best:
+            texts = counted(config.data["teacher"]["known_labels"], "text")
+            known = f" On the {texts} with a known label: accuracy {best['validation_accuracy']:.4f}."
+        return (
+            f"On {counted(rows, 'held-out text')}: the answer of its teacher to {best['validation_agreement']:.1%}."
+            f"{known} `glassformer evaluate` measures it on labelled rows."
+        )
     if "validation_accuracy" in best:
         of = counted(rows, "validation row, the one", "validation rows, the ones")
         accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]

@@ -93,7 +93,7 @@ class Classification:
         logits = model(*inputs).float()
         labels, weights = self._labels_and_weights(examples.labels)
         losses = self._losses(logits, labels, weights, self.config.label_smoothing)
-        return Cost(losses.sum(), float(_right_answers(logits.detach(), labels).sum()))
+        return Cost(losses.sum(), float(right_answers(logits.detach(), labels).sum()))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Return loss and accuracy of the model alone, and the calibrated loss, which includes the counting reader.
@@ -114,7 +114,7 @@ class Classification:
         weight = float(row_weights.sum())
         found = {
             "validation_loss": float(losses.sum()) / weight,
-            "validation_accuracy": float(_right_answers(on_device, truth).float().mean()),
+            "validation_accuracy": float(right_answers(on_device, truth).float().mean()),
         }
         if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
             readers = [logits] if self.counting is None else [self.counting, logits]
@@ -140,7 +140,7 @@ class Classification:
         return token_ids.masked_fill(dropped & (token_ids > START_ID), UNKNOWN_ID)
 
 
-def _right_answers(logits: Tensor, labels: Tensor) -> Tensor:
+def right_answers(logits: Tensor, labels: Tensor) -> Tensor:
     """Whether the answer for each text is right. With several labels per text, all labels must be right."""
     if labels.ndim == 2:
         return ((logits >= 0) == labels.bool()).all(dim=1)

@@ -63,6 +63,28 @@ def binary_cross_entropy(
     return losses.mean(dim=1)
 
 
+def distillation(
+    logits: Float[Tensor, "batch n_classes"],
+    teacher: Float[Tensor, "batch n_classes"],
+    *,
+    temperature: float,
+    multilabel: bool,
+) -> Float[Tensor, " batch"]:
+    """T² · KL(p ‖ q) of the probabilities p of a teacher and q of a student, p = softmax(teacher / T), q from `logits`.
+
+    T² keeps the gradient of the same size at every temperature T (Hinton et al. 2015, §2). With `multilabel`, it is the
+    mean over the labels, each with a probability of its own.
+    """
+    expected, found = (_log_probs(each / temperature, multilabel=multilabel) for each in (teacher, logits))
+    losses = F.kl_div(found, expected, log_target=True, reduction="none").sum(dim=-1) * temperature**2
+    return losses.mean(dim=1) if multilabel else losses
+
+
+def _log_probs(logits: Tensor, *, multilabel: bool) -> Tensor:
+    """Return log probabilities (batch, n_classes), or with `multilabel` (batch, n_classes, 2): with and without it."""
+    return torch.stack([F.logsigmoid(logits), F.logsigmoid(-logits)], dim=-1) if multilabel else logits.log_softmax(-1)
+
+
 def objective(config: TrainingConfig, *, multilabel: bool) -> Callable[..., Float[Tensor, " batch"]]:
     """Return the loss of a run: one sigmoid per label if a text may have several labels, else the recipe's loss.
 

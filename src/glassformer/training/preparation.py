@@ -21,7 +21,7 @@ from glassformer.errors import UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.prediction.scoring import FloatArray
-from glassformer.training.classification import TrainingData
+from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
@@ -123,6 +123,34 @@ class Prepared:
         return self.labels.encode(self.splits.train)
 
     @cached_property
+    def validation_labels(self) -> np.ndarray[Any, Any] | None:
+        """The labels of the validation rows as numbers. None if nothing is held out."""
+        return None if self.splits.validation is None else self.labels.encode(self.splits.validation)
+
+    @property
+    def held_out_labels(self) -> np.ndarray[Any, Any] | None:
+        """The labels that the answers to the validation rows are calibrated by."""
+        return self.validation_labels
+
+    @property
+    def label_values(self) -> tuple[Any, ...]:
+        """The labels as the model folder keeps them."""
+        return self.labels.names
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the model folder keeps about the origin of the labels, besides the tables. Empty: they were in them."""
+        return {}
+
+    def task(self, counting: FloatArray | None = None) -> Classification:
+        """Return what the transformer learns.
+
+        Args:
+            counting: the logits (rows, n_classes) of a counting reader for the validation rows.
+        """
+        return Classification(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, counting=counting)
+
+    @cached_property
     def class_weights(self) -> Tensor:
         """The class weights, (n_classes,). Raises `UsageError` if the recipe gives weights for other labels."""
         names, multilabel = self.labels.names, self.labels.multilabel
@@ -131,9 +159,7 @@ class Prepared:
     @cached_property
     def data(self) -> TrainingData:
         """All rows, encoded."""
-        validation = self.splits.validation
-        validation_labels = None if validation is None else self.labels.encode(validation)
-        weights = self.class_weights
+        validation, validation_labels, weights = self.splits.validation, self.validation_labels, self.class_weights
         return TrainingData(
             train=encode(self.splits.train.frame["text"], self.tokenizer, self.work, "train"),
             train_labels=self.train_labels,

@@ -35,7 +35,6 @@ from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.card import model_card
-from glassformer.training.classification import Classification
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.keeping import with_training_texts
@@ -99,26 +98,26 @@ def train_classifier(
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
-    kept = _Kept(source=source, out=out, snapshots=snapshots if processes.leads else None, texts=keep_texts)
+    kept = Kept(source=source, out=out, snapshots=snapshots if processes.leads else None, texts=keep_texts)
     with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite, processes=processes):
-        trained = _train(prepared, kept, clock, observer, on_prepared, resume=resume)
+        trained = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume)
     _warn_of_no_progress(trained, prepared.splits, observer)
     return trained
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kept:
+class Kept:
     """What is kept of a run besides the model: see the arguments of `train_classifier`."""
 
-    source: SourceConfig | None
     out: Path | None
-    snapshots: Snapshots | None
-    texts: bool
+    source: SourceConfig | None = None
+    snapshots: Snapshots | None = None
+    texts: bool = False
 
 
-def _train(
+def train_prepared(
     prepared: Prepared,
-    kept: _Kept,
+    kept: Kept,
     clock: float,
     observer: Observer,
     on_prepared: Callable[[Prepared], None] | None,
@@ -202,11 +201,10 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
 
 
 def _trainer(prepared: Prepared, counting: LearnedCounting | None, observer: Observer) -> Trainer[nn.Module]:
-    model, recipe = prepared.model, prepared.recipe
     held_out = None if counting is None or prepared.splits.validation is None else counting.held_out
     return Trainer(
-        model,
-        Classification(prepared.data, prepared.training, max_seq_len=recipe.model.max_seq_len, counting=held_out),
+        prepared.model,
+        prepared.task(held_out),
         prepared.training,
         checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
         observer=observer,
@@ -277,8 +275,8 @@ def _finished(
         readers, temperature, weighed = weigh_readers(counting, logits)
         trainer.observer.on_message(_in_words(readers, weighed))
         figures = {"readers": weighed}
-    elif logits is not None and data.validation_labels is not None:
-        temperature = fit_temperature(logits, data.validation_labels, multilabel=labels.multilabel)
+    elif logits is not None and prepared.held_out_labels is not None:
+        temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     seconds += pretraining.get("seconds", 0)
     seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
@@ -287,12 +285,14 @@ def _finished(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
         tokenizer=recipe.tokenizer,
-        labels=labels.names,
+        labels=prepared.label_values,
         multilabel=labels.multilabel,
         temperature=temperature,
         readers=readers,
         unlike=seen.config,
-        data=_data_record(prepared.splits, source) | ({"pretraining": pretraining} if pretraining else {}),
+        data=_data_record(prepared.splits, source)
+        | prepared.record
+        | ({"pretraining": pretraining} if pretraining else {}),
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),

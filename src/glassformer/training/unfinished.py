@@ -37,6 +37,8 @@ _FINGERPRINTS = {
     "weights": "the weights of the training rows",
     "texts": "the training texts",
     "unlabelled": "the unlabelled texts",
+    "labelled": "the labelled table",
+    "teacher": "the teacher",
     "records": "the records",
     "prompts": "the prompts",
     "from.fingerprint": "the weights to start from",

@@ -1,0 +1,137 @@
+"""`glassformer distil`: train a small student on the answers of a trained teacher."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    Epochs,
+    Json,
+    LearningRate,
+    MultilabelAsTrained,
+    Overwrite,
+    Quiet,
+    Resume,
+    Seed,
+    Settings,
+    given_settings,
+)
+from glassformer.cli.output import doing, duration, human_count, hush, print_json, progressing, say, show
+from glassformer.cli.resume import resumable
+
+if TYPE_CHECKING:
+    from glassformer.prediction.model_folder import TrainedModel
+    from glassformer.training.distil import PreparedStudent, Teacher
+
+
+def distil(
+    teacher: Annotated[Path, typer.Argument(help="The model to learn from: a model folder or an exported model.")],
+    into: Annotated[str, typer.Option(help="The student: tiny, small or base, or a recipe (a name or a TOML file).")],
+    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(help="Texts without labels: text files, tables or folders of text files."),
+    ] = None,
+    labelled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<table>",
+            help="A labelled table, such as the teacher's training table. Its texts are read too, and its labels "
+            "measure the accuracy on held-out texts.",
+        ),
+    ] = None,
+    multilabel: MultilabelAsTrained = None,
+    temperature: Annotated[
+        float,
+        typer.Option(help="Divides the logits of both models in the loss. Above 1, small probabilities count more."),
+    ] = 1.0,
+    set_: Settings = None,
+    epochs: Epochs = None,
+    learning_rate: LearningRate = None,
+    seed: Seed = None,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Train a small model to answer like a large one, on texts without labels."""
+    if quiet:
+        hush()
+    from glassformer.cli.live import LiveView
+    from glassformer.data.unlabelled import read_unlabelled
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.distil import Teacher, student_recipe
+    from glassformer.training.distil import distil as run
+    from glassformer.training.unfinished import prepare_out
+
+    target = choose_device(device)
+    overrides = given_settings(
+        set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed
+    )
+    chosen = student_recipe(into, overrides)
+    prepare_out(out, resume=resume, overwrite=overwrite)
+    doing(f"reading {teacher}")
+    from_whom = Teacher.load(teacher, device=target)
+    doing("reading the texts")
+    table = None if labelled is None else from_whom.read_labelled(labelled, data_dir, multilabel=multilabel)
+    column = from_whom.answering.text_column
+    documents = [read_unlabelled(source, data_dir, like=column) for source in texts or ()]
+    with resumable(out), LiveView() as view:
+        trained = run(
+            from_whom,
+            documents,
+            chosen,
+            labelled=table,
+            temperature=temperature,
+            out=out,
+            resume=resume,
+            overwrite=overwrite,
+            device=target,
+            observer=view,
+            on_prepared=lambda prepared: _introduce(prepared, target, view.line),
+            on_progress=lambda share: progressing(f"the teacher answers, {share:.0%}"),
+        )
+    _show_result(trained, out, from_whom, json=json)
+
+
+def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], None]) -> None:
+    train, held_out = prepared.splits.train, prepared.splits.validation
+    tell(f"data: {train.source}, {human_count(train.frame.height)} texts to learn from")
+    for note in prepared.splits.notes:
+        tell(f"  {note}")
+    if held_out is None:
+        tell("  nothing is held out, so the last epoch is kept and the agreement with the teacher is not measured")
+    else:
+        known = 0 if prepared.known is None else len(prepared.known.rows)
+        tell(f"  held out: {human_count(held_out.frame.height)} texts, {human_count(known)} of them with a label")
+    model = prepared.recipe.model
+    tell(
+        f"student: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "
+        f"{model.max_seq_len:,} tokens), on {device}"
+    )
+    doing("the teacher answers")
+
+
+def _show_result(trained: TrainedModel, out: Path, teacher: Teacher, *, json: bool) -> None:
+    best, config = trained.metrics["best"], trained.config
+    if json:
+        record: dict[str, Any] = {"model": str(out), "training_seconds": config.training_seconds, "data": config.data}
+        print_json(record | {"best": best, "history": trained.metrics["history"]})
+        return
+    measured = "nothing was held out"
+    if "validation_agreement" in best:
+        measured = f"gives the answer of {teacher.name} to {best['validation_agreement']:.1%} of the held-out texts"
+    if "validation_accuracy" in best:
+        measured += f", accuracy {best['validation_accuracy']:.4f} on those with a label"
+    show(f"{out}: {measured}; trained in {duration(config.training_seconds)}")
+    folder = shlex.quote(str(out))
+    say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')

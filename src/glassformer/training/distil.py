@@ -1,0 +1,353 @@
+"""Run distillation: a small student learns to answer texts like a trained teacher (Hinton et al. 2015).
+
+The teacher answers with both of its readers. The student is a transformer alone, so it learns from both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import ValidationError
+
+from glassformer.data.documents import Documents, split_documents
+from glassformer.data.labels import LabelSet
+from glassformer.data.sources import read_like_training
+from glassformer.data.splits import Splits, fingerprint
+from glassformer.data.table import Table
+from glassformer.data.unlabelled import Unlabelled, admitted
+from glassformer.data.wording import counted, label_name
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.model_config import PRESETS, ModelConfig
+from glassformer.prediction.answering import Answering
+from glassformer.prediction.exported import ExportedConfig
+from glassformer.prediction.folder_config import FolderConfig, Remembered
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+from glassformer.prediction.load_answering import load_answering
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.probabilities import probabilities
+from glassformer.prediction.scoring import FloatArray
+from glassformer.training.distillation import Distillation, Known
+from glassformer.training.held_out import keep_held_out, kept_held_out
+from glassformer.training.loop import Observer, Silent
+from glassformer.training.memory import keep_large_buffers
+from glassformer.training.preparation import Prepared
+from glassformer.training.recipe import Recipe, load_recipe, shipped_recipes
+from glassformer.training.run import Kept, train_prepared
+from glassformer.training.unfinished import work_in
+
+TEMPERATURE = 1.0
+_TEXTS_AT_ONCE = 1_024  # an interrupted run has lost at most the answers to so many
+_OF_LABELS = {"class_weights": "none", "label_smoothing": 0.0, "loss": "cross-entropy"}
+"""The settings of training that need labels, with the values that do nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Teacher:
+    """A trained classifier that answers texts for a student: a model folder or an exported model."""
+
+    name: str
+    answering: Answering
+
+    @classmethod
+    def load(cls, folder: Path, *, device: str = "cpu") -> Teacher:
+        """Read a teacher. Raises what `load_answering` raises."""
+        return cls(name=str(folder), answering=load_answering(folder, device=device))
+
+    @property
+    def labels(self) -> LabelSet:
+        config = self.answering.trained.config
+        return LabelSet(names=tuple(map(label_name, config.labels)), multilabel=config.multilabel)
+
+    @cached_property
+    def rows(self) -> Remembered:
+        """What the teacher says about the rows that it was trained on.
+
+        Raises:
+            GlassformerError: an exported model says it in a way that cannot be read.
+        """
+        config = self.answering.trained.config
+        if isinstance(config, FolderConfig):
+            return config.remembered
+        made_of: Mapping[str, Any] = config.made_of if isinstance(config, ExportedConfig) else {}
+        try:
+            return Remembered.model_validate({name: made_of.get(name, {}) for name in ("data", "recipe")})
+        except ValidationError as error:
+            raise GlassformerError(f"{self.name}: config.json: made_of is damaged; export the model again") from error
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of its config, which says when and from which rows it was made."""
+        config: Any = self.answering.trained.config
+        return hashlib.sha256(config.model_dump_json().encode()).hexdigest()
+
+    def logits(self, texts: Sequence[str]) -> FloatArray:
+        """Return the calibrated logits (texts, n_classes) of both readers together."""
+        return (self.answering.logits(texts) / self.answering.trained.config.temperature).astype(np.float32)
+
+    def read_labelled(self, data: str, data_dir: Path | None = None, *, multilabel: str | None = None) -> Table:
+        """Read a table with the labels of this teacher, or the training rows of a known data set.
+
+        By default the columns are those of the teacher's training table, if it has them.
+
+        Raises:
+            UsageError: the table cannot be read, or has a label that the teacher does not know.
+        """
+        table = read_like_training(
+            data,
+            self.rows.read_as,
+            data_dir,
+            text=None,
+            label=None,
+            multilabel=multilabel,
+            labels=self.labels.names,
+            fold=self.rows.fold_labels,
+            split="train",
+        )
+        self.labels.encode(table)
+        return table
+
+
+def student_recipe(into: str, overrides: Mapping[str, Any] | None = None) -> Recipe:
+    """Return the recipe of a student, from the name of a preset, or of a recipe or its file.
+
+    Raises:
+        UsageError: there is no such preset or recipe, or a setting does not fit.
+    """
+    if into not in PRESETS and into not in shipped_recipes() and not Path(into).is_file():
+        raise UsageError(
+            f"`into={into!r}`: neither a preset nor a recipe. Presets: {', '.join(PRESETS)}; recipes: "
+            f"{', '.join(shipped_recipes())}, or a TOML file"
+        )
+    name, preset = (None, into) if into in PRESETS else (into, None)
+    given = dict(overrides or {})
+    recipe = load_recipe(name, preset=preset, overrides=given)
+    if isinstance(recipe.model, ModelConfig) and "model.counting" not in given:
+        return load_recipe(name, preset=preset, overrides=given | {"model.counting": "none"})
+    return recipe
+
+
+def distil(
+    teacher: Teacher,
+    texts: Sequence[Documents],
+    recipe: Recipe,
+    *,
+    labelled: Table | None = None,
+    temperature: float = TEMPERATURE,
+    out: Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    device: str = "cpu",
+    observer: Observer | None = None,
+    on_prepared: Callable[[PreparedStudent], None] | None = None,
+    on_progress: Callable[[float], None] | None = None,
+) -> TrainedModel:
+    """Train a student on the probabilities that a teacher gives to texts. With `out`, write a model folder there.
+
+    Held-out texts choose the epoch and the calibration.
+
+    Args:
+        texts: texts without labels.
+        recipe: see `student_recipe`.
+        labelled: a table whose texts are read too. Its labels are not learned. They measure the accuracy on held-out
+            texts, and calibrate the answers.
+        temperature: divides the logits of teacher and student in the loss. Above 1, small probabilities count more.
+        resume: continue the unfinished run in `out`. Texts, teacher and settings must be the same as before.
+        device: a torch device.
+        on_prepared: receives the prepared run before the teacher answers.
+        on_progress: called with the share of texts that the teacher has answered.
+
+    Raises:
+        UsageError: there are no texts, a setting does not fit, or `out` is in use already.
+        InterruptedTraining: on Ctrl-C; `out` can be resumed.
+        NotANumberError: training diverged; the best weights so far, if any, are in `out`.
+    """
+    _check(recipe, temperature)
+    keep_large_buffers()
+    all_texts = _all_texts(texts, labelled)
+    train, held_out = split_documents(
+        Documents(texts=all_texts.texts, source=" and ".join(all_texts.sources)),
+        recipe.validation,
+        seed=recipe.training.seed,
+    )
+    prepared = PreparedStudent(
+        recipe=recipe,
+        labels=teacher.labels,
+        splits=Splits(
+            train=_table(train),
+            validation=None if held_out is None else _table(held_out),
+            notes=_notes(all_texts),
+        ),
+        own_texts=None,
+        init=None,
+        device=device,
+        work=None if out is None else out / CHECKPOINT_FOLDER,
+        teacher=teacher,
+        temperature=temperature,
+        known=_known(labelled, held_out, teacher.labels),
+        on_progress=on_progress or (lambda _: None),
+    )
+    identity = {
+        "texts": all_texts.fingerprint,
+        "labelled": None if labelled is None else fingerprint(labelled),
+        "teacher": teacher.fingerprint,
+        "temperature": temperature,
+        "recipe": recipe.model_dump(mode="json"),
+    }
+    observer = observer or Silent()
+    with work_in(out, identity, resume=resume, overwrite=overwrite):
+        if on_prepared:
+            on_prepared(prepared)
+        if teacher.answering.trained.config.answers_by_counting:
+            observer.on_message(
+                f"{teacher.name} answers by counting alone, so it is fast already, and a student may be less accurate"
+            )
+        return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedStudent(Prepared):
+    """The run of a student before its first step. In the place of labels it has the teacher's logits.
+
+    Attributes:
+        known: the labels of held-out texts. None if no label is known.
+    """
+
+    teacher: Teacher
+    temperature: float
+    known: Known | None
+    on_progress: Callable[[float], None]
+
+    @cached_property
+    def _answers(self) -> tuple[FloatArray, float]:
+        """The teacher's logits for the training texts and then the validation texts, and the seconds that it took.
+
+        An interrupted run reads those that it has.
+        """
+        tables = [self.splits.train, *filter(None, [self.splits.validation])]
+        texts = pl.concat([table.frame["text"] for table in tables])
+        parts: list[FloatArray] = []
+        seconds = 0.0
+        for number, some in enumerate(texts.to_frame().iter_slices(_TEXTS_AT_ONCE)):
+            folder = None if self.work is None else self.work / "teacher" / str(number)
+            found = kept_held_out(folder)
+            if found is None:
+                began = time.perf_counter()
+                found = self.teacher.logits(some["text"].to_list()), time.perf_counter() - began
+                if folder is not None:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    keep_held_out(folder, *found)
+            parts.append(found[0])
+            seconds += found[1]
+            self.on_progress(sum(map(len, parts)) / len(texts))
+        return np.concatenate(parts), seconds
+
+    @cached_property
+    def train_labels(self) -> FloatArray:
+        return self._answers[0][: self.splits.train.frame.height]
+
+    @cached_property
+    def validation_labels(self) -> FloatArray | None:
+        return None if self.splits.validation is None else self._answers[0][self.splits.train.frame.height :]
+
+    @property
+    def held_out_labels(self) -> np.ndarray[Any, Any] | None:
+        """The teacher's probabilities for the validation texts. Where a label is known, it is certain."""
+        if self.validation_labels is None:
+            return None
+        multilabel = self.labels.multilabel
+        probs = probabilities(self.validation_labels, multilabel=multilabel)
+        if self.known is not None:
+            labels = self.known.labels
+            probs[self.known.rows] = labels if multilabel else np.eye(probs.shape[1])[labels]
+        return probs
+
+    @property
+    def label_values(self) -> tuple[Any, ...]:
+        return self.teacher.answering.trained.config.labels
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {
+            "teacher": {
+                "name": self.teacher.name,
+                "fingerprint": self.teacher.fingerprint,
+                "rows": self.teacher.rows.model_dump(mode="json"),
+                "temperature": self.temperature,
+                "seconds": round(self._answers[1], 2),
+                "known_labels": 0 if self.known is None else len(self.known.rows),
+            }
+        }
+
+    def task(self, counting: FloatArray | None = None) -> Distillation:  # noqa: ARG002 (a student does not count)
+        return Distillation(
+            self.data,
+            self.training,
+            max_seq_len=self.recipe.model.max_seq_len,
+            temperature=self.temperature,
+            known=self.known,
+        )
+
+
+def _check(recipe: Recipe, temperature: float) -> None:
+    if not (math.isfinite(temperature) and temperature > 0):
+        raise UsageError(f"`temperature={temperature:g}`: give a number above 0, such as 1 or 2")
+    for name, usual in _OF_LABELS.items():
+        if (value := getattr(recipe.training, name)) != usual:
+            raise UsageError(
+                f"`training.{name}={value!r}`: a student learns from the teacher's probabilities and not from labels; "
+                "leave it out"
+            )
+    if recipe.pretraining is not None:
+        raise UsageError("[pretraining]: a student is not pre-trained; leave the section out")
+    if isinstance(recipe.model, ModelConfig) and recipe.model.counting != "none":
+        raise UsageError(
+            f"`model.counting={recipe.model.counting!r}`: a student is a transformer without a counting reader; leave "
+            "it out"
+        )
+
+
+def _all_texts(texts: Sequence[Documents], labelled: Table | None) -> Unlabelled:
+    """Return the texts of all sources, each text once."""
+    documents = list(texts)
+    if labelled is not None:
+        documents.insert(0, Documents(texts=labelled.frame["text"], source=labelled.source))
+    if not documents:
+        raise UsageError(
+            "there are no texts to learn from; name text files or tables, or give the teacher's training table as "
+            "`labelled=`"
+        )
+    return admitted(documents)
+
+
+def _notes(texts: Unlabelled) -> tuple[str, ...]:
+    repeated = texts.left_out.get("repeated", 0)
+    return (
+        (f"left out: {counted(repeated, 'text that repeats another', 'texts that repeat others')}",) if repeated else ()
+    )
+
+
+def _table(documents: Documents) -> Table:
+    frame = pl.DataFrame({"text": documents.texts}).with_row_index("row", offset=1)
+    return Table(frame=frame, source=documents.source, text_column="text", label_column=None)
+
+
+def _known(labelled: Table | None, held_out: Documents | None, labels: LabelSet) -> Known | None:
+    """Return the labels of the held-out texts that are in the labelled table."""
+    if labelled is None or held_out is None:
+        return None
+    row_of = {text: row for row, text in enumerate(held_out.texts)}
+    frame = labelled.frame.filter(pl.col("text").is_in(list(row_of)))
+    frame = frame.unique("text", keep="first", maintain_order=True)
+    if frame.is_empty():
+        return None
+    rows = np.array([row_of[text] for text in frame["text"]], np.int64)
+    return Known(rows=rows, labels=labels.encode(replace(labelled, frame=frame)))

@@ -1,0 +1,75 @@
+"""The task of a student: answer like a teacher (Hinton et al. 2015)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from glassformer.data.store import IntArray
+from glassformer.prediction.scoring import logits_of, score
+from glassformer.training.classification import Classification, TrainingData, right_answers
+from glassformer.training.objectives import distillation
+from glassformer.training.task import Cost, Examples
+from glassformer.training.training_config import TrainingConfig
+
+
+class Known(NamedTuple):
+    """The labels of those validation texts whose labels are known."""
+
+    rows: IntArray
+    labels: np.ndarray[Any, Any]
+
+
+class Distillation(Classification):
+    """Texts with the logits of a teacher in the place of labels: (rows, n_classes), in `train_labels` and so on."""
+
+    def __init__(
+        self, data: TrainingData, config: TrainingConfig, *, max_seq_len: int, temperature: float, known: Known | None
+    ) -> None:
+        """Take the data of a run.
+
+        Args:
+            temperature: divides the logits of both models in the loss of training.
+            known: labels to measure the accuracy by. Nothing is learned from them.
+        """
+        super().__init__(data, config, max_seq_len=max_seq_len)
+        self.temperature, self.known = temperature, known
+
+    def weight(self, examples: Examples) -> float:
+        return float(len(examples.labels))
+
+    def cost(self, model: nn.Module, examples: Examples) -> Cost:
+        inputs = examples.inputs._replace(token_ids=self._drop_tokens(examples.inputs.token_ids))
+        losses = distillation(
+            model(*inputs).float(),
+            examples.labels,
+            temperature=self.temperature,
+            multilabel=self.data.multilabel,
+        )
+        return Cost(losses.sum())
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Return the loss at a temperature of 1, and the share of texts with the teacher's answer.
+
+        If labels are known, return the accuracy on these texts too. Without validation texts, return nothing.
+        """
+        store, answers = self.data.validation, self.data.validation_labels
+        if store is None or answers is None:
+            return {}
+        n_classes, multilabel = answers.shape[1], self.data.multilabel
+        logits = torch.from_numpy(score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=n_classes))
+        teacher = torch.from_numpy(answers)
+        losses = distillation(logits, teacher, temperature=1.0, multilabel=multilabel)
+        given = (teacher >= 0) if multilabel else teacher.argmax(dim=1)
+        found = {
+            "validation_loss": float(losses.mean()),
+            "validation_agreement": float(right_answers(logits, given).float().mean()),
+        }
+        if self.known is not None:
+            labels = torch.from_numpy(self.known.labels.copy())  # a copy, as it may be read-only
+            right = right_answers(logits[torch.from_numpy(self.known.rows)], labels)
+            found["validation_accuracy"] = float(right.float().mean())
+        return found
