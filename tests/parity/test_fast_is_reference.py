@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import jaxtyping
 import pytest
@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from glassformer.layers.attention import MultiHeadAttention, fused_attention, plain_attention
+from glassformer.layers.bfloat16_attention import bfloat16_attention
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
 from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
@@ -51,6 +52,40 @@ def test_fused_attention(
         outputs[kernel] = layer(hidden, mask)
 
     assert_same_with_gradients(outputs[fused_attention], outputs[plain_attention], [hidden, *layer.parameters()])
+
+
+@dtypes
+@pytest.mark.parametrize(
+    "mask",
+    [right_padded([7, 4, 2])[:, None, None], torch.ones(7, 7, dtype=torch.bool).tril()[None, None]],
+    ids=["padded", "causal"],
+)
+def test_attention_with_a_backward_pass_of_its_own(dtype: torch.dtype, mask: Tensor) -> None:
+    inputs = [torch.randn(3, 2, 7, 4, dtype=dtype, requires_grad=True) for _ in range(3)]
+    query, key, value = inputs
+
+    own, plain = bfloat16_attention(query, key, value, mask), plain_attention(query, key, value, mask)
+
+    torch.testing.assert_close(own, plain, rtol=2e-5, atol=2e-5)  # its softmax is in float32
+    for of_own, of_plain in zip(gradients(own, inputs), gradients(plain, inputs), strict=True):
+        torch.testing.assert_close(of_own, of_plain, rtol=2e-5, atol=2e-5)
+
+
+def test_attention_in_bfloat16_is_closer_to_float32_than_the_plain_path() -> None:
+    exact = [torch.randn(3, 2, 24, 8, requires_grad=True) for _ in range(3)]
+    half = [each.detach().bfloat16().requires_grad_() for each in exact]
+    mask = right_padded([24, 9, 2])[:, None, None]
+
+    def errors(kernel: Callable[..., Tensor]) -> list[float]:
+        of_half, of_exact = kernel(*half, mask), plain_attention(*exact, mask)
+        pairs = zip([of_half, *gradients(of_half, half)], [of_exact, *gradients(of_exact, exact)], strict=True)
+        return [
+            float((ours.detach().float() - theirs.detach()).norm() / theirs.detach().norm()) for ours, theirs in pairs
+        ]
+
+    for own, plain in zip(errors(bfloat16_attention), errors(plain_attention), strict=True):
+        assert own < 1.1 * plain
+        assert own < 0.02
 
 
 @dtypes

@@ -1,8 +1,8 @@
 """Scaled dot-product and multi-head attention.
 
-Two kernels compute the same thing. `plain_attention` computes it step by step. `fused_attention` calls torch's own
+Several kernels compute the same thing. `plain_attention` computes it step by step. `fused_attention` calls torch's own
 kernel, which does not return scores and weights. If a tap listens to these, attention is computed step by step. Models
-use `fastest_attention`, which takes whichever of the two is faster.
+use `fastest_attention`, which takes whichever kernel is the fastest.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from glassformer.layers.bfloat16_attention import bfloat16_attention
 from glassformer.layers.cache import KeyValueCache
 from glassformer.layers.slots import AttentionMask, Pattern, PositionLayer, Positions
 from glassformer.layers.taps import Tap
 
 Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
 
-_LONGEST_PLAIN = 1024
+_LONGEST_SHORT, _LONGEST_PLAIN = 64, 1024
 
 
 def attention_scores(
@@ -74,14 +75,18 @@ def fastest_attention(
     mask: Bool[Tensor, "*#heads #q k"],
     dropout: float = 0.0,
 ) -> Float[Tensor, "*heads q dim_v"]:
-    """Compute the same with the fused kernel, or step by step where that is faster.
+    """Compute the same with the fused kernel, or in another way where that is faster.
 
-    It is in training in bfloat16 on a CPU: there the backward pass of the fused kernel of torch 2.13 takes up to six
-    times as long. Beyond `_LONGEST_PLAIN` keys the stored weights would take too much memory.
+    In training in bfloat16 on a CPU, the backward pass of the fused kernel of torch 2.13 takes up to twenty times as
+    long. Up to `_LONGEST_SHORT` keys, `bfloat16_attention` is the fastest, then the plain path. Beyond `_LONGEST_PLAIN`
+    keys the stored weights would take too much memory.
     """
     training = query.requires_grad and query.device.type == "cpu" and query.dtype == torch.bfloat16
-    kernel = plain_attention if training and key.shape[-2] <= _LONGEST_PLAIN else fused_attention
-    return kernel(query, key, value, mask, dropout)
+    if not training or key.shape[-2] > _LONGEST_PLAIN:
+        return fused_attention(query, key, value, mask, dropout)
+    if key.shape[-2] > _LONGEST_SHORT or dropout or torch.compiler.is_compiling():
+        return plain_attention(query, key, value, mask, dropout)
+    return bfloat16_attention(query, key, value, mask)
 
 
 class MultiHeadAttention(nn.Module):

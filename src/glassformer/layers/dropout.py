@@ -37,7 +37,8 @@ class Dropout(nn.Module):
         if hidden.device.type != "cpu":
             return F.dropout(hidden, self.p)
         dropped = min(round(self.p * _LEVELS), _LEVELS - 1)
-        return hidden * drop_mask(hidden, dropped).to(hidden.dtype).mul_(_LEVELS / (_LEVELS - dropped))
+        kept = drop_mask(hidden, dropped).view(torch.uint8)  # converts several times faster than bool
+        return hidden * kept.to(hidden.dtype).mul_(_LEVELS / (_LEVELS - dropped))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

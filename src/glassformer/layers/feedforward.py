@@ -55,5 +55,6 @@ class GatedFeedForward(FeedForwardLayer):
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
         gate, value = self.in_projection(hidden).chunk(2, dim=-1)
+        gate = gate.contiguous()  # activations are much faster on whole rows of memory
         inner = self.tap_product(self.tap_activation(self.activation(gate)) * value)
         return self.tap_output(self.out_projection(inner))

@@ -98,8 +98,9 @@ class Rotary(PositionLayer):
     ) -> Float[Tensor, "*heads seq dim"]:
         cos = _rows(self.cos, features, positions).to(features.dtype)
         sin = _rows(self.sin, features, positions).to(features.dtype)
-        first, second = features.chunk(2, dim=-1)
-        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+        half = features.shape[-1] // 2
+        swapped = features.roll(half, dims=-1)  # the second half, then the first
+        return features * torch.cat([cos, cos], dim=-1) + swapped * torch.cat([-sin, sin], dim=-1)
 
 
 def _rows(table: Tensor, features: Tensor, positions: Positions) -> Tensor:
