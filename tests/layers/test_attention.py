@@ -137,8 +137,12 @@ def test_the_fastest_kernel_is_chosen_by_type_and_length(
     mask = torch.ones(1, 1, 1, seq, dtype=torch.bool)
     called: list[str] = []
     for name in ("plain_attention", "fused_attention", "bfloat16_attention"):
-        path = f"glassformer.layers.attention.{name}"
-        monkeypatch.setattr(path, lambda *given, name=name: called.append(name) or given[2])
+
+        def kernel(*given: Tensor, name: str = name) -> Tensor:
+            called.append(name)
+            return given[2]
+
+        monkeypatch.setattr(f"glassformer.layers.attention.{name}", kernel)
 
     fastest_attention(query, key, value, mask)
 
@@ -149,8 +153,12 @@ def test_dropped_weights_and_compiled_models_take_the_plain_path(monkeypatch: py
     query, key, value = (torch.randn(1, 2, 5, 4, dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
     mask = torch.ones(1, 1, 1, 5, dtype=torch.bool)
     called: list[float] = []
-    path = "glassformer.layers.attention.plain_attention"
-    monkeypatch.setattr(path, lambda *given: called.append(given[-1]) or given[2])
+
+    def kernel(_query: Tensor, _key: Tensor, value: Tensor, _mask: Tensor, dropout: float) -> Tensor:
+        called.append(dropout)
+        return value
+
+    monkeypatch.setattr("glassformer.layers.attention.plain_attention", kernel)
 
     fastest_attention(query, key, value, mask, 0.25)
     monkeypatch.setattr("torch.compiler.is_compiling", lambda: True)

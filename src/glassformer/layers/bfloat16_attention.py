@@ -41,7 +41,7 @@ class _Attention(torch.autograd.Function):
         return weights @ value
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         query, key, value, weights = ctx.saved_tensors
         of_value = weights.transpose(-2, -1) @ grad
