@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from glassformer import TextClassifier
+from glassformer.data.in_memory import InputError
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.table import read_table
 from glassformer.errors import GlassformerError, UsageError
@@ -542,6 +543,22 @@ def test_minutes_decide_what_is_done() -> None:
 def test_pretraining_that_cannot_be(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         small(**settings).fit(TEXTS, BINARY)
+
+
+def test_a_student_is_a_classifier(fitted: TextClassifier, tmp_path: Path) -> None:
+    quick = {"training.epochs": 2, "training.min_steps_per_epoch": 5, "model.max_seq_len": 16}
+    student = fitted.distil([*TEXTS, " "], settings=quick)
+    assert student.classes_.tolist() == fitted.classes_.tolist()
+    assert student.predictor_.trained.config.data["teacher"]["name"] == "a model in memory"
+    loaded = TextClassifier.load(student.save(tmp_path / "student"))
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), student.predict_proba(TEXTS))
+    for texts, words in (("a text", "`texts='a text'`: give a list"), ([""], "`texts=` holds no text")):
+        with pytest.raises(InputError, match=words):
+            fitted.distil(texts)
+    with pytest.raises(UsageError, match="`into='huge'`"):
+        fitted.distil(TEXTS, into="huge")
+    with pytest.raises(NotFittedError):
+        TextClassifier().distil(TEXTS)
 
 
 def test_snapshots_of_fit_become_a_page(tmp_path: Path) -> None:

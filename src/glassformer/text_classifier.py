@@ -31,10 +31,11 @@ from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.unlike import Seen
 from glassformer.training.card import model_card
+from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.own_text import seconds_of
@@ -337,10 +338,39 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             glassformer.errors.UsageError: the folder does not exist, or does not hold a classifier.
             glassformer.errors.GlassformerError: the folder is damaged or incomplete. `UsageError` is a subclass of it.
         """
-        trained = load_model(Path(folder), CLASSIFIER)
+        return cls._of(load_model(Path(folder), CLASSIFIER), device)
+
+    @classmethod
+    def _of(cls, trained: TrainedModel, device: str) -> TextClassifier:
         classifier = cls(device=device, fold_labels=trained.config.remembered.fold_labels)
         classifier._take(Predictor(trained, device=choose_device(device)))
         return classifier
+
+    def distil(
+        self,
+        texts: Iterable[str],
+        *,
+        into: str = "tiny",
+        temperature: float = TEMPERATURE,
+        settings: Mapping[str, Any] | None = None,
+    ) -> TextClassifier:
+        """Train a small classifier to answer texts as this one does: see docs/distil.md.
+
+        Args:
+            texts: texts without labels.
+            into: a preset, or the name or file of a recipe.
+            temperature: divides the logits of both classifiers in the loss.
+            settings: settings of the recipe by dotted name.
+
+        Raises:
+            UsageError: a text is not a string, there is no such preset or recipe, or a setting does not fit.
+        """
+        check_is_fitted(self)
+        recipe = student_recipe(into, _by_name(settings))
+        teacher = Teacher(name="a model in memory", answering=self.predictor_)
+        how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer()}
+        student = distil(teacher, [as_documents(texts, "texts")], recipe, temperature=temperature, **how)
+        return self._of(student, self.device)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

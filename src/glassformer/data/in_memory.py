@@ -44,17 +44,20 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
     return listed
 
 
-def as_documents(texts: Iterable[Any]) -> Documents:
+def as_documents(texts: Iterable[Any], setting: str = "unlabelled") -> Documents:
     """Return texts without labels. Empty ones are left out.
+
+    Args:
+        setting: the name of the setting that gives them.
 
     Raises:
         InputError: a text cannot be used (see `as_texts`), or all are empty.
     """
     if isinstance(texts, str):
-        raise InputError(f"`unlabelled={brief_value(texts)}`: give a list of texts, not one string")
+        raise InputError(f"`{setting}={brief_value(texts)}`: give a list of texts, not one string")
     filled = [text for text in as_texts(texts) if text.strip()]
     if not filled:
-        raise InputError("`unlabelled=` holds no text; give texts, or leave it out")
+        raise InputError(f"`{setting}=` holds no text; give texts, or leave it out")
     return Documents(texts=pl.Series(filled), source="texts in memory")
 
 
