@@ -1,0 +1,118 @@
+"""Train `sentiment-en`, the model that comes with the package, and measure it.
+
+    python -m benchmarks.sentiment_en
+
+It learns from the training rows of `imdb` and `sentiment140`. Names of users in tweets are masked first, so that the
+vocabulary holds none. It is measured on the test rows of both, and on `customer-reviews`, a domain that it has never
+seen, beside TF-IDF + logistic regression that learns from the same rows. The folder in the package is then replaced.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks.experiment import ROOT, Experiment, arguments, running
+from benchmarks.models import classifier
+from glassformer.data.known import NEGATIVE_POSITIVE, data_folders, resolve
+from glassformer.data.table import Table, read_table
+from glassformer.evaluation.baselines import TfidfBaseline
+from glassformer.evaluation.intervals import share_right
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.recipe import load_recipe
+
+NAME, SEED, EPOCHS = "sentiment-en", 0, 2
+SHIPPED = ROOT / "src" / "glassformer" / "shipped" / NAME
+FILES = ("config.json", "tokenizer.json", "model.safetensors", "counting.json", "counting.safetensors",
+         "seen.safetensors", "metrics.json", "README.md")  # fmt: skip
+UNSEEN = "customer-reviews"
+
+
+def main() -> None:
+    """Train, measure, and replace the folder in the package."""
+    options = arguments(__doc__, data=False).parse_args()
+    with running(options) as experiment:
+        train, tests = training_rows(experiment), test_rows(experiment)
+        rows_of_all = pl.concat([test.frame.select("row", "text", "label") for test in tests.values()])
+        everything = replace(train, frame=rows_of_all)
+        recipe = load_recipe(overrides={"training.epochs": EPOCHS, "training.seed": SEED, "validation.group": "group"})
+        folder = classifier(experiment, NAME, recipe, train, everything)
+        predictor = Predictor.load(folder)
+        peer = TfidfBaseline(n_classes=2)
+        peer.fit(train.frame["text"].to_list(), _class_numbers(train))
+        found = {name: measured(predictor, peer, test) for name, test in tests.items()}
+        for name, figures in found.items():
+            print(name, figures, file=sys.stderr)
+        bytes_of = {name: (folder / name).stat().st_size for name in FILES if (folder / name).is_file()}
+        experiment.write(NAME, {"seed": SEED, "training_rows": train.frame.height, "bytes": bytes_of, "tests": found})
+        if not experiment.quick:
+            ship(folder)
+
+
+def training_rows(experiment: Experiment) -> Table:
+    """Return the training rows of both data sets as one table. Reviews of one film form a group."""
+    reviews, tweets = resolve("imdb", "train", group="movie"), resolve("sentiment140", "train")
+    columns = ("text", "label", "group")
+    masked = tweets.frame.with_columns(
+        pl.col("text").str.replace_all(r"@\w+", "@user"), pl.format("tweet {}", "row").alias("group")
+    )
+    frame = pl.concat([reviews.frame.select(columns), masked.select(columns)]).with_row_index("row", 1)
+    if experiment.quick:
+        frame = frame.sample(400, seed=SEED)
+    return replace(reviews, frame=frame, source="imdb and sentiment140", dropped=(), notes=())
+
+
+def test_rows(experiment: Experiment) -> dict[str, Table]:
+    """Return the test rows by the name of their data set."""
+    unseen = read_table(_file(UNSEEN, "all.parquet"), text="text", label="label")
+    unseen = replace(unseen, frame=unseen.frame.with_columns(pl.col("label").replace(NEGATIVE_POSITIVE)))
+    tests = {"imdb": resolve("imdb", "test"), "sentiment140": resolve("sentiment140", "test"), UNSEEN: unseen}
+    if experiment.quick:
+        tests = {name: replace(test, frame=test.frame.sample(50, seed=SEED)) for name, test in tests.items()}
+    return tests
+
+
+def _file(name: str, file: str) -> Path:
+    """Return a file of a data set that is not among the known ones."""
+    return next(path for folder in data_folders() if (path := folder / name / file).is_file())
+
+
+def measured(predictor: Predictor, peer: TfidfBaseline, test: Table) -> dict[str, Any]:
+    """Return the accuracy of the model and of TF-IDF + logistic regression, with 95% intervals."""
+    texts, truth = test.frame["text"].to_list(), _class_numbers(test)
+    answers = predictor.answer(texts)
+    right = {
+        "accuracy": answers.probs.argmax(axis=1) == truth,
+        "tfidf": peer.predict_proba(texts).argmax(axis=1) == truth,
+    }
+    unlike = answers.unlike
+    return {
+        "rows": len(texts),
+        **{name: share_right(rows, seed=SEED).model_dump() for name, rows in right.items()},
+        "unlike_training": None if unlike is None else round(float(unlike.mean()), 4),
+    }
+
+
+def _class_numbers(table: Table) -> np.ndarray[Any, Any]:
+    """Return 0 for negative and 1 for positive."""
+    return (table.frame["label"] == "positive").cast(pl.Int64).to_numpy()
+
+
+def ship(folder: Path) -> None:
+    """Replace the folder in the package."""
+    shutil.rmtree(SHIPPED, ignore_errors=True)
+    SHIPPED.mkdir(parents=True)
+    for name in FILES:
+        if (folder / name).is_file():
+            shutil.copyfile(folder / name, SHIPPED / name)
+    print(SHIPPED, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
