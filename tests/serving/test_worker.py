@@ -200,6 +200,23 @@ def test_a_full_queue_says_when_to_try_again() -> None:
     run(play())
 
 
+def test_a_request_that_would_give_up_waiting_is_refused_at_once() -> None:
+    async def play() -> None:
+        go_on = threading.Event()
+        worker = Worker(Limits(wait_seconds=1))
+        worker._seconds = 0.6  # as if explanations had taken so long
+        waiting = [asyncio.create_task(worker.do(partial(go_on.wait, WAIT))) for _ in range(2)]
+        await settled()
+        with pytest.raises(RefusedError, match="2 requests wait already; try again in 2 seconds") as refused:
+            await worker.do(lambda: None)
+        assert refused.value.status == 429
+        go_on.set()
+        await asyncio.gather(*waiting)
+        worker.stop()
+
+    run(play())
+
+
 def test_the_time_to_wait_is_that_of_the_measured_rate() -> None:
     async def play() -> None:
         go_on = threading.Event()

@@ -101,8 +101,9 @@ class Worker:
         return len(self._queue) + self._under_way
 
     def refuse_if_full(self, status: int = 429) -> None:
-        """Raise `RefusedError` if too many requests wait."""
-        if self.waiting >= self._limits.waiting:
+        """Raise `RefusedError` if too many requests wait, or so long ones that another one would give up waiting."""
+        too_slow = self.waiting * self._seconds > self._limits.wait_seconds
+        if self.waiting >= self._limits.waiting or too_slow:
             after = self.seconds_to_wait
             raise RefusedError(
                 status, f"{self.waiting:,} requests wait already; try again in {_seconds(after)}", retry_after=after

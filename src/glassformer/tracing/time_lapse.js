@@ -91,7 +91,9 @@ function drawCurve() {
     const value = el("b", { id: `loss-${number}` });
     legend.append(el("span", {}, el("i", { className: number ? "second" : "first" }), `${name}: `, value));
   });
-  const kept = lapse.kept_step ? ` The model keeps the weights of step ${count(lapse.kept_step)} (dashed line).` : "";
+  const kept = lapse.kept_step
+    ? ` The model keeps the weights of step ${count(lapse.kept_step)} (dashed line). Training judges an epoch by its`
+      + " calibrated loss: overconfidence, which raises the curve of held-out rows, does not count against it." : "";
   const about = `Mean loss of up to 100 rows each, at each snapshot, in nats.${kept}`;
   $("curve").append(picture, legend, el("p", { className: "soft" }, about));
 }

@@ -77,8 +77,9 @@ function onGone() {
 }
 
 function showNames(models) {
-  document.title = `${models.map(({ name }) => name).join(" and ")} · glassformer`;
-  byId("names").textContent = models.map(({ name }) => name).join(" and ");
+  const names = new Intl.ListFormat("en").format(models.map(({ name }) => name));
+  document.title = `${names} · glassformer`;
+  byId("names").textContent = names;
 }
 
 async function start() {
