@@ -21,7 +21,6 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedLanguageModel
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.loop import Model, Observer, Silent, Trainer
-from glassformer.training.memory import keep_large_buffers
 from glassformer.training.task import Task
 from glassformer.training.unfinished import run_to_end, versions, work_in
 
@@ -137,7 +136,6 @@ class Run:
                 f"{records.source}: no record fits into the model's window of {self.start.shape.max_seq_len:,} tokens; "
                 "shorten them, or pretrain a model with a larger one (`model.max_seq_len=`)"
             )
-        keep_large_buffers()
         identity = {"records": records.fingerprint, "from": self.start.record, "training": self.config.model_dump()}
         with work_in(self.out, identity, resume=self.resume, overwrite=self.overwrite):
             torch.manual_seed(self.config.seed)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from glassformer.counting.corpus import Corpus, NgramCounts
 from glassformer.counting.folds import Fold, Rows, folds_within
 from glassformer.counting.joining import join
-from glassformer.counting.matrices import count_matrix, tfidf_matrix
+from glassformer.counting.matrices import blocks, taken, texts_with, tfidf_matrix
 from glassformer.counting.ngrams import NGRAMS, Family
 from glassformer.counting.reader import CountingReader, FloatArray, NgramWeights, n_outputs, spread
 from glassformer.counting.regression import Labels, log_count_ratios, regression_per_output, softmax_regression
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Counting = Literal["auto", "tfidf", "nb", "none"]
 Way = Literal["tfidf", "nb"]
@@ -53,7 +56,7 @@ class FittedCounting:
 
 def fit_counting(
     counting: Counting,
-    texts: Sequence[str],
+    texts: Sequence[str] | pl.Series,
     labels: Labels,
     *,
     n_classes: int,
@@ -80,7 +83,7 @@ def fit_counting(
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
     fewest = (_FEWEST_TEXTS,) if len(texts) >= _ROWS_TO_LEAVE_OUT_RARE else (_FEWEST_TEXTS, 1)
     problem = _Problem(
-        counts=_count(texts, min(fewest), words_alone=counting == "nb"),
+        counts=_count(Corpus.of(texts), min(fewest), words_alone=counting == "nb"),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
@@ -99,7 +102,7 @@ def fit_counting(
     return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 
-def _numbers(texts: Sequence[str]) -> Rows:
+def _numbers(texts: Iterable[str]) -> Rows:
     """Return a number for each text: the same for the same text."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(text, len(seen)) for text in texts], np.int64)
@@ -132,46 +135,19 @@ class _Plan:
     fewest: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Counts:
-    """The counts (texts, ngrams) of one family."""
-
-    family: Family
-    ngrams: np.ndarray[Any, Any]
-    matrix: sparse.csr_matrix
-
-
-def _count(texts: Sequence[str], fewest: int, *, words_alone: bool) -> list[_Counts]:
+def _count(corpus: Corpus, fewest: int, *, words_alone: bool) -> list[NgramCounts]:
     """Count the n-grams that occur in at least `fewest` texts."""
-    words_alone = words_alone or sum(map(len, texts)) > _LONGEST_FOR_CHARACTERS
+    words_alone = words_alone or corpus.characters > _LONGEST_FOR_CHARACTERS
     families: tuple[Family, ...] = ("words",) if words_alone else tuple(NGRAMS)
-    return [_count_family(family, texts, fewest) for family in families]
-
-
-def _count_family(family: Family, texts: Sequence[str], fewest: int) -> _Counts:
-    step = -(-sum(map(len, texts)) // _LONGEST_TO_LEARN_NGRAMS)
-    some = texts if step <= 1 else texts[::step]
-    index: defaultdict[str, int] = defaultdict()
-    index.default_factory = index.__len__
-    matrix = count_matrix(map(NGRAMS[family], some), index)
-    kept = np.flatnonzero(_texts_with(matrix) >= fewest)
-    names = np.array(list(index), dtype=object)[kept]
-    if len(some) < len(texts):
-        matrix = count_matrix(map(NGRAMS[family], texts), {ngram: number for number, ngram in enumerate(names)})
-        return _Counts(family=family, ngrams=names, matrix=matrix)
-    return _Counts(family=family, ngrams=names, matrix=matrix[:, kept])
-
-
-def _texts_with(counts: sparse.csr_matrix) -> np.ndarray[Any, Any]:
-    """Return in how many texts each n-gram occurs."""
-    return np.bincount(counts.indices, minlength=counts.shape[1])
+    step = max(1, -(-corpus.characters // _LONGEST_TO_LEARN_NGRAMS))
+    return [corpus.count(family, fewest, step=step) for family in families]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Problem:
     """All counts and labels. Every fit takes some of the rows."""
 
-    counts: list[_Counts]
+    counts: list[NgramCounts]
     labels: Labels
     outputs: int
     n_classes: int
@@ -209,11 +185,12 @@ class _Problem:
 
         If n-grams of a single text count too, their χ² says nothing. Then all are fitted, and pruned at the end.
         """
-        kept = [np.flatnonzero(_texts_with(counts.matrix[rows]) >= plan.fewest) for counts in self.counts]
+        texts = [texts_with(counts.matrix, rows) for counts in self.counts]
+        kept = [np.flatnonzero(each >= plan.fewest) for each in texts]
         if plan.fewest > 1:
-            scores = [self._chi_squared(*each, rows) for each in zip(self.counts, kept, strict=True)]
+            scores = [self._chi_squared(*each, rows) for each in zip(self.counts, kept, texts, strict=True)]
             kept = self.with_room(kept, scores, len(plan.choices))
-        idf = [_idf(counts.matrix[rows][:, columns]) for counts, columns in zip(self.counts, kept, strict=True)]
+        idf = [_idf(len(rows), each[columns]) for each, columns in zip(texts, kept, strict=True)]
         model = _Model(problem=self, kept=kept, idf=idf, bias=np.zeros(self.outputs, np.float32))
         for choice in plan.choices:
             model = model.with_fit(choice, rows)
@@ -233,18 +210,23 @@ class _Problem:
         ends = np.cumsum([len(columns) for columns in kept])[:-1]
         return [columns[part] for columns, part in zip(kept, np.split(fits, ends), strict=True)]
 
-    def _chi_squared(self, counts: _Counts, columns: Rows, rows: Rows) -> np.ndarray[Any, Any]:
-        """Return χ² of some n-grams: in how many texts of each class they occur, and how many chance would expect."""
-        present = _presence(counts.matrix[rows][:, columns])
-        classes = self._one_hot(rows)
-        observed = np.asarray(present.T @ classes)
-        expected = _texts_with(present)[:, None] * classes.mean(axis=0)
+    def _chi_squared(self, counts: NgramCounts, columns: Rows, texts: Rows, rows: Rows) -> np.ndarray[Any, Any]:
+        """Return χ² of some n-grams: in how many texts of each class they occur, and how many chance would expect.
+
+        Args:
+            texts: in how many of the rows each n-gram occurs.
+        """
+        observed = np.zeros((len(columns), self.n_classes), np.float32)
+        for block in blocks(rows):
+            observed += _presence(counts.matrix[block][:, columns]).T @ self._one_hot(block)
+        expected = texts[columns][:, None] * self._one_hot(rows).mean(axis=0)
         statistic: np.ndarray[Any, Any] = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
         return statistic
 
     def _one_hot(self, rows: Rows) -> np.ndarray[Any, Any]:
         labels = self.labels[rows]
-        return (labels if labels.ndim == 2 else np.eye(self.n_classes)[labels]).astype(np.float32)
+        hot = labels if labels.ndim == 2 else np.eye(self.n_classes, dtype=np.float32)[labels]
+        return hot.astype(np.float32, copy=False)
 
     def targets(self, rows: Rows) -> np.ndarray[Any, Any]:
         """Return for each output whether a row is of its class: (rows, outputs)."""
@@ -310,7 +292,9 @@ class _Model:
                 squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
                 move += np.sqrt(squares) * np.abs(weights).max(axis=1)
         if self.presence:
-            moves[0] += np.sqrt(_texts_with(self._counts(0, rows))) * np.abs(self.presence[0]).max(axis=1)
+            moves[0] += np.sqrt(texts_with(self.problem.counts[0].matrix, rows)[self.kept[0]]) * np.abs(
+                self.presence[0]
+            ).max(axis=1)
         kept = self.problem.with_room(self.kept, moves, bool(self.tfidf) + bool(self.presence))
         parts = [np.isin(columns, left) for columns, left in zip(self.kept, kept, strict=True)]
         return replace(
@@ -331,7 +315,7 @@ class _Model:
         return spread(total, self.problem.n_classes)
 
     def _counts(self, family: int, rows: Rows) -> sparse.csr_matrix:
-        return self.problem.counts[family].matrix[rows][:, self.kept[family]]
+        return taken(self.problem.counts[family].matrix, rows, self.kept[family])
 
     def _values(self, rows: Rows) -> list[sparse.csr_matrix]:
         return [tfidf_matrix(self._counts(family, rows), idf) for family, idf in enumerate(self.idf)]
@@ -364,9 +348,9 @@ def _presence(counts: sparse.csr_matrix) -> sparse.csr_matrix:
     return present
 
 
-def _idf(counts: sparse.csr_matrix) -> FloatArray:
+def _idf(texts: int, with_ngram: Rows) -> FloatArray:
     """Return ln((1 + texts) / (1 + texts with the n-gram)) + 1, as scikit-learn does."""
-    idf: FloatArray = (np.log((1 + counts.shape[0]) / (1 + _texts_with(counts))) + 1).astype(np.float32)
+    idf: FloatArray = (np.log((1 + texts) / (1 + with_ngram)) + 1).astype(np.float32)
     return idf
 
 

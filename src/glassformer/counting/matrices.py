@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+import numpy as np
 from scipy import sparse
 
-from glassformer.counting.reader import CountingReader, Counts, FloatArray, count, of_length_1, tfidf_values
+from glassformer.counting.reader import CountingReader, Counts, FloatArray, of_length_1, tfidf_values
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_ROWS_AT_ONCE = 20_000
 
 
-def count_matrix(counted: Iterable[Counter[str]], index: Mapping[str, int]) -> sparse.csr_matrix:
-    """Return the counts (texts, ngrams) of the n-grams that `index` numbers (see `count`)."""
-    counts = count(counted, index)
-    return sparse.csr_matrix((counts.counts, counts.ngrams, counts.ends), shape=(len(counts.ends) - 1, len(index)))
+def joined_rows(parts: Iterable[sparse.csr_matrix]) -> sparse.csr_matrix:
+    """Return parts of a matrix one below another. Their memory is freed on the way, which `vstack` cannot do."""
+    values, columns, counts = [], [], []
+    for part in parts:
+        values.append(part.data)
+        columns.append(part.indices)
+        counts.append(np.diff(part.indptr))
+        width = part.shape[1]
+    ends = np.cumsum(np.concatenate([[0], *counts]))
+    data = np.concatenate(values)
+    values.clear()
+    indices = np.concatenate(columns)
+    columns.clear()
+    return sparse.csr_matrix((data, indices, ends), shape=(len(ends) - 1, width))
+
+
+def blocks(rows: Array) -> list[Array]:
+    """Cut rows into blocks, so that a step needs the memory of one of them. There is one block at least."""
+    return np.array_split(rows, max(1, -(-len(rows) // _ROWS_AT_ONCE)))
+
+
+def taken(matrix: sparse.csr_matrix, rows: Array, columns: Array) -> sparse.csr_matrix:
+    """Return some columns of some rows. The other columns of these rows are not copied all at once."""
+    return joined_rows(matrix[block][:, columns] for block in blocks(rows))
+
+
+def texts_with(matrix: sparse.csr_matrix, rows: Array) -> Array:
+    """Return in how many of these rows each n-gram occurs."""
+    counts = [np.bincount(matrix[block].indices, minlength=matrix.shape[1]) for block in blocks(rows)]
+    total: Array = np.sum(counts, axis=0)
+    return total
 
 
 def tfidf_matrix(counts: sparse.csr_matrix, idf: FloatArray) -> sparse.csr_matrix:

@@ -14,7 +14,7 @@ Family = Literal["words", "characters"]
 """A family of n-grams."""
 
 START, END = "<start>", "<end>"  # the pattern cuts these into several words, so no text holds them
-_LONGEST_RUN = 3  # words
+LONGEST_RUN = 3  # words
 _SHORTEST_PIECE, _LONGEST_PIECE = 2, 5  # characters
 _LONGEST_WORD = 100  # characters of a word that are read
 
@@ -38,7 +38,7 @@ def word_ngrams(text: str) -> Counter[str]:
     runs = Counter(words)
     if words:
         marked = [START, *words, END]
-        for length in range(2, _LONGEST_RUN + 1):
+        for length in range(2, LONGEST_RUN + 1):
             runs.update(map(" ".join, zip(*(marked[first:] for first in range(length)), strict=False)))
     return runs
 
@@ -47,19 +47,22 @@ def character_ngrams(text: str) -> Counter[str]:
     """Count the runs of two to five characters within words. A word begins and ends with a space."""
     pieces: Counter[str] = Counter()
     for word, count in Counter(words_of(text)).items():
-        for piece in _pieces(word):
+        for piece in _known_pieces(word):
             pieces[piece] += count
     return pieces
 
 
-@lru_cache(maxsize=100_000)
-def _pieces(word: str) -> tuple[str, ...]:
+def pieces_of(word: str) -> tuple[str, ...]:
+    """Return the runs of characters of a word, shorter ones first."""
     padded = f" {word} "
     return tuple(
         padded[start : start + length]
         for length in range(_SHORTEST_PIECE, _LONGEST_PIECE + 1)
         for start in range(len(padded) - length + 1)
     )
+
+
+_known_pieces = lru_cache(maxsize=100_000)(pieces_of)  # many words occur in many texts
 
 
 def occurrences(family: Family, text: str) -> Iterator[tuple[str, int, int]]:
@@ -70,12 +73,12 @@ def occurrences(family: Family, text: str) -> Iterator[tuple[str, int, int]]:
     words = words_of(text)
     if family == "characters":
         for number, word in enumerate(words):
-            for piece in _pieces(word):
+            for piece in _known_pieces(word):
                 yield piece, number, number
         return
     yield from ((word, number, number) for number, word in enumerate(words))
     marked = [START, *words, END]
-    for length in range(2, _LONGEST_RUN + 1):
+    for length in range(2, LONGEST_RUN + 1):
         for first in range(len(marked) - length + 1 if words else 0):
             run = marked[first : first + length]
             yield " ".join(run), max(0, first - 1), min(len(words), first + length - 1) - 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -242,10 +242,10 @@ class Counts(NamedTuple):
 
 
 def count(counted: Iterable[Counter[str]], index: Mapping[str, int]) -> Counts:
-    """Return the counts of the n-grams that `index` numbers. A `defaultdict` numbers all of them."""
+    """Return the counts of the n-grams that `index` numbers."""
     numbers, values, ends = array("i"), array("f"), array("q", [0])
     for counts in counted:
-        known = counts if isinstance(index, defaultdict) else counts.keys() & index.keys()
+        known = counts.keys() & index.keys()
         numbers.extend(map(index.__getitem__, known))
         values.extend(map(counts.__getitem__, known))
         ends.append(len(numbers))

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from glassformer.data.batches import Batch, assemble
 from glassformer.data.windows import random_windows
 from glassformer.training.classification import TrainingData
+from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.order import one_pass, plan_epoch
@@ -127,6 +128,7 @@ class Bench:
         The gradient of the step stays in the parameters. Training ends early when the time is up. If the loss or its
         gradient is not finite, the last value is an infinite loss.
         """
+        keep_large_buffers()
         optimizers = build_optimizers(model, self.config)
         began = time.perf_counter()
         for number, (rate, group) in enumerate(zip(rates, groups, strict=False)):

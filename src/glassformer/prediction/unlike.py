@@ -93,10 +93,13 @@ def ngram_hashes(text: str) -> HashArray:
     words = np.fromiter(map(crc32, map(str.encode, cut)), np.uint32, len(cut))
     if not len(words):
         return words
-    marked = np.concatenate([[_START], words, [_END]])
+    return np.concatenate([words, pair_hashes(np.concatenate([[_START], words, [_END]]))])
+
+
+def pair_hashes(words: HashArray) -> HashArray:
+    """Return the hashes of each word and the one after it, from the hashes of words."""
     with np.errstate(over="ignore"):
-        pairs = marked[:-1] * _FACTOR + marked[1:]
-    return np.concatenate([words, pairs])
+        return words[:-1] * _FACTOR + words[1:]
 
 
 def unseen_share(hashes: HashArray, seen: HashArray) -> float:

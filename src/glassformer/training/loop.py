@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from glassformer.errors import GlassformerError
 from glassformer.models.memory import is_out_of_memory
 from glassformer.training.checkpoint import CheckpointError, RunState, load_checkpoint, save_checkpoint
+from glassformer.training.memory import keep_large_buffers
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.processes import ALONE, LostProcessError, Processes
@@ -121,6 +122,7 @@ class Trainer(Generic[Model]):
         observer: Observer | None = None,
         processes: Processes = ALONE,
     ) -> None:
+        keep_large_buffers()  # not earlier: what prepares a run frees large buffers for good
         self.model, self.task, self.config = model, task, config
         self.checkpoint, self.observer = checkpoint, observer or Silent()
         self.processes = processes

@@ -23,7 +23,6 @@ from glassformer.models.memory import check_fits
 from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
-from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import class_weights
 from glassformer.training.order import passes_per_epoch, plan_epoch
 from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
@@ -59,7 +58,6 @@ def prepare(
     """
     if minutes is not None:
         check_minutes(minutes, recipe)
-    keep_large_buffers()
     labels = LabelSet.from_table(sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     own = own_texts(sources, splits, recipe, init, perhaps=minutes is not None and can_pretrain(recipe, init))

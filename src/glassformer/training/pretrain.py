@@ -26,7 +26,6 @@ from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import Observer, Silent, Trainer
-from glassformer.training.memory import keep_large_buffers
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.recipe import PretrainingRecipe
 from glassformer.training.unfinished import encode, learn_tokenizer, run_to_end, versions, work_in
@@ -82,7 +81,6 @@ def pretrain(
         LostProcessError: another process ended too early; `out` can be resumed if it had begun to train.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
-    keep_large_buffers()
     observer = observer or Silent()
     train, validation = split_documents(documents, recipe.validation, seed=recipe.training.seed)
     work = None if out is None else out / CHECKPOINT_FOLDER

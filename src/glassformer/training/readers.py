@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from glassformer.counting.fitting import FittedCounting, fit_counting
 from glassformer.counting.folds import Fold, folds_of, repeats_few
@@ -83,7 +84,7 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
         observer.on_message(f"fitting the counting reader to all {len(labels):,} rows{some}")
         fitted = fit_counting(
             model.counting,
-            [text for table in tables for text in table.frame["text"].to_list()],
+            pl.concat([table.frame["text"] for table in tables], rechunk=False),
             labels,
             n_classes=len(names.names),
             folds=folds,

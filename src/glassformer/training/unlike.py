@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable
+from zlib import crc32
 
 import numpy as np
 
+from glassformer.counting.corpus import Corpus, distinct, marked
+from glassformer.counting.ngrams import END, START
 from glassformer.data.table import Table
-from glassformer.prediction.unlike import FloatArray, HashArray, Seen, UnlikeConfig, ngram_hashes, unseen_share
-
-Item = TypeVar("Item")
+from glassformer.prediction.unlike import (
+    FloatArray,
+    HashArray,
+    Seen,
+    UnlikeConfig,
+    ngram_hashes,
+    pair_hashes,
+    unseen_share,
+)
 
 _CALLED_UNLIKE = 0.01  # of the held-out rows
 _MOST_HELD_OUT = 10_000  # rows that set the threshold
@@ -28,18 +36,14 @@ def learn_seen(train: Table, validation: Table | None) -> tuple[Seen, FloatArray
     groups, with its group: what no other row or group has is then unseen.
     """
     frame = train.frame
-    texts = frame["text"].to_list()
-    step = max(1, -(-sum(map(len, texts)) // _MOST_CHARACTERS))
-    rows = list(map(ngram_hashes, texts[::step]))
-    if validation is not None:
-        hashes, _ = _most_frequent(rows)
-        texts, known = validation.frame["text"].to_list(), hashes
-        held_out: Sequence[HashArray] = list(map(ngram_hashes, _spread(texts, _MOST_HELD_OUT)))
-    else:
-        groups = frame["group"].to_list()[::step] if "group" in frame.columns else range(len(rows))
-        hashes, counts = _most_frequent(_joined(rows, groups))
-        held_out, known = _spread(rows, _MOST_HELD_OUT), hashes[counts > 1]
-    shares = np.array([unseen_share(row, known) for row in held_out], np.float32)
+    step = max(1, -(-int(frame["text"].str.len_chars().sum()) // _MOST_CHARACTERS))
+    frame = frame.gather_every(step)
+    by_group = validation is None and "group" in frame.columns
+    groups = frame["group"].rank("dense").to_numpy().astype(np.uint64) if by_group else None
+    hashes, counts = _most_frequent(frame["text"], groups)
+    known, held_out = (hashes[counts > 1], frame) if validation is None else (hashes, validation.frame)
+    texts = held_out["text"].gather_every(max(1, -(-held_out.height // _MOST_HELD_OUT)))
+    shares = np.array([unseen_share(ngram_hashes(text), known) for text in texts], np.float32)
     config = UnlikeConfig(threshold=threshold_of(shares), held_out_rows=len(shares))
     return Seen(hashes=hashes, config=config), shares
 
@@ -53,21 +57,32 @@ def threshold_of(shares: FloatArray) -> float:
     return float(np.sort(shares)[min(place, len(shares)) - 1])
 
 
-def _most_frequent(rows: Sequence[HashArray]) -> tuple[HashArray, np.ndarray]:
-    """Return the hashes that most rows have, in ascending order, and the number of rows that have each."""
-    hashes, counts = np.unique(np.concatenate([np.unique(row) for row in rows]), return_counts=True)
+def _most_frequent(texts: Iterable[str], groups: np.ndarray | None) -> tuple[HashArray, np.ndarray]:
+    """Return the hashes that most rows have, in ascending order, and the number of rows that have each.
+
+    Args:
+        groups: (rows,) a number for each group. All rows of a group are then one row.
+    """
+    corpus, first, found = Corpus.of(texts), 0, []
+    of_words = np.array([crc32(word.encode()) for word in (START, END, *corpus.names)], np.uint32)
+    for part in corpus.parts():
+        rows, hashes = _hashes(part, of_words)
+        group = rows.astype(np.uint64) if groups is None else groups[first + rows]
+        once_in_part = distinct(group << np.uint64(32) | hashes)
+        found.append(once_in_part.astype(np.uint32) if groups is None else once_in_part)  # no row is in two parts
+        first += len(part)
+    once = np.concatenate(found)
+    found.clear()
+    once = once if groups is None else distinct(once).astype(np.uint32)  # which leaves out the group
+    hashes, counts = np.unique(once, return_counts=True)
     kept = np.sort(np.argsort(-counts, kind="stable")[:_MOST_HASHES])
     return hashes[kept], counts[kept]
 
 
-def _joined(rows: Iterable[HashArray], groups: Iterable[Hashable]) -> list[HashArray]:
-    """Return the hashes of each group."""
-    together: dict[Hashable, list[HashArray]] = {}
-    for row, group in zip(rows, groups, strict=True):
-        together.setdefault(group, []).append(row)
-    return [np.concatenate(group) for group in together.values()]
-
-
-def _spread(items: Sequence[Item], most: int) -> Sequence[Item]:
-    """Return at most so many items, evenly spread."""
-    return items[:: max(1, -(-len(items) // most))]
+def _hashes(part: Corpus, of_words: HashArray) -> tuple[np.ndarray, HashArray]:
+    """Return the rows and hashes of all words and pairs, as `ngram_hashes` returns those of one text."""
+    words, rows = marked(part)
+    hashes, inside = of_words[words], rows[1:] == rows[:-1]
+    is_word = words > 1
+    pairs = pair_hashes(hashes)[inside]
+    return np.concatenate([rows[is_word], rows[1:][inside]]), np.concatenate([hashes[is_word], pairs])
