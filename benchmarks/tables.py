@@ -12,7 +12,6 @@ from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.tables_aims import aims_table
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
-from benchmarks.tables_counting import counting_tables
 from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
@@ -23,6 +22,7 @@ from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_processes import processes_tables
 from benchmarks.tables_reproduce import read_results, reproduced
+from benchmarks.tables_rows import rows_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared, read_comparison
@@ -56,7 +56,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "results": lambda name: reproduced(name, systems),
         "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
-        "counting": from_file(results, counting_tables),
+        "rows": from_file(results, rows_tables),
         "distil": from_file(results, distil_tables),
         "unlike": from_file(results, unlike_tables),
         "faithfulness": from_file(results, faithfulness_tables),

@@ -75,7 +75,7 @@ def test_a_commit_with_changes_says_so(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_is_to_be_measured_is_not_imported_beforehand() -> None:
-    code = "import benchmarks.memory, sys; print('torch' in sys.modules, 'tokenizers' in sys.modules)"
+    code = "import benchmarks.rows, sys; print('torch' in sys.modules, 'tokenizers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
     assert done.stdout.split() == [b"False", b"False"]
 

@@ -1,0 +1,62 @@
+"""The tables of docs/scale.md, from benchmarks/results/rows.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.tables_common import Document
+from glassformer.experiments.published.table import markdown
+
+_IN_WORDS = {
+    "import": "starting Python",
+    "read": "reading the table",
+    "split": "splitting the rows",
+    "vocabulary": "learning the vocabulary",
+    "encode": "encoding the texts",
+    "counting": "fitting the counting reader",
+    "unlike": "words seen in training (for the notes on unlike texts)",
+}
+
+
+def rows_tables(found: Document) -> Iterator[str]:
+    """Return the seconds and the memory of each phase, for each number of rows."""
+    lines = found["lines"]
+    phases = [{phase["phase"]: phase for phase in line["phases"]} for line in lines]
+    heads = [f"{line['rows']:,} rows" for line in lines]
+    yield "Seconds of a core:"
+    together = [sum(each[name]["core_seconds"] for name in _IN_WORDS if name != "import") for each in phases]
+    yield markdown(
+        [
+            ["phase", *heads],
+            *([words, *(f"{each[name]['core_seconds']:.1f}" for each in phases)] for name, words in _IN_WORDS.items()),
+            ["all but the start", *(f"{seconds:.1f}" for seconds in together)],
+            ["rows per second", *(f"{line['rows'] / of:,.0f}" for line, of in zip(lines, together, strict=True))],
+        ]
+    )
+    yield "Peak of resident memory, in MiB:"
+    yield markdown(
+        [
+            ["phase", *heads],
+            ["size of the texts", *(f"{line['texts_mb'] / 1.048576:.0f}" for line in lines)],
+            *(
+                [_IN_WORDS.get(name, "steps of training"), *(f"{each[name]['peak_mib']:,}" for each in phases)]
+                for name in [*_IN_WORDS, "steps"]
+            ),
+        ]
+    )
+    yield _in_words(found)
+
+
+def _in_words(found: Document) -> str:
+    groups, machine, largest = found["groups"], found["machine"], found["lines"][-1]
+    seconds = sum(phase["seconds"] for phase in largest["phases"] if phase["phase"] in _IN_WORDS)
+    steps = largest["phases"][-1]["steps_per_second"]
+    return (
+        f"The texts have {found['table']['mean_words']:.0f} generated words on average, "
+        f"{found['table']['distinct_words']:,} of them distinct. A split by {groups['groups']:,} groups with "
+        f"{groups['rows']:,} rows took {groups['core_seconds']:.1f} seconds of a core ({groups['seconds']:.1f} in all): "
+        f"{groups['held_out']:.2%} of the rows are held out, and {groups['positive'][0]:.2%} and "
+        f"{groups['positive'][1]:.2%} of both sides have the second label. {machine['processor']}, "
+        f"{machine['cores']} cores that other work shared (load {found['load_average_at_end']:.1f} at the end): the "
+        f"largest table took {seconds:.0f} seconds in all until the first step, and then {steps:.1f} steps per second."
+    )
