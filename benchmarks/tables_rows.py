@@ -54,8 +54,8 @@ def _in_words(found: Document) -> str:
     return (
         f"The texts have {found['table']['mean_words']:.0f} generated words on average, "
         f"{found['table']['distinct_words']:,} of them distinct. A split by {groups['groups']:,} groups with "
-        f"{groups['rows']:,} rows took {groups['core_seconds']:.1f} seconds of a core ({groups['seconds']:.1f} in all): "
-        f"{groups['held_out']:.2%} of the rows are held out, and {groups['positive'][0]:.2%} and "
+        f"{groups['rows']:,} rows took {groups['core_seconds']:.1f} seconds of a core ({groups['seconds']:.1f} in "
+        f"all): {groups['held_out']:.2%} of the rows are held out, and {groups['positive'][0]:.2%} and "
         f"{groups['positive'][1]:.2%} of both sides have the second label. {machine['processor']}, "
         f"{machine['cores']} cores that other work shared (load {found['load_average_at_end']:.1f} at the end): the "
         f"largest table took {seconds:.0f} seconds in all until the first step, and then {steps:.1f} steps per second."
