@@ -55,7 +55,7 @@ class Distillation(Classification):
         return Cost(losses.sum())
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Return the loss at a temperature of 1 and after calibration, and the share of texts with the teacher's answer.
+        """Return the loss at a temperature of 1, the same after calibration, and the share of the teacher's answers.
 
         If labels are known, return the accuracy on these texts too. Without validation texts, return nothing.
         """
