@@ -20,7 +20,10 @@ export function drawAnswer({ model, answer, changed }) {
 }
 
 function bars(model, now, before) {
-  const names = now ? Object.keys((before ?? now).probabilities) : model.labels.map(String);
+  // Objects hold keys such as "1" and "0" in their own order, so the labels are ranked here.
+  const names = now
+    ? Object.entries((before ?? now).probabilities).sort((one, other) => other[1] - one[1]).map(([name]) => name)
+    : model.labels.map(String);
   const chosen = new Set(now ? [now.prediction].flat().map(String) : []);
   const rows = names.map((name) => bar(name, now?.probabilities[name], before?.probabilities[name], chosen.has(name)));
   const list = el("ul", { className: "bars" }, ...rows.slice(0, SHOWN));
