@@ -1,12 +1,11 @@
 // The text field and a column for each model: what is typed is answered as soon as the typing pauses.
 
 import { Column } from "./column.js";
-import { el, percent, said } from "./dom.js";
+import { byId, el, percent, said } from "./dom.js";
 import { Edits } from "./edits.js";
 import { closeEditor } from "./editor.js";
 
 const TYPING = 120, EXPLAINING = 450, SPEAKING = 900; // milliseconds
-const byId = (id) => document.getElementById(id);
 
 export class Desk {
   /** `options`: what a column needs besides: panels, ask, limits, isGone, onGone. */

@@ -20,7 +20,6 @@ _SHARED_FILES = (
 )  # fmt: skip
 
 
-
 def add_page(app: FastAPI) -> None:
     """Add the page at `/`, and its files below `/page`."""
 

@@ -4,7 +4,8 @@ import { coveringWindows } from "./transformer.js";
 import { unseenShare } from "./unseen.js";
 import { wellFormed, wordsIn } from "./tokenizer.js";
 
-const THRESHOLD = 0.5, UNKNOWN_SHOWN = 20;
+const THRESHOLD = 0.5, UNKNOWN_SHOWN = 20, WORDS_AT_ONCE = 8;
+const LONGEST_EXPLANATION = 4000; // milliseconds
 const BLANK = /^[\p{White_Space}\x1c-\x1f]*$/u; // as Python strips texts
 
 export class Answering {
@@ -58,18 +59,10 @@ export class Answering {
 
   /** What each reader adds to the margin of the answer: over the second label, or of the least certain label. */
   margins(byReader, probs) {
-    const margin = this.marginOf(probs);
+    const [first, second] = ranked(probs), [least] = ranked(probs.map((prob) => -Math.abs(prob - THRESHOLD)));
+    const sign = probs[least] >= THRESHOLD ? 1 : -1;
+    const margin = (logits) => (this.config.multilabel ? sign * logits[least] : logits[first] - (logits[second] ?? 0));
     return Object.fromEntries(Object.entries(byReader).map(([name, logits]) => [name, margin(logits) / this.config.temperature]));
-  }
-
-  /** The margin of an answer as a function of logits. */
-  marginOf(probs) {
-    if (this.config.multilabel) {
-      const least = ranked(probs.map((prob) => -Math.abs(prob - THRESHOLD)))[0], sign = probs[least] >= THRESHOLD ? 1 : -1;
-      return (logits) => sign * logits[least];
-    }
-    const [first, second] = ranked(probs);
-    return (logits) => (second === undefined ? logits[first] : logits[first] - logits[second]);
   }
 
   reading(text) {
@@ -84,17 +77,44 @@ export class Answering {
     return { note, unknown_words: unknown.slice(0, UNKNOWN_SHOWN), more_unknown_words: Math.max(0, unknown.length - UNKNOWN_SHOWN) };
   }
 
-  /** Deletes each word by itself, and yields how much the margin loses, some words at a time. */
-  async *leaveOneOut(typed, wordsAtOnce) {
-    const text = wellFormed(typed), words = wordsIn(text);
-    const whole = total((await this.readerLogits([text]))[0]), margin = this.marginOf(this.probabilities(whole));
-    for (let first = 0; first < words.length; first += wordsAtOnce) {
-      const part = words.slice(first, first + wordsAtOnce);
-      const without = await this.readerLogits(part.map(([, start, end]) => text.slice(0, start) + text.slice(end)));
-      yield part.map(([word, start, end], number) => (
-        { word, start, end, total: (margin(whole) - margin(total(without[number]))) / this.config.temperature }));
+  /** The words of a text, each with what the margin of the answer loses if it is deleted. `pause` is awaited at times. */
+  async leaveOneOut(typed, pause = async () => {}) {
+    const text = wellFormed(typed), words = wordsIn(text), { labels, multilabel, temperature } = this.config;
+    const began = performance.now(), [whole] = await this.readerLogits([text]);
+    if (words.length * (performance.now() - began) > LONGEST_EXPLANATION) {
+      throw new Error("The text is too long to read it again here without each of its words.");
     }
+    const [first, second] = ranked(Array.from(total(whole))), rival = multilabel ? undefined : second;
+    const margin = (logits) => (logits[first] - (rival === undefined ? 0 : logits[rival])) / temperature;
+    const found = [];
+    for (let start = 0; start < words.length; start += WORDS_AT_ONCE) {
+      const part = words.slice(start, start + WORDS_AT_ONCE);
+      const without = await this.readerLogits(part.map((word) => text.slice(0, word.start) + text.slice(word.end)));
+      part.forEach((word, number) => {
+        const shares = Object.entries(whole).map(([name, logits]) => [name, margin(logits) - margin(without[number][name])]);
+        found.push({ ...word, ...Object.fromEntries(shares), total: shares.reduce((sum, [, share]) => sum + share, 0) });
+      });
+      await pause();
+    }
+    return {
+      text, words: inCodePoints(text, found), label: labels[first], rival: rival === undefined ? null : labels[rival],
+      readers: this.transformer ? Object.keys(whole) : ["counting"],
+      verdict: "Each word was deleted by itself. Its colour shows what the answer lost.",
+    };
   }
+}
+
+/** Counts the places of words in code points, as pages do. */
+function inCodePoints(text, words) {
+  const places = new Uint32Array(text.length + 1);
+  let points = 0, at = 0;
+  for (const point of text) {
+    places[at] = points;
+    at += point.length;
+    points += 1;
+  }
+  places[at] = points;
+  return words.map((word) => ({ ...word, start: places[word.start], end: places[word.end] }));
 }
 
 function total(byReader) {

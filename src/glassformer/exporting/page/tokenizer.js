@@ -10,11 +10,12 @@ const BYTE_WORD = new RegExp(
   + "|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+", "gu");
 const LETTER = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u; // \w of Rust
 const SPELLED_SPECIAL = /<(?=(?:pad|unk|cls)>)/u; // only the kind `unigram` would find special tokens in a text
-const LONGEST_WORD = 100; // characters; a longer one is unknown to the kind `wordpiece`
+const LONGEST_IN_PIECES = 100; // characters; a longer word is unknown to the kind `wordpiece`
 const UNKNOWN_PENALTY = 10; // of the kind `unigram`, below the score of its rarest piece
 
-/** The words of a text: [word, start, end], in units of UTF-16. */
-export const wordsIn = (text) => Array.from(text.matchAll(WORD), (found) => [found[0], found.index, found.index + found[0].length]);
+/** The words of a text, with their places in units of UTF-16. */
+export const wordsIn = (text) =>
+  Array.from(text.matchAll(WORD), ({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
 
 /** The words as the counting reader sees them: lower case, Unicode's form NFKC. */
 export const plainWords = (text) => text.normalize("NFKC").toLowerCase().match(WORD) ?? [];
@@ -27,9 +28,9 @@ export class Tokenizer {
   constructor(file, settings) {
     this.settings = settings;
     this.most = file.truncation?.max_length ?? Infinity;
-    this.model = { word: Words, character: Words, byte: BytePairs, bpe: BytePairs, wordpiece: WordPieces, unigram: Unigram }[settings.kind];
-    this.model = new this.model(file.model);
-    this.cut = { word: wholeWords, character: characters, byte: oneByOne, bpe: byteWords, wordpiece: wholeWords, unigram: spaced }[settings.kind];
+    const [cut, Model] = KINDS[settings.kind];
+    this.cut = cut;
+    this.model = new Model(file.model);
     this.added = new Map(file.added_tokens.filter(({ special }) => !special).map(({ content, id }) => [content, id]));
     this.takesSpace = file.added_tokens.some(({ special, lstrip }) => !special && lstrip);
     const longestFirst = [...this.added.keys()].sort((one, other) => other.length - one.length);
@@ -114,7 +115,7 @@ class WordPieces {
   constructor({ vocab, continuing_subword_prefix: prefix, max_input_chars_per_word: longest }) {
     this.ids = new Map(Object.entries(vocab));
     this.prefix = prefix ?? "##";
-    this.longest = longest ?? LONGEST_WORD;
+    this.longest = longest ?? LONGEST_IN_PIECES;
   }
 
   /** The longest piece of the vocabulary, again and again. One part without a piece makes the whole word unknown. */
@@ -201,3 +202,9 @@ class Unigram {
     return found.reverse();
   }
 }
+
+/** For each kind of tokenizer: how it cuts a text, and what makes tokens of the parts. */
+const KINDS = {
+  word: [wholeWords, Words], character: [characters, Words], byte: [oneByOne, BytePairs], bpe: [byteWords, BytePairs],
+  wordpiece: [wholeWords, WordPieces], unigram: [spaced, Unigram],
+};

@@ -5,7 +5,7 @@ const PAD_ID = 0, START_ID = 2, BATCH_TOKENS = 2048, BATCH_SIZE = 256;
 
 export class Transformer {
   constructor(ort, session, { maxSeqLen, nClasses }) {
-    Object.assign(this, { ort, session, maxSeqLen, nClasses });
+    Object.assign(this, { ort, session, maxSeqLen, nClasses, turn: Promise.resolve() });
   }
 
   static async load(ort, { wasm, model, ...sizes }) {
@@ -15,8 +15,14 @@ export class Transformer {
     return new Transformer(ort, await ort.InferenceSession.create(model, { executionProviders: ["wasm"] }), sizes);
   }
 
-  /** The logits of each row of token ids. A row of several windows gets their mean. */
-  async score(rows) {
+  /** The logits of each row of token ids. A row of several windows gets their mean. One call waits for the other. */
+  score(rows) {
+    const scored = this.turn.then(() => this.scoreNow(rows));
+    this.turn = scored.catch(() => {});
+    return scored;
+  }
+
+  async scoreNow(rows) {
     const windows = rows.flatMap((ids, row) => coveringWindows(ids.length, this.maxSeqLen).map((start) => (
       { row, ids: ids.slice(start, start + this.maxSeqLen - 1) })));
     const totals = rows.map(() => new Float64Array(this.nClasses)), counts = rows.map(() => 0);

@@ -1,12 +1,12 @@
 // Starts the page: loads the models, and waits for the server if it is gone.
 
 import { Desk } from "./desk.js";
+import { byId } from "./dom.js";
 import { BELOW, BESIDE } from "./panels.js";
 import { get, Gone, post } from "./server.js";
 import { TableDesk } from "./table.js";
 
 const KNOCKING = 2000; // milliseconds
-const byId = (id) => document.getElementById(id);
 const alert = byId("alert");
 const ask = {
   answer: async (text, { name }) => (await post("predict", { text, model: name })).answers[0],
