@@ -24,6 +24,7 @@ from benchmarks.tables_processes import processes_tables
 from benchmarks.tables_reproduce import read_results, reproduced
 from benchmarks.tables_rows import rows_tables
 from benchmarks.tables_serving import serving_tables
+from benchmarks.tables_shards import billion_rows, shards_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared, read_comparison
 
@@ -62,6 +63,8 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),
         "processes": from_file(results, processes_tables),
+        "bulk-shards": from_file(results, shards_tables),
+        "billion-rows": from_file(results, billion_rows),
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
         "serving-load": from_file(results, serving_tables),

@@ -37,6 +37,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame[:40].write_csv(folder / "reviews.csv")
     frame[40:60].write_csv(folder / "test.csv")
     frame[60:70].select("text").write_csv(folder / "new.csv")
+    (folder / "shards").mkdir()
+    for shard in range(2):
+        frame[70 + shard : 72 + shard].select("text").write_parquet(folder / "shards" / f"{shard}.parquet")
     (folder / "texts.txt").write_text("\n".join(frame[70:74]["text"]) + "\n", encoding="utf-8")
     return folder
 

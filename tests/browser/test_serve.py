@@ -329,12 +329,13 @@ def test_the_page_works_with_a_key_that_the_browser_asks_for(browser: Browser) -
 
 
 def test_nothing_is_styled_or_run_inline() -> None:
-    folder = Path(__file__).parent.parent.parent / "src/glassformer/serving/page"
+    source = Path(__file__).parent.parent.parent / "src/glassformer"
+    folder = source / "serving/page"
     html = (folder / "index.html").read_text(encoding="utf-8")
     assert "<style" not in html
     assert " style=" not in html
     assert html.count("<script") == html.count('<script type="module" src="page/')
-    for file in folder.iterdir():
+    for file in (*folder.iterdir(), *(source / "pages").glob("*.js")):
         text = file.read_text(encoding="utf-8")
         assert "innerHTML" not in text, file
         assert "https://" not in text, file

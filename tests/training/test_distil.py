@@ -103,9 +103,29 @@ def test_the_loss_is_zero_for_a_student_that_answers_like_the_teacher(multilabel
     assert float(task.cost(same, examples).loss) == pytest.approx(0, abs=1e-5)
     assert float(task.cost(other, examples).loss) > 0.1
     assert task.weight(examples) == len(examples.labels) == task.count(examples)
-    assert task.validate(same) == pytest.approx({"validation_loss": 0, "validation_agreement": 1}, abs=1e-6)
+    found = {"validation_loss": 0, "validation_agreement": 1, "calibrated_loss": 0}
+    assert task.validate(same) == pytest.approx(found, abs=1e-6)
     assert task.validate(other)["validation_agreement"] == (0.0 if multilabel else 1.0)
     assert int(examples.inputs.token_ids.max()) < VOCAB_SIZE
+
+
+def test_an_epoch_is_judged_after_calibration() -> None:
+    """A student that is twice as sure as its teacher of the same answers has nothing left to learn but the scale."""
+    data = toy_data(n_validation=30)
+    logits = np.random.default_rng(0).normal(size=(30, N_CLASSES)).astype(np.float32)
+    data = dataclasses.replace(data, validation_labels=logits)
+
+    def validated(scale: float, **training: Any) -> dict[str, float]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("glassformer.training.distillation.score", lambda *_, **__: scale * logits)
+            task = Distillation(data, config(**training), max_seq_len=24, temperature=1.0, known=None)
+            return task.validate(Constant([0.0] * N_CLASSES))
+
+    found = validated(2.0)
+    assert found["validation_loss"] > 0.05
+    assert found["calibrated_loss"] == pytest.approx(0, abs=1e-5)
+    assert validated(-1.0)["calibrated_loss"] > 0.05
+    assert "calibrated_loss" not in validated(2.0, best_epoch_by="loss")
 
 
 def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel) -> None:
@@ -114,7 +134,7 @@ def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel
     student = distil(teacher, [documents()], of_student())
     best, history = student.metrics["best"], student.metrics["history"]
     assert best["validation_agreement"] > 0.9
-    assert best["validation_loss"] == min(row["validation_loss"] for row in history) < history[0]["validation_loss"]
+    assert best["calibrated_loss"] == min(row["calibrated_loss"] for row in history) < history[0]["calibrated_loss"]
     assert "validation_accuracy" not in best
     answers = Predictor(student).answer(fresh)
     expected = teacher.answering.answer(fresh)

@@ -104,15 +104,17 @@ def distil(
 
 
 def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], None]) -> None:
+    from glassformer.data.wording import counted
+
     train, held_out = prepared.splits.train, prepared.splits.validation
-    tell(f"data: {train.source}, {human_count(train.frame.height)} texts to learn from")
+    tell(f"data: {train.source}, {counted(train.frame.height, 'text')} to learn from")
     for note in prepared.splits.notes:
         tell(f"  {note}")
     if held_out is None:
         tell("  nothing is held out, so the last epoch is kept and the agreement with the teacher is not measured")
     else:
         known = 0 if prepared.known is None else len(prepared.known.rows)
-        tell(f"  held out: {human_count(held_out.frame.height)} texts, {human_count(known)} of them with a label")
+        tell(f"  held out: {counted(held_out.frame.height, 'text')}, {human_count(known)} of them with a label")
     model = prepared.recipe.model
     tell(
         f"student: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "

@@ -19,21 +19,28 @@ def export(
         typer.Option(
             "--format",
             help="onnx: a folder that answers without PyTorch. onnx-int8: the same, smaller. transformers: a folder "
-            "that the library transformers loads by itself.",
+            "that the library transformers loads by itself. web: a page that answers in the browser, offline.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
+    runtime: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="<folder>",
+            help="For web: the folder of ONNX Runtime Web. To get it, run `npm pack onnxruntime-web` and `tar xzf`.",
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the export in --out.")] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a classifier in another format: for ONNX Runtime, or for the library transformers."""
+    """Write a classifier in another format: for ONNX Runtime, for the browser, or for the library transformers."""
     if quiet:
         hush()
     from glassformer.exporting.export import export as run
 
     doing(f"exporting {model}")
-    exported = run(model, out, to=to, overwrite=overwrite)
+    exported = run(model, out, to=to, overwrite=overwrite, runtime=runtime)
     notes, size = [as_flags(note) for note in exported.notes], sum(exported.files.values())
     for note in notes:
         say(note)

@@ -32,6 +32,7 @@ from glassformer.cli import (
     version,
 )
 from glassformer.cli.activity import ACTIVITY
+from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import add_hint
 from glassformer.cli.output import insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
@@ -159,7 +160,7 @@ def _fail(error: Exception) -> NoReturn:
     if isinstance(error, GlassformerError):
         say_error(error.message)
         for line in error.listing:
-            insist(one_line(line))
+            insist(one_line(as_flags(line)))
         sys.exit(error.exit_code)
     if isinstance(error, OSError):
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough

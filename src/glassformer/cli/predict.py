@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from glassformer.cli.hints import check_order, is_file
 from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
+from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.unknown import is_punctuation, warn_of_unknown
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
@@ -39,22 +40,37 @@ def predict(
         typer.Argument(help="The texts. Without any, or with -, standard input is read: one text per line."),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="A table of texts. - reads a CSV or JSON lines from standard input.")
+        Path | None,
+        typer.Option(
+            help="A table of texts, or a folder of tables (shards). - reads a CSV or JSON lines from standard input."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             help="The file for the answers to --file. Its extension sets the format: .csv, .tsv (tabs) or .jsonl, "
-            "each also with .gz. Default: CSV on standard output."
+            "each also with .gz. Default: CSV on standard output. For a folder of shards: the folder for the answers."
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file in --out, or all answers in that folder.")
+    ] = False,
     text: TextColumn = None,
     top_k: Annotated[
         int | None,
         typer.Option(min=1, metavar="<int>", help="Show only this many most probable labels per text. Default: all."),
     ] = None,
     safe_csv: SafeCsv = False,
+    engine: Annotated[
+        str | None, typer.Option(help="What answers a folder of shards: plain (default), one process; or ray.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="<int>", help="With Ray: how many shards at once. Default: one per core."),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="With Ray: the address of a cluster. Default: Ray starts on this machine.")
+    ] = None,
     device: Device = "auto",
     quiet: Quiet = False,
     json: Json = False,
@@ -67,6 +83,12 @@ def predict(
     if texts:
         check_order(model, texts[0], option="--file ")
     _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=json, jsonl=jsonl)
+    by = Workers(engine=engine, workers=workers, address=address)
+    by.check(folder=_is_folder(file))
+    if file is not None and out is not None and _is_folder(file):
+        asked: dict[str, Any] = {"text": text, "device": device, "safe_csv": safe_csv}
+        predict_shards(model, file, out, by=by, overwrite=overwrite, json=json, **asked)
+        return
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=device)
@@ -114,6 +136,10 @@ def _check(
     if jsonl and (json or out is not None):
         other = "--json, which prints one document" if json else "--out, whose ending says what is written"
         raise UsageError(f"--jsonl does not go with {other}; leave one out")
+    if _is_folder(file):
+        if out is None:
+            raise UsageError(f"{file} is a folder; name a folder for the answers to its tables with --out")
+        return
     if safe_csv and (file is None or jsonl or (json and out is None) or (out is not None and "json" in out.name)):
         raise UsageError("--safe-csv is for the answers to a file as CSV or TSV; leave it out")
     if out is not None:
@@ -122,6 +148,10 @@ def _check(
         raise UsageError("--overwrite goes with --out; leave it out")
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
+
+
+def _is_folder(file: Path | None) -> bool:
+    return file is not None and file.is_dir()
 
 
 def _answer_texts(predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style) -> None:
@@ -169,7 +199,7 @@ def _answer_file(
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     labels = predictor.trained.config.labels
-    with write_answers(out, style, labels=labels, source=str(file), like=like, safe=safe_csv) as write:
+    with write_answers(out, style, labels=labels, table=file, like=like, safe=safe_csv) as write:
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
             batch = texts_of(frame, column)

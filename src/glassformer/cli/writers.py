@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from glassformer.cli.output import one_line, show, write_json, write_table
 from glassformer.data.files import written_aside
@@ -19,18 +17,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from glassformer.data.rows import Delimited
+    from glassformer.prediction.answer_files import WriteAnswers
     from glassformer.prediction.answers import Answers
 
 WriteLines = Callable[[Iterable[str]], None]
-WriteAnswers = Callable[["pl.DataFrame", "Answers"], None]
 Style = Literal["plain", "json", "jsonl"]
 
 LONGEST_SHOWN = 200
 """The characters of a text that are shown beside its answer. JSON holds the whole text."""
-
-_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # spreadsheets of East Asian languages also read full-width signs
-_NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}  # None: JSON lines
 
 
 def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
@@ -39,8 +33,10 @@ def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
     Args:
         table: the table that is read.
     """
-    if _kind(out) not in _SEPARATORS:
-        raise UsageError(f"--out {out}: write answers as {', '.join(_SEPARATORS)}, each also with .gz")
+    from glassformer.prediction.answer_files import SEPARATORS, kind_of
+
+    if kind_of(out) not in SEPARATORS:
+        raise UsageError(f"--out {out}: write answers as {', '.join(SEPARATORS)}, each also with .gz")
     check_parent("--out", out)
     if table is not None and out.exists() and table.exists() and out.samefile(table):
         raise UsageError(f"--out {out} is the table that is read; name another file")
@@ -94,52 +90,30 @@ def check_replaced(out: Path, names: Sequence[str], *, key: str) -> None:
 
 @contextmanager
 def write_answers(
-    out: Path | None, style: Style, *, labels: tuple[Any, ...], source: str, like: Delimited, safe: bool
+    out: Path | None, style: Style, *, labels: tuple[Any, ...], table: Path, like: Delimited, safe: bool
 ) -> Iterator[WriteAnswers]:
     """Yield a function that writes a frame with its answers, to standard output or to a file.
 
-    The file is written under another name and renamed at the end.
+    The file is written under another name and renamed at the end. `answer_file` explains the other arguments.
 
     Args:
         style: the format of standard output. The format of a file depends on its ending.
-        labels: the labels of the model.
-        source: the name of the table in messages.
-        like: how the columns of the table are separated. CSV keeps it, except tabs; it keeps a byte order mark too.
-        safe: write cells that a spreadsheet could run as a formula as text.
     """
-    from glassformer.prediction.answered_rows import (
-        RECORD_KEYS,
-        added_columns,
-        record_lines,
-        refuse_taken,
-        with_answers,
-    )
+    from glassformer.prediction.answer_files import answer_file, csv_answers, csv_rows, json_answers
 
-    separator = _SEPARATORS[_kind(out)] if out is not None else "," if style == "plain" else None
-    if separator == "," and like.separator != "\t":
-        separator = like.separator
-    added = RECORD_KEYS if separator is None else added_columns(labels)
-
-    def check(frame: pl.DataFrame) -> None:
-        refuse_taken(frame, added, source)
-        _check_columns(frame, separator)
-
-    if separator is None:
-        with write_lines(style) if out is None else _lines_in_file(out) as write:
-
-            def write_records(frame: pl.DataFrame, answers: Answers) -> None:
-                check(frame)
-                write(record_lines(frame, answers))
-
-            yield write_records
-        return
-    with _csv_rows(out, separator, mark=like.mark, safe=safe) as write_rows:
-
-        def write_answered(frame: pl.DataFrame, answers: Answers) -> None:
-            check(frame)
-            write_rows(with_answers(frame, answers))
-
-        yield write_answered
+    if out is not None:
+        with (
+            written_aside(out) as aside,
+            answer_file(aside, name=out, labels=labels, table=table, like=like, safe=safe) as write,
+        ):
+            yield write
+    elif style == "plain":
+        separator = "," if like.separator == "\t" else like.separator
+        write_rows = csv_rows(write_table, separator, mark=like.mark, safe=safe)
+        yield csv_answers(write_rows, separator, labels=labels, source=str(table))
+    else:
+        with write_lines(style) as write_records:
+            yield json_answers(write_records, source=str(table))
 
 
 @contextmanager
@@ -150,53 +124,40 @@ def write_columns(
 
     Args:
         added: the names of these columns.
-        safe: see `write_answers`.
+        source: the name of the table in messages.
+        safe: see `answer_file`.
     """
+    from glassformer.prediction.answer_files import check_columns, separator_of
     from glassformer.prediction.answered_rows import refuse_taken
 
-    separator = _SEPARATORS[_kind(out)] if out is not None else ","
-    if separator == "," and like.separator != "\t":
-        separator = like.separator
-    with _json_rows(out) if separator is None else _csv_rows(out, separator, mark=like.mark, safe=safe) as write_rows:
+    separator = separator_of(out or Path("standard-output.csv"), like)
+    with _rows_written(out, separator, mark=like.mark, safe=safe) as write_rows:
 
         def write(frame: pl.DataFrame, columns: pl.DataFrame) -> None:
             refuse_taken(frame, added, source)
-            _check_columns(frame, separator)
+            check_columns(frame, separator)
             write_rows(frame.hstack(columns))
 
         yield write
 
 
 @contextmanager
-def _csv_rows(
-    out: Path | None, separator: str, *, mark: bool, safe: bool = False
+def _rows_written(
+    out: Path | None, separator: str | None, *, mark: bool, safe: bool
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that writes rows as CSV, with a header before the first ones.
+    """Yield a function that writes rows to a file, or as CSV to standard output."""
+    from glassformer.prediction.answer_files import csv_rows, opened, write_lines_to
 
-    Args:
-        mark: write a byte order mark.
-        safe: see `write_answers`.
-    """
-    with nullcontext() if out is None else _opened(out) as file:
-        write_bytes = write_table if file is None else file.write
-        header = True
-
-        def write(rows: pl.DataFrame) -> None:
-            nonlocal header
-            rows = without_formulas(rows) if safe else rows
-            write_bytes(
-                rows.write_csv(include_header=header, include_bom=header and mark, separator=separator).encode()
+    if out is None:
+        yield csv_rows(write_table, separator or ",", mark=mark, safe=safe)
+        return
+    with written_aside(out) as aside, opened(aside, compressed=out.suffix == ".gz") as file:
+        if separator is None:
+            yield (
+                lambda rows: write_lines_to(file, rows.write_ndjson().rstrip("\n").split("\n")) if rows.height else None
             )
-            header = False
-
-        yield write
-
-
-@contextmanager
-def _json_rows(out: Path | None) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that writes rows as lines of JSON."""
-    with write_lines("jsonl") if out is None else _lines_in_file(out) as write:
-        yield lambda rows: write(rows.write_ndjson().rstrip("\n").split("\n")) if rows.height else None
+        else:
+            yield csv_rows(file.write, separator, mark=mark, safe=safe)
 
 
 @contextmanager
@@ -234,40 +195,3 @@ def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None) -> Ite
             cells = [label_text(label), ranked]
         beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
         yield "\t".join(map(one_line, [*cells, beginning]))
-
-
-def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put a single quote before each cell and column name that a spreadsheet could run as a formula.
-
-    This is the advice of OWASP ("CSV Injection"). A number such as -5 is not a formula.
-    """
-    import polars as pl
-
-    text = pl.col(pl.String)
-    formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
-    safe = frame.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep())
-    return safe.rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)
-
-
-@contextmanager
-def _opened(out: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    with written_aside(out) as aside, gzip.open(aside, "wb") if out.suffix == ".gz" else aside.open("wb") as file:
-        yield file
-
-
-@contextmanager
-def _lines_in_file(out: Path) -> Iterator[WriteLines]:
-    with _opened(out) as file:
-        yield lambda lines: file.writelines(f"{line}\n".encode() for line in lines)
-
-
-def _check_columns(frame: pl.DataFrame, separator: str | None) -> None:
-    """Raise `UsageError` if a column of the table, for example from Parquet, cannot be written as text."""
-    for name, dtype in frame.schema.items():
-        if "Binary" in str(dtype) or (separator is not None and dtype.is_nested()):
-            way_out = "leave it out" if "Binary" in str(dtype) else "leave it out, or write answers as .jsonl"
-            raise UsageError(f"the column {name!r} holds {dtype}, which cannot be written in this format; {way_out}")
-
-
-def _kind(out: Path) -> str:
-    return out.with_suffix("").suffix if out.suffix == ".gz" else out.suffix

@@ -286,6 +286,11 @@ def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
+def described(config: TokenizerConfig) -> dict[str, Any]:
+    """Return what `tokenizer.json` holds for this configuration, but for what is learned from texts."""
+    return dict(json.loads(_untrained(config)[0].to_str()))
+
+
 def _untrained(config: TokenizerConfig) -> tuple[Tokenizer, Any]:
     """Return the untrained tokenizer and the trainer of the library for the configured kind."""
     common: dict[str, Any] = {"special_tokens": SPECIAL_TOKENS, "show_progress": False}

@@ -32,22 +32,28 @@ class Exported:
     notes: list[str]
 
 
-def export(model: Path, out: Path, *, to: str, overwrite: bool = False) -> Exported:
+def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime: Path | None = None) -> Exported:
     """Write the classifier of a model folder into the folder `out`, in one of `FORMATS`.
 
+    Args:
+        runtime: the folder of ONNX Runtime Web, for the format `web`.
+
     Raises:
-        UsageError: there is no such format, or no such model; the format cannot express the model; or `out` cannot be
-            written to or must not be replaced.
+        UsageError: there is no such format, or no such model; the format cannot express the model; `runtime` is not
+            what it should be; or `out` cannot be written to or must not be replaced.
         GlassformerError: the model folder is damaged, the disk is full, or the written folder failed its check.
     """
     if to not in FORMATS:
         listing = [f"{name}: {known.purpose}" for name, known in FORMATS.items()]
         raise UsageError(f"`format={to!r}`: there is no such format; there is {', '.join(FORMATS)}", listing)
+    if runtime is not None and not FORMATS[to].in_browsers:
+        raise UsageError("`runtime=` is for `format='web'`; leave it out")
     check_out(out, overwrite=overwrite)
     trained = load_model(model, CLASSIFIER)
+    given = {"name": model.absolute().name, "runtime": runtime} if FORMATS[to].in_browsers else {}
     try:
         with folder_written_aside(out) as aside:
-            notes = FORMATS[to].write(trained, aside)
+            notes = FORMATS[to].write(trained, aside, **given)
             record = {"format": to, "glassformer": __version__}
             (aside / RECORD_FILE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
             mode = (aside / RECORD_FILE).stat().st_mode

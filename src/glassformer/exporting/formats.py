@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from glassformer.exporting.onnx import write_onnx
 from glassformer.exporting.transformers_folder import write_transformers
-from glassformer.prediction.model_folder import TrainedModel
+from glassformer.exporting.web import write_web
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,10 +20,12 @@ class Format:
         write: writes a model, which is on the CPU and in evaluation mode, into an empty folder. It returns sentences
             for the user: what was left out, and how the folder was checked. It raises `UsageError` if the format
             cannot express the model, and `OSError` or `SafetensorError` if the files cannot be written.
+        in_browsers: whether browsers run the model. Then `write` also takes `name`, and `runtime` (see `write_web`).
     """
 
     purpose: str
-    write: Callable[[TrainedModel, Path], list[str]]
+    write: Callable[..., list[str]]
+    in_browsers: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -39,6 +40,11 @@ FORMATS: dict[str, Format] = {
     "onnx-int8": Format(
         purpose="The same, smaller: weights of one byte, if they give the same answers.",
         write=partial(write_onnx, precision="int8"),
+    ),
+    "web": Format(
+        purpose="A page that answers in the browser, without a server and offline.",
+        write=write_web,
+        in_browsers=True,
     ),
 }
 """The formats by name."""

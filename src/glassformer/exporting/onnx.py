@@ -41,6 +41,18 @@ _LABELS_SHOWN = 20
 _SHAPES = ((1, 1), (1, 2), (3, 17), (2, 64))  # of random token ids that are compared
 
 
+class Int8RefusedError(UsageError):
+    """Weights of one byte would change the answers, or there are no rows to find out.
+
+    Attributes:
+        reason: the message without what to do.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}; export in float32 instead (`format='onnx'`)")
+        self.reason = reason
+
+
 def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> list[str]:
     """Write an export into an empty folder, and compare its answers with those of the model.
 
@@ -51,8 +63,8 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         Sentences for the user.
 
     Raises:
-        UsageError: the package `onnx` or ONNX Runtime is not installed; the design cannot be exported; the rows to
-            compare answers on cannot be read; or int8 would change too many answers.
+        UsageError: the package `onnx` or ONNX Runtime is not installed, or the design cannot be exported.
+        Int8RefusedError: int8 would change too many answers, or the rows to compare answers on cannot be read.
         GlassformerError: the export does not compute the same.
         OSError, SafetensorError: the files cannot be written.
     """
@@ -95,14 +107,11 @@ def _rows(trained: TrainedModel) -> Table:
     """Return the rows that answers are compared on.
 
     Raises:
-        UsageError: they cannot be read.
+        Int8RefusedError: they cannot be read.
     """
     seen = remembered_rows(trained.config.remembered, trained.config.label_set, None)
     if isinstance(seen, str):
-        raise UsageError(
-            f"int8 must be checked on validation rows, and they cannot be read. {seen}. Export in float32 instead "
-            "(`format='onnx'`)"
-        )
+        raise Int8RefusedError(f"int8 must be checked on validation rows, and they cannot be read ({seen})")
     return seen.train if seen.validation is None else seen.validation
 
 
@@ -254,8 +263,8 @@ def _refuse_changed_answers(checked: dict[str, Any]) -> None:
     lost = checked["macro_f1"] - checked["macro_f1_exported"]
     if checked["same_labels"] >= LEAST_AGREEMENT and lost <= MOST_F1_LOST:
         return
-    raise UsageError(
+    raise Int8RefusedError(
         f"int8 would change the answers: on {checked['rows']:,} texts, {checked['same_labels']:.1%} keep their labels "
         f"(at least {LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
-        f"{checked['macro_f1_exported']:.3f}; export in float32 instead (`format='onnx'`)"
+        f"{checked['macro_f1_exported']:.3f}"
     )

@@ -39,7 +39,7 @@ def page(
     codes = {"": asset("pages", "tables.js") if 'class="scroll"' in main else "", ' type="module"': module}
     codes = {kind: code for kind, code in codes.items() if code}
     script = "".join(f"<script{kind}>{code}</script>" for kind, code in codes.items())
-    allowed = f"; script-src {' '.join(map(_digest, codes.values()))}" if codes else ""
+    allowed = f"; script-src {' '.join(map(digest, codes.values()))}" if codes else ""
     name = escape(title)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · glassformer {kind}</title>'
@@ -104,6 +104,6 @@ def _line(row: tuple[str, Cells], attributes: str = "") -> str:
     return f'<tr{attributes}><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
 
 
-def _digest(code: str) -> str:
-    """Return how a Content-Security-Policy names this script and no other."""
+def digest(code: str) -> str:
+    """Return how a Content-Security-Policy names this script or style sheet and no other."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"

@@ -37,11 +37,15 @@ def refuse_taken(frame: pl.DataFrame, added: list[str], source: str) -> None:
 
 
 def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
-    """Add the prediction, its confidence, a probability per label, and whether the text is unlike the training data.
+    """Add the columns of `only_answers` to a frame."""
+    return pl.concat([frame, only_answers(answers)], how="horizontal")
+
+
+def only_answers(answers: Answers) -> pl.DataFrame:
+    """Return the prediction, its confidence, a probability per label, and whether the text is unlike the training data.
 
     All are null for an empty text. The last two are null too if the model does not know.
     """
-    filled = ~answers.empty
     names = added_columns(answers.labels)
     columns: dict[str, list[Any]] = {
         "prediction": [None if label is None else label_cell(label) for label in answers.predictions()],
@@ -49,14 +53,12 @@ def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
     }
     probabilities = names[len(columns) : -len(_UNLIKE)]
     columns |= {name: _rounded(answers.probs[:, i].tolist()) for i, name in enumerate(probabilities)}
-    unknown = [None] * len(filled)
+    unknown = [None] * len(answers.empty)
     columns["unseen_share"] = unknown if answers.unseen is None else _rounded(answers.unseen.tolist())
     columns["unlike_training"] = unknown if answers.unlike is None else answers.unlike.tolist()
     types = {"prediction": pl.String, "unlike_training": pl.Boolean}
     added = pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in names})
-    answered = pl.Series(filled)
-    blank = added.select(pl.when(answered).then(pl.all()))
-    return pl.concat([frame, blank], how="horizontal")
+    return added.select(pl.when(pl.Series(~answers.empty)).then(pl.all()))
 
 
 def record_lines(frame: pl.DataFrame, answers: Answers) -> Iterator[str]:

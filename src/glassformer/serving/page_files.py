@@ -14,7 +14,10 @@ import glassformer.pages
 
 _PAGE = Path(__file__).parent / "page"
 _SHARED = Path(glassformer.pages.__file__).parent
-_SHARED_FILES = ("page.css", "elements.js")
+_SHARED_FILES = (
+    "icon.svg", "page.css", "answer.css", "elements.js", "dom.js", "answer.js", "readers.js", "marked.js", "roving.js",
+    "edits.js", "editor.js", "words.js", "latest.js", "column.js", "desk.js",
+)  # fmt: skip
 
 
 def add_page(app: FastAPI) -> None:

@@ -208,7 +208,7 @@ def distil(
             on_prepared(prepared)
         if teacher.answering.trained.config.answers_by_counting:
             observer.on_message(
-                f"{teacher.name} answers by counting alone, so it is fast already, and a student may be less accurate"
+                f"{teacher.name} answers by counting alone: a student is hardly faster, and may be less accurate"
             )
         return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ import torch
 from torch import nn
 
 from glassformer.data.store import IntArray
+from glassformer.prediction.calibration import fit_temperature
+from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification, TrainingData, right_answers
 from glassformer.training.objectives import distillation
@@ -52,7 +55,7 @@ class Distillation(Classification):
         return Cost(losses.sum())
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Return the loss at a temperature of 1, and the share of texts with the teacher's answer.
+        """Return the loss at a temperature of 1, the same after calibration, and the share of the teacher's answers.
 
         If labels are known, return the accuracy on these texts too. Without validation texts, return nothing.
         """
@@ -68,6 +71,10 @@ class Distillation(Classification):
             "validation_loss": float(losses.mean()),
             "validation_agreement": float(right_answers(logits, given).float().mean()),
         }
+        if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
+            own = fit_temperature(logits.numpy(), probabilities(answers, multilabel=multilabel), multilabel=multilabel)
+            calibrated = distillation(logits / own, teacher, temperature=1.0, multilabel=multilabel)
+            found["calibrated_loss"] = float(calibrated.mean())
         if self.known is not None:
             labels = torch.from_numpy(self.known.labels.copy())  # a copy, as it may be read-only
             right = right_answers(logits[torch.from_numpy(self.known.rows)], labels)

@@ -1,7 +1,8 @@
 // A fold that asks the server about an answer, and only while it is open: what is typed is answered first.
 
 import { el } from "./dom.js";
-import { Gone, Latest } from "./server.js";
+import { Latest } from "./latest.js";
+import { Gone } from "./server.js";
 
 /** Makes a part of the page that lasts: one for each column, as each has a state of its own. */
 export function perColumn(make) {

@@ -4,7 +4,8 @@ import { el, percent, signed } from "./dom.js";
 import { Fold, perColumn } from "./fold.js";
 import { appendWords, colour } from "./marked.js";
 import { rove } from "./roving.js";
-import { Gone, Latest, post } from "./server.js";
+import { Latest } from "./latest.js";
+import { Gone, post } from "./server.js";
 
 const NAMED = 5, FEWEST = 0.005; // words, and the least attention that is worth naming
 

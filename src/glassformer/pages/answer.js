@@ -20,7 +20,10 @@ export function drawAnswer({ model, answer, changed }) {
 }
 
 function bars(model, now, before) {
-  const names = now ? Object.keys((before ?? now).probabilities) : model.labels.map(String);
+  // Objects hold keys such as "1" and "0" in their own order, so the labels are ranked here.
+  const names = now
+    ? Object.entries((before ?? now).probabilities).sort((one, other) => other[1] - one[1]).map(([name]) => name)
+    : model.labels.map(String);
   const chosen = new Set(now ? [now.prediction].flat().map(String) : []);
   const rows = names.map((name) => bar(name, now?.probabilities[name], before?.probabilities[name], chosen.has(name)));
   const list = el("ul", { className: "bars" }, ...rows.slice(0, SHOWN));
@@ -43,12 +46,11 @@ function bar(name, probability, before, chosen) {
 }
 
 function notes(answer) {
-  const reading = answer.reading;
-  if (!reading) return null;
-  const unknown = reading.unknown_words.filter((word) => /[\p{L}\p{N}]/u.test(word)), more = reading.more_unknown_words;
+  const { note, unknown_words: all = [], more_unknown_words: more } = answer.reading ?? {};
+  const unknown = all.filter((word) => /[\p{L}\p{N}]/u.test(word));
   const words = unknown.length
     ? `Not in the transformer’s vocabulary: ${unknown.join(", ")}${more ? ` and ${more} more` : ""}.` : "";
   const unlike = answer.unlike_training ? "This text is unlike the training data, so its answer means little." : "";
-  const text = [unlike, reading.note, words].filter(Boolean).join(" ");
+  const text = [unlike, note, words].filter(Boolean).join(" ");
   return text ? el("p", { className: "soft note", dir: "auto" }, text) : null;
 }

@@ -1,19 +1,23 @@
 // All that the page shows of a model: its answer to the text, the words with their shares, and the parts below.
 
 import { el } from "./dom.js";
-import { BELOW, BESIDE } from "./panels.js";
-import { Gone, Latest, post } from "./server.js";
+import { Latest } from "./latest.js";
 import { Words } from "./words.js";
 
 export class Column {
-  constructor(model, edits, { limits, onEdit, onAnswer, onReasons, onGone, named }) {
+  /**
+   * `panels`: the parts { beside, below }, each { name, draw(state) }. `ask`: how to get an answer and an explanation.
+   * `isGone(error)`: whether what answers is gone; the page has said so then.
+   */
+  constructor(model, edits, { panels, ask, limits, onEdit, onAnswer, onReasons, isGone, onGone, named }) {
     this.state = { model, limits, text: "", answer: null, changed: null, reasons: null, edits, onEdit, onGone };
+    this.panels = [...panels.beside, ...panels.below];
     this.onAnswer = onAnswer;
     this.onReasons = onReasons;
     this.words = new Words(edits, onEdit);
     this.refusal = el("p", { className: "refusal", hidden: true });
     this.drawn = new Map();
-    const places = (panels) => panels.map(({ name }) => {
+    const places = (parts) => parts.map(({ name }) => {
       const place = el("div", { className: `panel ${name}` });
       this.drawn.set(name, place);
       return place;
@@ -21,15 +25,15 @@ export class Column {
     this.place = el("section", { className: "column", "aria-label": `Answer of ${model.name}` },
       el("h2", { className: named ? "" : "unseen" }, model.name),
       this.refusal,
-      el("div", { className: "beside" }, ...places(BESIDE)),
-      el("div", { className: "below" }, this.words.place, ...places(BELOW)));
-    const fail = (say) => (question, error) => (error instanceof Gone ? onGone() : say(error.message));
+      el("div", { className: "beside" }, ...places(panels.beside)),
+      el("div", { className: "below" }, this.words.place, ...places(panels.below)));
+    const fail = (say) => (question, error) => { if (!isGone(error)) say(error.message); };
     this.answers = new Latest(
-      ({ text }) => post("predict", { text, model: model.name }),
-      ({ which }, found) => this.set({ [which]: found.answers[0] }),
+      ({ text }) => ask.answer(text, model),
+      ({ which }, answer) => this.set({ [which]: answer }),
       fail((reason) => this.refuse(reason)));
     this.reasons = new Latest(
-      (text) => post("explain", { text, model: model.name, nearest: model.keeps_texts }),
+      (text) => ask.explanation(text, model),
       (text, found) => { this.set({ reasons: found }); this.words.show(found); },
       fail((reason) => { this.set({ reasons: null }); this.words.show(null, reason); }));
     this.draw();
@@ -71,7 +75,7 @@ export class Column {
   }
 
   draw() {
-    for (const { name, draw } of [...BESIDE, ...BELOW]) {
+    for (const { name, draw } of this.panels) {
       const place = this.drawn.get(name), open = place.querySelector("details")?.open;
       const found = draw(this.state);
       if (found && found === place.firstChild) continue;

@@ -4,6 +4,8 @@ import { el } from "./elements.js";
 
 export { el };
 
+export const byId = (id) => document.getElementById(id);
+
 export const percent = (probability) => `${(100 * probability).toFixed(1)}%`;
 
 export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;

@@ -1,0 +1,174 @@
+"""`glassformer predict --file FOLDER`: answer all tables of a folder."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glassformer.cli.output import (
+    command_line,
+    doing,
+    duration,
+    human_count,
+    insist,
+    print_json,
+    progressing,
+    say,
+    show,
+)
+from glassformer.cli.resume import Stopped
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.prediction.answering import Answering
+    from glassformer.prediction.shards import Bulk, Engine, Progress
+
+ENGINES = ("plain", "ray")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Who answers the shards: the flags --engine, --workers and --address."""
+
+    engine: str | None
+    workers: int | None
+    address: str | None
+
+    def check(self, *, folder: bool) -> None:
+        """Raise `UsageError` if the flags do not go together.
+
+        Args:
+            folder: whether --file is a folder.
+        """
+        given = {"--engine": self.engine, "--workers": self.workers, "--address": self.address}
+        for flag, value in given.items():
+            if value is not None and not folder:
+                raise UsageError(f"{flag} is for a folder of shards in --file; leave it out")
+            if value is not None and flag != "--engine" and self.engine != "ray":
+                raise UsageError(f"{flag} goes with --engine ray")
+        if self.engine not in (None, *ENGINES):
+            raise UsageError(f"--engine {self.engine}: choose {' or '.join(ENGINES)}")
+
+    def begin(self, predictor: Answering) -> Engine:
+        """Return the engine."""
+        if self.engine != "ray":
+            from glassformer.prediction.shards import in_this_process
+
+            return in_this_process(predictor)
+        from glassformer.prediction.on_ray import on_ray
+
+        return on_ray(address=self.address, workers=self.workers)
+
+
+def predict_shards(
+    model: Path,
+    shards: Path,
+    out: Path,
+    *,
+    by: Workers,
+    text: str | None,
+    device: str,
+    safe_csv: bool,
+    overwrite: bool,
+    json: bool,
+) -> None:
+    """Answer the shards that have no answers yet. Show how far the work is, and at the end counts over all shards.
+
+    Raises:
+        UsageError, GlassformerError: see `answer_folder` and `Bulk.check`.
+    """
+    from glassformer.prediction.load_answering import load_answering
+    from glassformer.prediction.shards import Job, answer_folder
+
+    if by.engine == "ray":
+        device = "cpu" if device == "auto" else device  # a task of Ray has the devices that it asks for
+    # The workers of Ray load the model themselves. This process learns early whether it can be loaded.
+    predictor = load_answering(model, device="cpu" if by.engine == "ray" else device)
+    column = text or predictor.text_column
+    if column is None:
+        raise UsageError("this model does not know which column its texts come from; name it with --text")
+    job = Job(model=model, out=out, text_column=column, safe_csv=safe_csv, device=device)
+    engine = by.begin(predictor)
+    doing("starting Ray" if by.engine == "ray" else "answering")
+    begun, pace = time.monotonic(), _Pace()
+    try:
+        bulk = answer_folder(job, shards, engine=engine, overwrite=overwrite, on_progress=pace.show)
+    except KeyboardInterrupt as error:
+        again = command_line(leave_out="--overwrite")
+        insist(f"stopped; finished shards are kept in {out}. Continue with:\n  {again}")
+        raise Stopped(error) from error
+    progressing("")
+    _warn(bulk, shards)
+    bulk.check()
+    _report(bulk, out, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
+
+
+class _Pace:
+    """Shows the progress: `answering: 3 of 40 shards, 12,288 rows, 1,200/s, 1 min 15 s left`."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._begun: float | None = None
+
+    def show(self, progress: Progress) -> None:
+        self.rows = progress.rows
+        progressing(words(progress, self._seconds()))
+
+    def _seconds(self) -> float:
+        if self._begun is None:
+            self._begun = time.monotonic()
+        return time.monotonic() - self._begun
+
+
+def words(progress: Progress, seconds: float) -> str:
+    """Return the progress after some seconds of answering in words."""
+    parts = [f"{human_count(progress.finished)} of {human_count(progress.shards)} shards"]
+    if progress.rows:
+        parts.append(f"{human_count(progress.rows)} rows")
+    if progress.rows and seconds:
+        speed = progress.rows / seconds
+        parts.append(f"{human_count(round(speed))}/s" if speed >= 10 else f"{speed:.1f}/s")
+        if progress.rows_left is not None:
+            parts.append(f"{duration(progress.rows_left / speed)} left")
+    return f"answering: {', '.join(parts)}"
+
+
+def _warn(bulk: Bulk, shards: Path) -> None:
+    from glassformer.data.wording import counted
+
+    if bulk.earlier:
+        say(f"{counted(bulk.earlier, 'shard was', 'shards were')} finished by an earlier run")
+    if bulk.gone:
+        gone = counted(len(bulk.gone), "shard with answers is", "shards with answers are")
+        say(f"warning: {gone} no longer in {shards} (first: {bulk.gone[0]}); the answers are still there")
+    of_rows = f"of {counted(bulk.rows, 'row')}"
+    if bulk.unlike:
+        say(f"warning: {human_count(bulk.unlike)} {of_rows} are unlike the training data; 1 in 100 is usual")
+    if bulk.empty:
+        say(f"warning: {human_count(bulk.empty)} {of_rows} have an empty text and get no answer")
+
+
+def _report(bulk: Bulk, out: Path, *, seconds: float, rows: int, json: bool) -> None:
+    from glassformer.data.wording import counted
+
+    predictions = dict(bulk.predictions.most_common())
+    if json:
+        print_json(
+            {
+                "out": str(out),
+                "shards": bulk.shards,
+                "finished_by_earlier_runs": bulk.earlier,
+                "rows": bulk.rows,
+                "answered": bulk.rows - bulk.empty,
+                "unanswered": bulk.empty,
+                "predictions": predictions,
+                "rows_of_this_run": rows,
+                "seconds_of_this_run": round(seconds, 3),
+            }
+        )
+        return
+    labels = ", ".join(f"{label} {human_count(count)}" for label, count in list(predictions.items())[:10])
+    shown = f" ({labels})" if labels else ""
+    show(f"{out}: {counted(bulk.rows, 'row')} in {counted(bulk.shards, 'shard')} answered{shown}")

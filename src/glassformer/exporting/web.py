@@ -1,0 +1,185 @@
+"""Export a classifier as a page that answers in the browser: one HTML file that holds the model and all of its code.
+
+A browser that opens a page from a file lets it load neither modules nor data from other files. So the modules of
+`page/` are written one after the other into the page, and the files of an ONNX export are in it as compressed letters.
+The page then needs no other file, and its policy forbids it every request.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from glassformer.data.tokenizers import described
+from glassformer.errors import UsageError
+from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
+from glassformer.exporting.onnx import Int8RefusedError, write_onnx
+from glassformer.pages.html import asset, digest
+from glassformer.prediction.exported import MODEL_FILE
+from glassformer.prediction.model_folder import TrainedModel
+
+PAGE_FILE = "index.html"
+_WORKER = ("tokenizer", "counting", "unseen", "transformer", "answering", "files", "worker")
+_SHARED = (
+    "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "words", "latest", "column", "desk",
+)  # fmt: skip
+_FILES = ("tokenizer.json", "counting.json", "counting.safetensors", "seen.safetensors", MODEL_FILE)
+_IMPORT = re.compile(r"^import [^;]*;\n|^export \{[^}]*\};\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async |const |function|class))", re.MULTILINE)
+_LEARNED = {"vocab", "merges", "unk_id"}  # by training a tokenizer
+_RUNTIME_LICENCE = """
+index.html contains ONNX Runtime Web {version}, Copyright (c) Microsoft Corporation, under the MIT licence:
+
+> Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+> documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+> rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+> persons to whom the Software is furnished to do so, subject to the following conditions:
+>
+> The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+> Software.
+>
+> THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+> WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+> COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+> OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+
+def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path | None) -> list[str]:
+    """Write the page into an empty folder. The weights have one byte each, if that gives the same answers.
+
+    Args:
+        name: of the model, for people.
+        runtime: the folder of ONNX Runtime Web. A model that answers by counting alone does not need it.
+
+    Returns:
+        Sentences for the user.
+
+    Raises:
+        UsageError: the tokenizer is not one of ours; the runtime is missing or not what it should be; or what
+            `write_onnx` raises.
+        GlassformerError, OSError, SafetensorError: see `write_onnx`.
+    """
+    ort = None
+    if not trained.config.answers_by_counting:
+        _check_tokenizer(trained)
+        if runtime is None:
+            raise UsageError(f"the page needs ONNX Runtime Web to run the transformer; {HOW_TO_GET_IT}")
+        ort = read_browser_runtime(runtime)
+    with TemporaryDirectory(dir=folder) as aside:
+        notes = _write_model(trained, Path(aside) / "int8", Path(aside) / "float32")
+        written = next(path for path in (Path(aside) / "float32", Path(aside) / "int8") if path.is_dir())
+        files = {name: (written / name).read_bytes() for name in _FILES if (written / name).is_file()}
+    if ort is None:
+        del files["tokenizer.json"]  # the counting reader cuts texts into words by itself
+    else:
+        files["runtime.wasm"] = ort.wasm
+    (folder / PAGE_FILE).write_text(_page(_config(trained, name), files, ort), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(name, notes, ort), encoding="utf-8")
+    return notes
+
+
+def joined(*modules: str) -> str:
+    """Return ES modules as one piece of code. Each comes after those that it imports; no two share a name."""
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", module)) for module in modules)
+
+
+def worker_code(ort: BrowserRuntime | None) -> str:
+    """Return the code that answers, for a thread of its own."""
+    ours = joined(*(asset("exporting", f"page/{name}.js") for name in _WORKER))
+    runtime = "const ort = null;" if ort is None else ort.code
+    return f'"use strict";\n{runtime}\n{{\n{ours}\n}}\n'  # the braces keep our names and theirs apart
+
+
+def _write_model(trained: TrainedModel, int8: Path, float32: Path) -> list[str]:
+    int8.mkdir()
+    try:
+        return write_onnx(trained, int8, precision="int8")
+    except Int8RefusedError as refused:
+        float32.mkdir()
+        return [
+            f"The weights have four bytes each: {refused.reason}.",
+            *write_onnx(trained, float32, precision="float32"),
+        ]
+
+
+def _check_tokenizer(trained: TrainedModel) -> None:
+    """Refuse a tokenizer that the page cannot run.
+
+    Raises:
+        UsageError: it came with a checkpoint, or an older version of glassformer made it.
+    """
+    config = trained.config.tokenizer
+    if config.kind == "pretrained":
+        raise UsageError(
+            "its tokenizer came with a checkpoint (tokenizer.kind is 'pretrained'), and the page knows glassformer's "
+            "own tokenizers alone"
+        )
+    theirs, ours = json.loads(trained.tokenizer.to_json()), described(config)
+    for part in ("normalizer", "pre_tokenizer", "post_processor", "model"):
+        known = {key: value for key, value in (ours[part] or {}).items() if key not in _LEARNED}
+        if known != {key: value for key, value in (theirs[part] or {}).items() if key not in _LEARNED}:
+            raise UsageError(
+                f"its tokenizer is not as this version of glassformer makes it (its {part} differs); train it again"
+            )
+
+
+def _config(trained: TrainedModel, name: str) -> dict[str, Any]:
+    """Return what the page needs to know, and nothing of where the model came from."""
+    config = trained.config.model_dump(
+        mode="json", include={"multilabel", "temperature", "readers", "unlike", "tokenizer"}
+    )
+    return config | {
+        "name": name,
+        "labels": [str(label) for label in trained.config.labels],
+        "max_seq_len": trained.config.model.max_seq_len,
+        "answers_by_counting": trained.config.answers_by_counting,
+    }
+
+
+def _page(config: dict[str, Any], files: dict[str, bytes], ort: BrowserRuntime | None) -> str:
+    code = joined(*(asset("pages", f"{name}.js") for name in _SHARED), asset("exporting", "page/main.js"))
+    style = asset("pages", "page.css") + asset("pages", "answer.css")
+    compiles = "" if ort is None else " 'wasm-unsafe-eval'"
+    policy = (
+        f"default-src 'none'; script-src {digest(code)}{compiles}; worker-src blob:; style-src {digest(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "name": escape(config["name"]),
+        "icon": f"data:image/svg+xml;base64,{_letters(asset('pages', 'icon.svg').encode())}",
+        "style": style,
+        "files": "\n".join(
+            f'<script type="text/plain" data-file="{name}">{_letters(gzip.compress(content, 9, mtime=0))}</script>'
+            for name, content in files.items()
+        ),
+        "worker": worker_code(ort),
+        "config": json.dumps(config, ensure_ascii=True).replace("<", "\\u003c"),
+        "page": code,
+    }
+    template = asset("exporting", "page/index.html")
+    return re.sub(rf"\{{({'|'.join(parts)})\}}", lambda found: parts[found[1]], template)
+
+
+def _letters(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _readme(name: str, notes: list[str], ort: BrowserRuntime | None) -> str:
+    said = "\n".join(f"- {note}" for note in notes)
+    return f"""# {name}: a text classifier in a page
+
+Open `index.html` in a browser, or put it on any web server. The model is in the page and runs in the browser. The page
+sends nothing, and works offline.
+
+{said}
+
+The page holds the vocabulary of the model, and words of the training texts, up to three in a row.
+{"" if ort is None else _RUNTIME_LICENCE.format(version=ort.version)}"""

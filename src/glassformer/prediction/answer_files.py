@@ -1,0 +1,159 @@
+"""Write the rows of a table with their answers to a file: CSV, TSV, JSON lines or Parquet."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from glassformer.data.rows import Delimited
+from glassformer.errors import UsageError
+from glassformer.prediction.answered_rows import (
+    RECORD_KEYS,
+    added_columns,
+    only_answers,
+    record_lines,
+    refuse_taken,
+    with_answers,
+)
+from glassformer.prediction.answers import Answers
+
+WriteAnswers = Callable[[pl.DataFrame, Answers], None]
+
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}
+"""The extensions of text files, and what separates their columns. None: JSON lines."""
+
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # spreadsheets of East Asian languages also read full-width signs
+_NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
+
+
+@contextmanager
+def answer_file(
+    path: Path, *, name: Path, labels: tuple[Any, ...], table: Path, like: Delimited, safe: bool
+) -> Iterator[WriteAnswers]:
+    """Yield a function that writes a frame with its answers to a file.
+
+    Args:
+        path: where to write.
+        name: the name that the file will have. Its extension sets the format. Parquet needs a table in Parquet.
+        labels: the labels of the model.
+        table: the table that the frames come from.
+        like: how the columns of the table are separated. CSV keeps it, except tabs; it keeps a byte order mark too.
+        safe: write cells that a spreadsheet could run as a formula as text.
+    """
+    if kind_of(name) == ".parquet":
+        yield from _parquet_answers(path, labels, table)
+        return
+    separator = separator_of(name, like)
+    with opened(path, compressed=name.suffix == ".gz") as file:
+        if separator is None:
+            yield json_answers(lambda lines: write_lines_to(file, lines), source=str(table))
+        else:
+            write = csv_rows(file.write, separator, mark=like.mark, safe=safe)
+            yield csv_answers(write, separator, labels=labels, source=str(table))
+
+
+def csv_answers(
+    write: Callable[[pl.DataFrame], None], separator: str, *, labels: tuple[Any, ...], source: str
+) -> WriteAnswers:
+    """Return a function that writes a frame with the columns of `with_answers`."""
+    added = added_columns(labels)
+
+    def write_answered(frame: pl.DataFrame, answers: Answers) -> None:
+        refuse_taken(frame, added, source)
+        check_columns(frame, separator)
+        write(with_answers(frame, answers))
+
+    return write_answered
+
+
+def json_answers(write: Callable[[Iterable[str]], None], *, source: str) -> WriteAnswers:
+    """Return a function that writes a frame as the lines of `record_lines`."""
+
+    def write_records(frame: pl.DataFrame, answers: Answers) -> None:
+        refuse_taken(frame, RECORD_KEYS, source)
+        check_columns(frame, None)
+        write(record_lines(frame, answers))
+
+    return write_records
+
+
+def _parquet_answers(path: Path, labels: tuple[Any, ...], table: Path) -> Iterator[WriteAnswers]:
+    """Keep the answers of the whole table, and put them beside its own columns at the end, which are read again."""
+    added = added_columns(labels)
+    kept: list[pl.DataFrame] = []
+
+    def write(frame: pl.DataFrame, answers: Answers) -> None:
+        refuse_taken(frame, added, str(table))
+        kept.append(only_answers(answers))
+
+    yield write
+    rows = pl.scan_parquet(table, glob=False)
+    pl.concat([rows, pl.concat(kept).lazy()], how="horizontal").sink_parquet(path)
+
+
+def csv_rows(
+    write_bytes: Callable[[bytes], object], separator: str, *, mark: bool, safe: bool = False
+) -> Callable[[pl.DataFrame], None]:
+    """Return a function that writes rows as CSV, with a header before the first ones.
+
+    Args:
+        mark: write a byte order mark.
+        safe: see `answer_file`.
+    """
+    header = True
+
+    def write(rows: pl.DataFrame) -> None:
+        nonlocal header
+        rows = without_formulas(rows) if safe else rows
+        write_bytes(rows.write_csv(include_header=header, include_bom=header and mark, separator=separator).encode())
+        header = False
+
+    return write
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put a single quote before each cell and column name that a spreadsheet could run as a formula.
+
+    This is the advice of OWASP ("CSV Injection"). A number such as -5 is not a formula.
+    """
+    text = pl.col(pl.String)
+    formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+    safe = frame.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep())
+    return safe.rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)
+
+
+def check_columns(frame: pl.DataFrame, separator: str | None) -> None:
+    """Raise `UsageError` if a column of the table, for example from Parquet, cannot be written as text."""
+    for name, dtype in frame.schema.items():
+        if "Binary" in str(dtype) or (separator is not None and dtype.is_nested()):
+            way_out = "leave it out" if "Binary" in str(dtype) else "leave it out, or write answers as .jsonl"
+            raise UsageError(f"the column {name!r} holds {dtype}, which cannot be written in this format; {way_out}")
+
+
+@contextmanager
+def opened(path: Path, *, compressed: bool) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Open a file to write bytes, through gzip if `compressed`."""
+    with gzip.open(path, "wb") if compressed else path.open("wb") as file:
+        yield file
+
+
+def write_lines_to(file: IO[bytes] | gzip.GzipFile, lines: Iterable[str]) -> None:
+    """Write lines as UTF-8."""
+    file.writelines(f"{line}\n".encode() for line in lines)
+
+
+def kind_of(path: Path) -> str:
+    """Return the extension that says what kind of table this is, without that of a compression."""
+    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+
+
+def separator_of(path: Path, like: Delimited) -> str | None:
+    """Return what separates the columns of a text file: for CSV the separator of `like`, unless that is a tab."""
+    separator = SEPARATORS[kind_of(path)]
+    return like.separator if separator == "," and like.separator != "\t" else separator

@@ -1,0 +1,182 @@
+"""The manifest of a folder of answers: which model and settings made them, and which shards are finished.
+
+`_glassformer.jsonl` has a line for the model and the settings, and below it a line for each finished shard. A line is
+only ever added, so a run over many shards never writes the file anew, and a kill can cut off the last line at most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
+from glassformer.data.files import write_aside
+from glassformer.errors import GlassformerError, UsageError, quoted
+from glassformer.prediction.exported import MODEL_FILE
+from glassformer.prediction.unlike import SEEN_FILE
+
+MANIFEST = "_glassformer.jsonl"  # programs that read folders of tables ignore names with an underscore
+_DECIDING = (
+    "config.json", "tokenizer.json", "model.safetensors", MODEL_FILE, NGRAMS_FILE, WEIGHTS_FILE, SEEN_FILE,
+)  # fmt: skip
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MadeBy(_Line):
+    """The first line: what decides the answers besides the shards."""
+
+    format: Literal["glassformer-shards"] = "glassformer-shards"
+    format_version: Literal[1] = 1
+    model: str
+    """The SHA-256 of the model's files."""
+    text_column: str
+    safe_csv: bool
+
+
+class Finished(_Line):
+    """A finished shard: which file it was, its answers, and counts over them.
+
+    Attributes:
+        size, answers_size: of the two files, in bytes.
+        answers: the name of the file with the answers.
+        empty: how many rows have an empty text, and so no answer.
+        unlike: how many rows are unlike the training data.
+        predictions: how often each answer was given.
+    """
+
+    shard: str
+    size: int
+    modified_ns: int
+    sha256: str
+    answers: str
+    answers_size: int
+    rows: int
+    empty: int
+    unlike: int
+    predictions: dict[str, int]
+
+    def has_answers(self, out: Path) -> bool:
+        """Whether the file with the answers is there, whole."""
+        path = out / self.answers
+        return path.is_file() and path.stat().st_size == self.answers_size
+
+    def is_of(self, shard: Path) -> bool:
+        """Whether a shard is still the one that was answered. Only a shard with another time is read for this."""
+        now = shard.stat()
+        if now.st_size != self.size:
+            return False
+        return now.st_mtime_ns == self.modified_ns or sha256_of([shard]) == self.sha256
+
+
+class Manifest:
+    """The manifest in a folder. The caller holds the lock of the folder (`only_writer`)."""
+
+    def __init__(self, out: Path, finished: Mapping[str, Finished]) -> None:
+        self.out = out
+        self.finished = dict(finished)
+        """Shard → its line."""
+
+    @classmethod
+    def begin(cls, out: Path, made_by: MadeBy, shards: Sequence[Path], *, overwrite: bool) -> Self:
+        """Read the manifest of a folder, or write a new one.
+
+        Args:
+            overwrite: delete the answers of an earlier run, and begin again.
+
+        Raises:
+            UsageError: the folder holds other files, or the answers of another model, with other settings or to a shard
+                that was changed since.
+            GlassformerError: the manifest is damaged.
+        """
+        path = out / MANIFEST
+        if path.is_file():
+            before, finished = _read(path)
+            if not overwrite:
+                _check_same(out, before, made_by)
+                _check_unchanged(out, finished, shards)
+                return cls(out, {name: line for name, line in finished.items() if line.has_answers(out)})
+            for line in finished.values():
+                (out / line.answers).unlink(missing_ok=True)
+        elif any(not other.name.startswith(".") for other in out.iterdir()):
+            raise UsageError(f"{out} is a folder with other files in it; choose an `out=` that is new or empty")
+        write_aside(path, made_by.model_dump_json() + "\n")
+        return cls(out, {})
+
+    def add(self, line: Finished) -> None:
+        """Note that a shard is finished. Its answers already have their name."""
+        with (self.out / MANIFEST).open("ab") as file:
+            file.write(line.model_dump_json().encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.finished[line.shard] = line
+
+
+def model_sha256(folder: Path) -> str:
+    """Return the fingerprint of a model: of all files that decide its answers."""
+    return sha256_of([folder / name for name in _DECIDING if (folder / name).is_file()])
+
+
+def sha256_of(files: Sequence[Path]) -> str:
+    """Return the fingerprint of some files, one after another. For several it depends on their names too."""
+    whole = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            each = hashlib.file_digest(file, "sha256")
+        if len(files) == 1:
+            return each.hexdigest()
+        whole.update(f"{path.name} {each.hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def _read(path: Path) -> tuple[MadeBy, dict[str, Finished]]:
+    """Return the first line, and the others by shard: the last one counts. A line that was cut off is removed."""
+    raw = path.read_bytes()
+    whole = raw[: raw.rfind(b"\n") + 1]
+    first, *others = whole.splitlines() or [b""]
+    try:
+        made_by = MadeBy.model_validate_json(first)
+        lines = [Finished.model_validate_json(line) for line in others]
+    except ValidationError as error:
+        raise GlassformerError(
+            f"{path} is damaged, or was written by a later glassformer; delete the folder, or name another `out=`"
+        ) from error
+    if len(whole) < len(raw):
+        os.truncate(path, len(whole))
+    return made_by, {line.shard: line for line in lines}
+
+
+def _check_same(out: Path, before: MadeBy, now: MadeBy) -> None:
+    way_out = "name another `out=`, or add `overwrite=True` to delete these answers"
+    if before.model != now.model:
+        raise UsageError(f"{out} holds the answers of another model; {way_out}")
+    if before.text_column != now.text_column:
+        raise UsageError(
+            f"{out} holds the answers to the column {quoted(before.text_column)}, and now it is "
+            f"{quoted(now.text_column)}; {way_out}"
+        )
+    if before.safe_csv != now.safe_csv:
+        raise UsageError(
+            f"{out} was begun {'with' if before.safe_csv else 'without'} safe CSV; do the same again, or {way_out}"
+        )
+
+
+def _check_unchanged(out: Path, finished: Mapping[str, Finished], shards: Sequence[Path]) -> None:
+    """Raise `UsageError` if a shard is not the one that was answered. Without its answers it is answered again."""
+    known = [(shard, finished[shard.name]) for shard in shards if shard.name in finished]
+    changed = [(shard, line) for shard, line in known if line.has_answers(out) and not line.is_of(shard)]
+    if changed:
+        shard, line = changed[0]
+        others = f" (and {len(changed) - 1:,} more)" if changed[1:] else ""
+        raise UsageError(
+            f"{shard}{others} was changed after it was answered. Delete {out / line.answers} to answer it again, or "
+            "add `overwrite=True` to begin again with all shards",
+            [] if len(changed) == 1 else [str(other) for other, _ in changed],
+        )

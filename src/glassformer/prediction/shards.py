@@ -1,0 +1,342 @@
+"""Answer all shards of a folder. Each gives one file of answers, which is complete or not there.
+
+```
+shards/a.parquet ─┐                ┌─► answers/.a.parquet.writing-… ─► answers/a.parquet, and a line of the manifest
+shards/b.parquet ─┼─► an engine ───┤
+shards/c.parquet ─┘                └─► …
+```
+
+An *engine* answers shards and writes the answers aside: one process does, or the workers of Ray (`on_ray.py`). This
+module alone renames the files and writes the manifest. So an engine may answer a shard twice, or a part of it and then
+be killed: each row still has exactly one answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import platform
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from glassformer.data.column_kinds import is_opaque
+from glassformer.data.columns import same_column
+from glassformer.data.files import why_not_written
+from glassformer.data.locks import only_writer
+from glassformer.data.rows import FORMATS, OPENERS, Delimited, format_of, iterate_rows
+from glassformer.data.shards import shards_in
+from glassformer.data.wording import counted, label_cell
+from glassformer.errors import GlassformerError, UsageError, quoted
+from glassformer.prediction.answer_files import answer_file
+from glassformer.prediction.answered_rows import texts_of
+from glassformer.prediction.answering import Answering
+from glassformer.prediction.answers import Answers
+from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, model_sha256, sha256_of
+
+ROWS_PER_BATCH = 4096
+_EXTENSIONS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet"}
+_ASIDE = ".writing-"
+_SHOWN = 8  # columns in a message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is to be done with each shard.
+
+    Attributes:
+        out: the folder of the answers.
+        text_column: the column of the texts. A shard may spell it with other capitals, spaces and underscores.
+        safe_csv: write cells that a spreadsheet could run as a formula as text.
+        device: where a worker of an engine computes.
+    """
+
+    model: Path
+    out: Path
+    text_column: str
+    safe_csv: bool = False
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """A shard whose answers are complete, but not under their name yet."""
+
+    aside: Path
+    line: Finished
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unanswered:
+    """A shard that could not be answered, and why."""
+
+    shard: str
+    error: GlassformerError
+
+
+Outcome = Answered | Unanswered
+OnRows = Callable[[int], None]
+Engine = Callable[[Job, Sequence[Path], OnRows], Generator[Outcome, None, None]]
+"""Answers shards in any order. The function is called with the number of rows that were just answered, before the shard
+is finished, if the engine knows it. Closing the iterator ends all work."""
+
+
+@dataclass
+class Progress:
+    """How far the work is.
+
+    Attributes:
+        shards: of the folder.
+        finished: how many of them are finished, those of earlier runs included.
+        rows: answered in this run.
+        rows_left: about how many rows are left, judged by the size of the files. None before the first finished shard.
+    """
+
+    shards: int
+    finished: int
+    rows: int = 0
+    rows_left: int | None = None
+
+
+@dataclass(kw_only=True)
+class Bulk:
+    """The result over all shards of the folder, those of earlier runs included.
+
+    Attributes:
+        earlier: how many shards were finished by earlier runs.
+        empty, unlike, predictions: see `Finished`.
+        gone: shards that were answered and are no longer in the folder.
+        unanswered: shards that could not be answered.
+    """
+
+    shards: int
+    earlier: int
+    gone: list[str]
+    rows: int = 0
+    empty: int = 0
+    unlike: int = 0
+    predictions: Counter[str] = field(default_factory=Counter)
+    unanswered: list[Unanswered] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise an error that names the shards without answers, if there are any.
+
+        Raises:
+            UsageError: a shard cannot be read, or has no column of texts.
+            GlassformerError: workers were lost over a shard.
+        """
+        if not self.unanswered:
+            return
+        bad = any(isinstance(each.error, UsageError) for each in self.unanswered)
+        raise (UsageError if bad else GlassformerError)(
+            f"{counted(len(self.unanswered), 'shard has', 'shards have')} no answers, of {self.shards:,}; the others "
+            "are finished. Correct or remove these, and run the same command again:",
+            sorted(f"  {each.shard}: {each.error.message}" for each in self.unanswered),
+        )
+
+
+def answer_folder(
+    job: Job, shards: Path, *, engine: Engine, overwrite: bool, on_progress: Callable[[Progress], None]
+) -> Bulk:
+    """Answer the shards of a folder that have no answers yet.
+
+    A run that was stopped or killed is continued by the next one, with any engine.
+
+    Args:
+        overwrite: delete the answers of earlier runs, and begin again.
+
+    Raises:
+        UsageError: see `shards_in`, `only_writer` and `Manifest.begin`; the answers to two shards would have the same
+            name; the folder of the answers lies in that of the shards.
+        GlassformerError: nothing can be written, or the manifest is damaged.
+    """
+    if job.out.resolve().is_relative_to(shards.resolve()):
+        raise UsageError(f"`out={str(job.out)!r}` lies in {shards}, whose files are read; name another folder")
+    files = shards_in(shards)
+    _check_names(files)
+    made_by = MadeBy(model=model_sha256(job.model), text_column=job.text_column, safe_csv=job.safe_csv)
+    with only_writer(job.out):
+        manifest = Manifest.begin(job.out, made_by, files, overwrite=overwrite)
+        _remove_unfinished(job.out)
+        try:
+            return _answer_waiting(job, files, manifest, engine, on_progress)
+        finally:
+            _remove_unfinished(job.out)
+
+
+def in_this_process(predictor: Answering) -> Engine:
+    """Return the engine that answers one shard after another."""
+
+    def answered(job: Job, shards: Sequence[Path], on_rows: OnRows) -> Generator[Outcome, None, None]:
+        for shard in shards:
+            yield answer_shard(predictor, job, shard, on_rows)
+
+    return answered
+
+
+def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -> Outcome:
+    """Answer a shard, and write its answers aside.
+
+    Raises:
+        GlassformerError: nothing can be written.
+    """
+    name = answers_name(shard)
+    aside = job.out / f".{name}{_ASIDE}{platform.node()}-{os.getpid()}"
+    try:
+        before = shard.stat()
+        counts = _write_answers(predictor, job, shard, aside, on_rows)
+        line = Finished(
+            shard=shard.name,
+            size=before.st_size,
+            modified_ns=before.st_mtime_ns,
+            sha256=sha256_of([shard]),
+            answers=name,
+            answers_size=aside.stat().st_size,
+            rows=counts.rows,
+            empty=counts.empty,
+            unlike=counts.unlike,
+            predictions=dict(counts.predictions),
+        )
+    except UsageError as error:
+        aside.unlink(missing_ok=True)
+        return Unanswered(shard=shard.name, error=error)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise GlassformerError(why_not_written(job.out, error, 0)) from error
+    return Answered(aside=aside, line=line)
+
+
+def answers_name(shard: Path) -> str:
+    """Return the name of the file with the answers: that of the shard, of the same kind, and with .gz if compressed."""
+    compressed = shard.suffix.lower() in (*OPENERS, ".zip")
+    inner = shard.with_suffix("") if compressed else shard
+    stem = inner.stem if inner.suffix.lower() in FORMATS else inner.name
+    return f"{stem}{_EXTENSIONS[format_of(shard)]}{'.gz' if compressed else ''}"
+
+
+def _answer_waiting(
+    job: Job, files: Sequence[Path], manifest: Manifest, engine: Engine, on_progress: Callable[[Progress], None]
+) -> Bulk:
+    names = {path.name for path in files}
+    waiting = [path for path in files if path.name not in manifest.finished]
+    bulk = Bulk(
+        shards=len(files),
+        earlier=len(files) - len(waiting),
+        gone=sorted(name for name in manifest.finished if name not in names),
+    )
+    pace = _Pace(files, manifest, on_progress)
+    if waiting:
+        with closing(engine(job, waiting, pace.more_rows)) as outcomes:
+            for outcome in outcomes:
+                if isinstance(outcome, Answered):
+                    outcome.aside.replace(job.out / outcome.line.answers)
+                    manifest.add(outcome.line)
+                else:
+                    bulk.unanswered.append(outcome)
+                pace.shard_done(outcome)
+    for name in names & manifest.finished.keys():
+        line = manifest.finished[name]
+        bulk.rows, bulk.empty, bulk.unlike = bulk.rows + line.rows, bulk.empty + line.empty, bulk.unlike + line.unlike
+        bulk.predictions.update(line.predictions)
+    return bulk
+
+
+class _Pace:
+    """Tells how far the work is, by the rows and the sizes of the finished shards."""
+
+    def __init__(self, files: Sequence[Path], manifest: Manifest, on_progress: Callable[[Progress], None]) -> None:
+        self._on_progress = on_progress
+        self._sizes = {path.name: path.stat().st_size for path in files if path.name not in manifest.finished}
+        known = [manifest.finished[path.name] for path in files if path.name in manifest.finished]
+        self._rows, self._size = sum(line.rows for line in known), sum(line.size for line in known)
+        self._size_left = sum(self._sizes.values())
+        self._rows_early = 0  # of shards that are not finished
+        self._progress = Progress(shards=len(files), finished=len(known))
+
+    def more_rows(self, rows: int) -> None:
+        self._rows_early += rows
+        self._tell(rows)
+
+    def shard_done(self, outcome: Outcome) -> None:
+        new = 0
+        if isinstance(outcome, Answered):
+            new = max(0, outcome.line.rows - self._rows_early)
+            self._rows, self._size = self._rows + outcome.line.rows, self._size + outcome.line.size
+            self._progress.finished += 1
+        self._rows_early = 0
+        self._size_left -= self._sizes[outcome.line.shard if isinstance(outcome, Answered) else outcome.shard]
+        self._tell(new)
+
+    def _tell(self, rows: int) -> None:
+        self._progress.rows += rows
+        if self._size:
+            self._progress.rows_left = max(0, round(self._size_left * self._rows / self._size) - self._rows_early)
+        self._on_progress(self._progress)
+
+
+@dataclass
+class _Counts:
+    rows: int = 0
+    empty: int = 0
+    unlike: int = 0
+    predictions: Counter[str] = field(default_factory=Counter)
+
+    def add(self, answers: Answers) -> None:
+        self.rows += len(answers.empty)
+        self.empty += int(answers.empty.sum())
+        self.unlike += 0 if answers.unlike is None else int(answers.unlike.sum())
+        self.predictions.update(label_cell(label) for label in answers.predictions() if label is not None)
+
+
+def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_rows: OnRows) -> _Counts:
+    """Write the answers to a shard to the file `aside`.
+
+    Raises:
+        UsageError: the shard cannot be read, has no column of texts, or columns that cannot be written.
+    """
+    read_as: list[Delimited] = []
+    frames = iterate_rows(shard, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append)
+    first = next(frames)
+    column = _column(first, job.text_column)
+    like = read_as[0] if read_as else Delimited()
+    counts = _Counts()
+    name, labels = Path(answers_name(shard)), predictor.trained.config.labels
+    with answer_file(aside, name=name, labels=labels, table=shard, like=like, safe=job.safe_csv) as write:
+        for frame in itertools.chain([first], frames):
+            answers = predictor.answer(texts_of(frame, column))
+            write(frame, answers)
+            counts.add(answers)
+            on_rows(frame.height)
+    return counts
+
+
+def _column(frame: pl.DataFrame, wanted: str) -> str:
+    column = same_column(wanted, frame.columns)
+    if column is None:
+        more = ", …" if len(frame.columns) > _SHOWN else ""
+        raise UsageError(
+            f"there is no column {quoted(wanted)} for the texts (`text=`); the columns are "
+            f"{', '.join(quoted(name) for name in frame.columns[:_SHOWN])}{more}"
+        )
+    if is_opaque(dtype := frame.schema[column]):
+        raise UsageError(f"the column {quoted(column)} holds {dtype}, not text")
+    return column
+
+
+def _check_names(files: Sequence[Path]) -> None:
+    by_name: dict[str, Path] = {}
+    for path in files:
+        other = by_name.setdefault(answers_name(path), path)
+        if other is not path:
+            raise UsageError(
+                f"the answers to {other} and {path} would both be named {answers_name(path)}; rename one of them"
+            )
+
+
+def _remove_unfinished(out: Path) -> None:
+    """Remove what a stopped run, or a killed worker, was writing."""
+    for path in out.glob(f".*{_ASIDE}*"):
+        path.unlink(missing_ok=True)

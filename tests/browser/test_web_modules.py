@@ -1,0 +1,153 @@
+"""The modules of an exported page cut texts, count n-grams and place windows as Python does."""
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from glassformer.counting.ngrams import words_of
+from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.data.windows import covering_windows
+from glassformer.exporting.web import joined
+from glassformer.pages.html import asset
+from glassformer.prediction.unlike import ngram_hashes, unseen_share
+from tests.browser.test_report import ARGUMENTS, CHROMIUM
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+MODULES = ("tokenizer", "counting", "unseen", "transformer")
+HAND_PICKED = [
+    "",
+    " ",
+    "the plot is thin but i loved it",
+    "The PLOT — isn't thin; it’s DON'T'S l’été rock'n'roll 's 'tis",
+    "so good 🤷‍♀️ !!! 👩🏽‍🚀👨‍👩‍👧 🇻🇳 ❤️",
+    "هذا الفيلم رائع جدًا، أحببته",
+    "הסרט היה נהדר, אהבתי! שָׁלוֹם",
+    "e\u0301a\u0323\u0302 cafe\u0301 Z͑ͫ̓a̴l̕g̷o",
+    "Phim này rất hay, tôi thích lắm!",
+    "Phim na\u0300y ra\u0302\u0301t hay",
+    "电影很好看 and 漢字、日本語のテキストです。ﾃﾞｽ",
+    "한국어 영화 \u1112\u1161\u11ab",
+    "ภาพยนตร์ดีมาก พม่า မြန်မာ ລາວ ខ្មែរ",
+    "फ़िल्म बहुत अच्छी थी किताबें",
+    "ﬁne ＦＵＬＬ width ½ ㎏ x² ℌ Ⅷ ①",
+    "ΟΔΥΣΣΕΥΣ Σίσυφος İstanbul ẞ ǅ",
+    "a\tb\n\nc \u00a0 d\u2003e\u3000f\u0085g\ufeffh\x1ci",
+    "1,234.50 % — “quoted” $5 #tag @user http://t.co/x_y?z=1",
+    "<pad> <unk> <cls> <start> loved",
+    "\u200bzero\u200d width\u00ad soft\x07",
+    "x" * 130 + " " + "ß" * 101,
+    "constructor __proto__ toString",
+    "naïve façade grüßen ŁÓDŹ æther",
+    "a  b   c    ",
+    "''''s's",
+    "…..!?¿¡",
+]
+LETTERS = "abcdefthploisSΣßİéñ ’'-.,!<>padunkcls \t\n0１½ﬁ電影のภาक्षאّ́ậ️🤷🏽\u200d한\u1112\u1161"
+TEXTS = st.text(st.sampled_from(LETTERS) | st.characters(exclude_categories=["Cs", "Cn"]), max_size=40)
+KINDS: list[dict[str, Any]] = [
+    {"kind": "word"},
+    {"kind": "word", "normalization": "nfc", "lowercase": False},
+    {"kind": "word", "strip_accents": True, "normalization": "none", "max_tokens": 5},
+    {"kind": "character"},
+    {"kind": "byte", "normalization": "none"},
+    {"kind": "bpe", "vocab_size": 400},
+    {"kind": "bpe", "vocab_size": 300, "strip_accents": True},
+    {"kind": "wordpiece", "vocab_size": 600},
+    {"kind": "unigram", "vocab_size": 500},
+]
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser: Browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page()
+        page.goto("about:blank")
+        names = "Tokenizer, wordsIn, plainWords, countedWords, unseenShare, coveringWindows"
+        code = joined(*(asset("exporting", f"page/{name}.js") for name in MODULES)) + f"\nexport {{ {names} }};"
+        blob = "URL.createObjectURL(new Blob([code], {type: 'text/javascript'}))"
+        page.evaluate(f"async code => {{ window.ours = await import({blob}) }}", code)
+        yield page
+        browser.close()
+
+
+def known_to_all(text: str) -> bool:
+    """Whether the library's tables, which are older than the browser's, hold all characters of the text."""
+    return all(unicodedata.ucd_3_2_0.category(char) != "Cn" or char in LETTERS for char in text)
+
+
+def loaded(page: Page, tokenizer: TextTokenizer, config: TokenizerConfig) -> None:
+    page.evaluate(
+        "([file, settings]) => { window.tokenizer = new ours.Tokenizer(JSON.parse(file), settings) }",
+        [tokenizer.to_json(), config.model_dump(mode="json")],
+    )
+
+
+def ids_of(page: Page, texts: list[str]) -> list[list[int]]:
+    found: list[list[int]] = page.evaluate("texts => texts.map(text => tokenizer.encode(text))", texts)
+    return found
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_every_kind_of_tokenizer_gives_the_ids_of_the_library(page: Page, settings: dict[str, Any]) -> None:
+    config = TokenizerConfig(min_frequency=1, **settings)
+    tokenizer = TextTokenizer.train([text for text in HAND_PICKED if "🤷" not in text], config)
+    loaded(page, tokenizer, config)
+    assert ids_of(page, HAND_PICKED) == [ids.tolist() for ids in tokenizer.encode(HAND_PICKED)]
+
+    @given(st.lists(TEXTS.filter(known_to_all), min_size=20, max_size=40))
+    def drawn(texts: list[str]) -> None:
+        assert ids_of(page, texts) == [ids.tolist() for ids in tokenizer.encode(texts)]
+
+    drawn()
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe", "wordpiece", "unigram"])
+def test_learned_words_are_found(page: Page, kind: Any) -> None:
+    config = TokenizerConfig(kind=kind, min_frequency=1, vocab_size=500)
+    tokenizer = TextTokenizer.train(HAND_PICKED, config).with_words(["flabbergasted", "flabber", "größe"])
+    loaded(page, tokenizer, config)
+    texts = [
+        "i was flabbergasted", "flabbergasted, flabber  flabbergastedly unflabber", " Flabber",
+        "die GRÖSSE größe_ größe!",
+        "a \n flabber\tflabber flabber", "電größe größe電 ._flabber .flabber", "flabber",
+    ]  # fmt: skip
+    assert ids_of(page, texts) == [ids.tolist() for ids in tokenizer.encode(texts)]
+
+
+def test_unknown_words_are_spelled_as_the_vocabulary_would(page: Page) -> None:
+    config = TokenizerConfig(min_frequency=1)
+    tokenizer = TextTokenizer.train(["the plot"], config)
+    loaded(page, tokenizer, config)
+    text = "The Plot: Ｔhin, THIN"
+    found = page.evaluate("text => tokenizer.unknownWords(text)", text)
+    assert found == list(dict.fromkeys(map(tokenizer.normalised, tokenizer.unknown_words(text)))) == [":", "thin", ","]
+
+
+def test_words_are_counted_alike(page: Page) -> None:
+    @given(st.lists(TEXTS, min_size=20, max_size=40))
+    def drawn(texts: list[str]) -> None:
+        texts = [*filter(known_to_all, texts), *HAND_PICKED]
+        assert page.evaluate("texts => texts.map(ours.countedWords)", texts) == [words_of(text) for text in texts]
+
+    drawn()
+
+
+def test_unseen_shares_are_the_same(page: Page) -> None:
+    seen = np.unique(np.concatenate([ngram_hashes(text) for text in HAND_PICKED[2:9]]))
+    texts = [*HAND_PICKED, "the plot is thick", "Phim hay"]
+    found = page.evaluate("([texts, seen]) => texts.map(text => ours.unseenShare(text, seen))", [texts, seen.tolist()])
+    assert found == [float(np.float32(unseen_share(ngram_hashes(text), seen))) for text in texts]
+
+
+def test_windows_are_the_same(page: Page) -> None:
+    sizes = [(length, most) for length in (0, 1, 7, 8, 23, 24, 61, 62, 63, 1000, 1001) for most in (2, 5, 9, 24, 512)]
+    found = page.evaluate("sizes => sizes.map(([length, most]) => ours.coveringWindows(length, most))", sizes)
+    assert found == [covering_windows(np.array([length]), most).starts.tolist() for length, most in sizes]

@@ -1,0 +1,189 @@
+"""`predict --engine ray`: real workers, which are killed."""
+
+import os
+import re
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Trained
+from tests.cli.shards import PATIENCE, Running, answers, finished, write_shards
+from tests.cli.terminal import Outcome, glassformer, misused
+
+slow = pytest.mark.slow
+on_linux = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads /proc")
+
+
+def writers(out: Path, shard: str) -> set[int]:
+    """Return the processes that are writing the answers to a shard."""
+    names = os.listdir(out) if out.is_dir() else []  # noqa: PTH208 (a file may disappear meanwhile)
+    found = (re.fullmatch(rf"\.{shard}\.csv\.writing-.*-(\d+)", name) for name in names)
+    return {int(each[1]) for each in found if each}
+
+
+def descendants(pid: int) -> set[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        children = {int(child) for task in tasks for child in (task / "children").read_text().split()}
+    except OSError:  # it has just ended
+        return set()
+    return children.union(*map(descendants, children))
+
+
+def listening_elsewhere(processes: set[int]) -> list[str]:
+    """Return the addresses besides loopback on which these processes wait for connections."""
+    inodes = set()
+    for pid in processes:
+        for opened in Path(f"/proc/{pid}/fd").iterdir():
+            inodes |= set(re.findall(r"socket:\[(\d+)\]", str(opened.readlink())))
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    loopback = ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
+    mine = [line[1] for line in lines if line[3] == "0A" and line[9] in inodes]
+    assert mine  # Ray does listen
+    return [address for address in mine if address.split(":")[0] not in loopback]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and is still listed does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def all_end(processes: set[int]) -> bool:
+    until = time.monotonic() + PATIENCE
+    while any(map(alive, processes)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return not any(map(alive, processes))
+
+
+@slow
+@on_linux
+def test_workers_that_are_killed_lose_no_row_and_answer_none_twice(attending: Trained, tmp_path: Path) -> None:
+    """One shard costs a worker each time it is tried, and is left out. Another costs one worker only."""
+    shards, out = write_shards(tmp_path / "shards", 8, 4_000, "csv"), tmp_path / "answers"
+    arguments = (attending.folder, "--file", shards, "--out", out, "--engine", "ray", "--workers", 2)
+    run = Running("predict", *arguments, log=tmp_path / "log")
+    killed: dict[str, set[int]] = {"part-000": set(), "part-005": set()}
+
+    def kill() -> bool:
+        for shard, times in (("part-000", 4), ("part-005", 1)):
+            for pid in writers(out, shard) - killed[shard]:
+                if len(killed[shard]) < times:
+                    os.kill(pid, signal.SIGKILL)
+                    killed[shard].add(pid)
+        return len(killed["part-000"]) == 4 and len(killed["part-005"]) == 1
+
+    run.wait_until(kill)
+    assert run.end() == 1, run.said
+    assert "error: 1 shard has no answers, of 8" in run.said
+    assert "part-000.csv: 4 workers were lost over it; if memory is short, use fewer --workers" in run.said
+    assert "Traceback" not in run.said
+    assert "(raylet)" not in run.said
+    assert answers(out)["id"].to_list() == list(range(4_000, 32_000))
+    said = glassformer("predict", *arguments[:5], "--json")  # the plain engine continues
+    assert said.document["finished_by_earlier_runs"] == 7
+    assert answers(out)["id"].to_list() == list(range(32_000))
+
+
+@slow
+@on_linux
+def test_a_killed_driver_takes_its_workers_along_and_is_continued(attending: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 12, 4_000, "csv"), tmp_path / "answers"
+    arguments = (attending.folder, "--file", shards, "--out", out, "--engine", "ray", "--workers", 2)
+    run = Running("predict", *arguments, log=tmp_path / "log")
+    run.wait_until(lambda: finished(out))
+    of_ray = descendants(run.process.pid)
+    workers = {pid for pid in of_ray if b"ray::_answer" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+    assert len(workers) == 2
+    assert listening_elsewhere({pid for pid in of_ray if alive(pid)}) == []
+    run.process.send_signal(signal.SIGKILL)
+    assert run.end() == -signal.SIGKILL
+    assert all_end(workers)
+    done = len(finished(out))
+    assert 1 <= done < 12
+    again = Running("predict", *arguments, log=tmp_path / "log-2")
+    assert again.end() == 0, again.said
+    assert f"{done} shard{' was' if done == 1 else 's were'} finished by an earlier run" in again.said
+    assert answers(out)["id"].to_list() == list(range(48_000))
+    assert len(finished(out)) == 12
+
+
+@slow
+@on_linux
+def test_ctrl_c_ends_the_workers(attending: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 12, 4_000, "csv"), tmp_path / "answers"
+    run = Running(
+        "predict",
+        attending.folder,
+        "--file",
+        shards,
+        "--out",
+        out,
+        "--engine",
+        "ray",
+        "--workers",
+        1,
+        log=tmp_path / "log",
+    )
+    run.wait_until(lambda: finished(out))
+    of_ray = descendants(run.process.pid)
+    run.process.send_signal(signal.SIGINT)
+    assert run.end() == 130, run.said
+    assert "stopped; finished shards are kept in" in run.said
+    assert "Traceback" not in run.said
+    assert all_end(of_ray)
+    assert answers(out)["id"].to_list() == sorted(answers(out)["id"])
+    assert 1 <= len(finished(out)) < 12
+
+
+@slow
+def test_an_exported_model_answers_as_in_one_process(attending: Trained, tmp_path: Path) -> None:
+    shards, exported = write_shards(tmp_path / "shards", 3, 100), tmp_path / "exported"
+    pl.DataFrame({"body": ["good"]}).write_parquet(shards / "part-009.parquet")
+    export = Running("export", attending.folder, "--format", "onnx", "--out", exported, log=tmp_path / "log")
+    assert export.end() == 0, export.said
+    run = Running(
+        "predict", exported, "--file", shards, "--out", tmp_path / "a", "--engine", "ray", log=tmp_path / "log"
+    )
+    assert run.end() == 2
+    assert "part-009.parquet: there is no column 'text'" in run.said
+    glassformer("predict", exported, "--file", shards, "--out", tmp_path / "b")
+    for name in ("id", "prediction"):
+        assert answers(tmp_path / "a")[name].to_list() == answers(tmp_path / "b")[name].to_list()
+
+
+def test_without_ray_the_message_says_how_to_install_it(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    shards = write_shards(tmp_path / "shards", 1, 1)
+    said = glassformer("predict", reviews.folder, "--file", shards, "--out", tmp_path / "a", "--engine", "ray")
+    misused(said, "pip install 'glassformer[ray]'")
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("address", ["nowhere", "localhost:port"])
+def test_an_address_has_a_host_and_a_port(reviews: Trained, tmp_path: Path, address: str) -> None:
+    misused(at(address, reviews, tmp_path), f"--address {address} is not HOST:PORT", "for example")
+
+
+def test_an_address_without_a_cluster_is_told_at_once(reviews: Trained, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    said = at(f"127.0.0.1:{port}", reviews, tmp_path)
+    misused(said, f"--address 127.0.0.1:{port}: nothing answers there (Connection refused)")
+
+
+def at(address: str, model: Trained, folder: Path) -> Outcome:
+    shards = write_shards(folder / "shards", 1, 1)
+    arguments = ("--file", shards, "--out", folder / "a", "--engine", "ray", "--address", address)
+    return glassformer("predict", model.folder, *arguments)

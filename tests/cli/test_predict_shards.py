@@ -1,0 +1,286 @@
+import gzip
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.cli.predict_shards import words
+from glassformer.prediction import shards as prediction_shards
+from glassformer.prediction.shard_manifest import MANIFEST
+from glassformer.prediction.shards import Progress, answers_name
+from tests.cli.conftest import Trained
+from tests.cli.shards import Running, answers, finished, write_shards
+from tests.cli.terminal import Outcome, failed, glassformer, misused
+
+
+def predict(model: Trained, shards: Path, out: Path, *more: object) -> Outcome:
+    return glassformer("predict", model.folder, "--file", shards, "--out", out, *more)
+
+
+def test_each_row_has_the_answer_that_it_has_alone(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 3, 40), tmp_path / "answers"
+    said = predict(reviews, shards, out)
+    assert said.code == 0, said.err
+    assert said.out.startswith(f"{out}: 120 rows in 3 shards answered (")
+    assert sorted(path.name for path in out.iterdir()) == [MANIFEST, *(f"part-00{part}.parquet" for part in range(3))]
+    found = answers(out)
+    assert found["id"].to_list() == list(range(120))
+    pl.read_parquet(shards / "*.parquet").write_csv(tmp_path / "whole.csv")
+    glassformer("predict", reviews.folder, "--file", tmp_path / "whole.csv", "--out", tmp_path / "alone.csv")
+    alone = pl.read_csv(tmp_path / "alone.csv")
+    assert found.columns == alone.columns
+    assert found["prediction"].to_list() == alone["prediction"].to_list()
+    assert found["confidence"].to_list() == pytest.approx(alone["confidence"].to_list(), abs=2e-6)
+
+
+def test_parquet_keeps_the_types_of_all_columns(reviews: Trained, tmp_path: Path) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    rows = pl.DataFrame(
+        {"text": ["good", None], "tags": [["a", "b"], []], "raw": [b"\0", b"\xff"], "number": [1.5, None]}
+    )
+    rows.write_parquet(shards / "a.parquet")
+    said = predict(reviews, shards, tmp_path / "answers")
+    assert "warning: 1 of 2 rows have an empty text and get no answer" in said.err
+    found = pl.read_parquet(tmp_path / "answers" / "a.parquet")
+    assert found.select(rows.columns).equals(rows)
+    assert found["prediction"].is_null().to_list() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("shard", "expected"),
+    [
+        ("a.parquet", "a.parquet"),
+        ("a.b.CSV", "a.b.csv"),
+        ("a.tsv.bz2", "a.tsv.gz"),
+        ("a.json", "a.jsonl"),
+        ("a.ndjson.gz", "a.jsonl.gz"),
+    ],
+)
+def test_answers_have_the_name_and_the_kind_of_their_shard(shard: str, expected: str) -> None:
+    assert answers_name(Path(shard)) == expected
+
+
+def test_text_files_keep_their_separator_and_their_compression(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "answers"
+    shards.mkdir()
+    (shards / "a.csv.gz").write_bytes(gzip.compress(b"id;text\n1;=good, film\n"))
+    (shards / "b.csv").write_text("text,id\nbad film,2\n", encoding="utf-8")
+    assert predict(reviews, shards, out, "--safe-csv").code == 0
+    header, row = gzip.decompress((out / "a.csv.gz").read_bytes()).decode().splitlines()
+    assert header.startswith("id;text;prediction;confidence;")
+    assert row.startswith("1;'=good, film;")
+    assert (out / "b.csv").read_text(encoding="utf-8").splitlines()[1].startswith("bad film,2,")
+    misused(predict(reviews, shards, out), "was begun with safe CSV")
+
+
+def test_json_lines_are_answered_as_json_lines(reviews: Trained, tmp_path: Path) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    (shards / "a.jsonl").write_text('{"text": "good"}\n{"text": "bad", "n": 1}\n', encoding="utf-8")
+    assert predict(reviews, shards, tmp_path / "answers").code == 0
+    lines = (tmp_path / "answers" / "a.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [(json.loads(line)["text"], json.loads(line)["n"]) for line in lines] == [("good", None), ("bad", "1")]
+    assert all("probabilities" in json.loads(line) for line in lines)
+
+
+def test_a_second_run_answers_new_shards_only(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
+    pl.DataFrame({"id": [20], "text": ["good"]}).write_parquet(shards / "part-002.parquet")
+    (shards / "part-000.parquet").touch()  # its content is the same
+    said = predict(reviews, shards, out, "--json")
+    assert (said.document["shards"], said.document["finished_by_earlier_runs"]) == (3, 2)
+    assert (said.document["rows"], said.document["rows_of_this_run"]) == (21, 1)
+    assert sum(said.document["predictions"].values()) == 21
+    assert before.items() <= {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}.items()
+    assert answers(out)["id"].to_list() == list(range(21))
+
+
+def test_another_model_is_refused_until_overwrite(reviews: Trained, attending: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    first = answers(out)
+    misused(predict(attending, shards, out), "holds the answers of another model", "--overwrite")
+    assert answers(out).equals(first)
+    (shards / "part-001.parquet").rename(tmp_path / "moved.parquet")
+    assert predict(attending, shards, out, "--overwrite").code == 0
+    assert answers(out)["id"].to_list() == list(range(10))
+    assert not answers(out).equals(first.head(10))
+
+
+def test_another_column_is_refused(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 1, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    misused(predict(reviews, shards, out, "--text", "id"), "to the column 'text'", "now it is 'id'")
+
+
+def test_a_changed_shard_is_named_and_answered_again_without_its_answers(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    pl.DataFrame({"id": [10], "text": ["bad"]}).write_parquet(shards / "part-001.parquet")
+    misused(predict(reviews, shards, out), f"{shards / 'part-001.parquet'} was changed", "--overwrite")
+    (out / "part-001.parquet").unlink()
+    assert predict(reviews, shards, out).code == 0
+    assert answers(out)["id"].to_list() == list(range(11))
+    assert predict(reviews, shards, out, "--json").document["finished_by_earlier_runs"] == 2
+
+
+def test_a_shard_of_the_same_size_and_other_content_is_changed(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "answers"
+    shards.mkdir()
+    (shards / "a.csv").write_text("text\ngood\n", encoding="utf-8")
+    predict(reviews, shards, out)
+    (shards / "a.csv").write_text("text\nevil\n", encoding="utf-8")
+    os.utime(shards / "a.csv", ns=(1, 1))
+    misused(predict(reviews, shards, out), "was changed after it was answered")
+
+
+def test_a_cut_off_file_of_answers_is_written_again(reviews: Trained, tmp_path: Path) -> None:
+    """As after a power failure."""
+    shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    os.truncate(out / "part-000.parquet", 7)
+    assert predict(reviews, shards, out, "--json").document["finished_by_earlier_runs"] == 1
+    assert answers(out)["id"].to_list() == list(range(20))
+
+
+def test_a_shard_that_is_gone_is_told(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    (shards / "part-000.parquet").unlink()
+    said = predict(reviews, shards, out)
+    assert "1 shard with answers is no longer in" in said.err
+    assert ": 10 rows in 1 shard answered" in said.out
+
+
+def test_bad_shards_are_named_and_the_others_are_answered(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 5, 10), tmp_path / "answers"
+    (shards / "part-000.parquet").write_bytes(b"PAR1 and more")
+    pl.DataFrame({"body": ["x"]}).write_parquet(shards / "part-001.parquet")
+    pl.DataFrame({"text": [[1]]}).write_parquet(shards / "part-002.parquet")
+    pl.DataFrame({"text": ["x"], "confidence": [1]}).write_parquet(shards / "part-003.parquet")
+    said = predict(reviews, shards, out)
+    misused(
+        said,
+        "4 shards have no answers, of 5",
+        "part-000.parquet: ",
+        "cannot be read, it may be damaged",
+        "part-001.parquet: there is no column 'text' for the texts (--text); the columns are 'body'",
+        "part-002.parquet: the column 'text' holds List(Int64), not text",
+        "already has a column 'confidence'",
+    )
+    assert answers(out)["id"].to_list() == list(range(40, 50))
+    for part in range(4):
+        (shards / f"part-00{part}.parquet").unlink()
+    assert predict(reviews, shards, out).code == 0
+
+
+def test_ctrl_c_loses_only_the_shard_in_work(reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shards, out = write_shards(tmp_path / "shards", 3, 10), tmp_path / "answers"
+    answer_shard = prediction_shards.answer_shard
+
+    def interrupted(*given: object) -> object:
+        if len(finished(out)) == 1:
+            (out / ".part-001.parquet.writing-here-1").touch()
+            signal.raise_signal(signal.SIGINT)
+        return answer_shard(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(prediction_shards, "answer_shard", interrupted)
+    said = predict(reviews, shards, out, "--overwrite")
+    assert said.code == 130
+    assert said.out == ""
+    assert "stopped; finished shards are kept in" in said.err
+    assert said.err.rstrip().endswith(f"--out {out}")  # the command that continues, without --overwrite
+    assert sorted(path.name for path in out.iterdir()) == [MANIFEST, "part-000.parquet"]
+    monkeypatch.undo()
+    assert predict(reviews, shards, out, "--json").document["finished_by_earlier_runs"] == 1
+    assert answers(out)["id"].to_list() == list(range(30))
+
+
+def test_a_full_disk_ends_the_run_and_is_no_fault_of_a_shard(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
+    failed(predict(reviews, shards, out), "No space left on device", str(out))
+    assert [path.name for path in out.iterdir()] == [MANIFEST]
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_continued(attending: Trained, tmp_path: Path) -> None:
+    """It leaves no half answers under their name; what it was writing is removed."""
+    shards, out = write_shards(tmp_path / "shards", 12, 2_000), tmp_path / "answers"
+    arguments = (attending.folder, "--file", shards, "--out", out)
+    run = Running("predict", *arguments, log=tmp_path / "log")
+    run.wait_until(lambda: len(finished(out)) >= 2)
+    run.process.send_signal(signal.SIGKILL)
+    assert run.end() == -signal.SIGKILL
+    done = len(finished(out))
+    assert 2 <= done < 12
+    with (out / MANIFEST).open("ab") as file:  # a line that was cut off
+        file.write(b'{"shard":"part-0')
+    (out / ".part-011.parquet.writing-elsewhere-1").touch()
+    said = glassformer("predict", *arguments, "--json")
+    assert said.document["finished_by_earlier_runs"] == done
+    assert answers(out)["id"].to_list() == list(range(24_000))
+    assert len(finished(out)) == 12
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--engine", "gpu"), "--engine gpu: choose plain or ray"),
+        (("--workers", 2), "--workers goes with --engine ray"),
+        (("--engine", "plain", "--address", "localhost:6379"), "--address goes with --engine ray"),
+        (("--top-k", 1), "--top-k goes with texts"),
+        (("--jsonl",), "--jsonl does not go with --out"),
+    ],
+)
+def test_flags_that_do_not_go_together(reviews: Trained, tmp_path: Path, flags: tuple[object, ...], said: str) -> None:
+    shards = write_shards(tmp_path / "shards", 1, 1)
+    misused(predict(reviews, shards, tmp_path / "answers", *flags), said)
+    assert not (tmp_path / "answers").exists()
+
+
+def test_a_folder_needs_a_folder_for_its_answers(reviews: Trained, tmp_path: Path) -> None:
+    shards = write_shards(tmp_path / "shards", 1, 1)
+    misused(glassformer("predict", reviews.folder, "--file", shards), "name a folder for the answers")
+    misused(predict(reviews, shards, shards / "answers"), "lies in", "name another folder")
+    misused(predict(reviews, shards, reviews.table), "is a file; name a folder")
+    misused(predict(reviews, shards, reviews.folder), "is a folder with other files in it")
+    shutil.copy(reviews.table, tmp_path / "one.csv")
+    said = glassformer("predict", reviews.folder, "--file", tmp_path / "one.csv", "--engine", "plain")
+    misused(said, "--engine is for a folder of shards")
+
+
+def test_two_shards_must_not_have_answers_of_one_name(reviews: Trained, tmp_path: Path) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for name in ("a.json", "a.jsonl"):
+        (shards / name).write_text('{"text": "good"}\n', encoding="utf-8")
+    misused(predict(reviews, shards, tmp_path / "answers"), "would both be named a.jsonl")
+
+
+def test_a_damaged_manifest_is_told(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 1, 1), tmp_path / "answers"
+    predict(reviews, shards, out)
+    with (out / MANIFEST).open("a", encoding="utf-8") as file:
+        file.write("{}\n")
+    failed(predict(reviews, shards, out), "is damaged", "delete the folder")
+
+
+def test_progress_in_words() -> None:
+    assert words(Progress(shards=40, finished=0), 1.0) == "answering: 0 of 40 shards"
+    assert words(Progress(shards=40, finished=0, rows=4_096), 2.0) == "answering: 0 of 40 shards, 4,096 rows, 2,048/s"
+    later = Progress(shards=40, finished=3, rows=12_000, rows_left=90_000)
+    assert words(later, 10.0) == "answering: 3 of 40 shards, 12,000 rows, 1,200/s, 1 min 15 s left"
