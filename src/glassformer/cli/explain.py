@@ -199,12 +199,13 @@ def _explain_file(
     from glassformer.data.wording import counted
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
-    from glassformer.prediction.answer_files import holds_json
+    from glassformer.prediction.answer_files import separator_of
     from glassformer.prediction.answered_rows import texts_of
     from glassformer.training.stopping import stop_requests
 
     frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
+    nested = out is not None and separator_of(out, like) is None
     pace = Pace("rows", total, doing="explaining")
     rows = trusted = empty = 0
     unlike = Marked()
@@ -221,7 +222,7 @@ def _explain_file(
                 _time_of_a_long(predictor, each, f"row {rows + len(done) + 1:,}")
                 done.append(explain_text(predictor, each, method=method) if each.strip() else None)
                 pace.on_progress(len(done) / frame.height)
-            write(frame.head(len(done)), reasons_table(done, nested=holds_json(out)))
+            write(frame.head(len(done)), reasons_table(done, nested=nested))
             unlike.add((found and found.unlike_training for found in done), after=rows)
             rows += len(done)
             empty += done.count(None)

@@ -148,11 +148,6 @@ def write_lines_to(file: IO[bytes] | gzip.GzipFile, lines: Iterable[str]) -> Non
     file.writelines(f"{line}\n".encode() for line in lines)
 
 
-def holds_json(path: Path | None) -> bool:
-    """Whether a file of this name holds lines of JSON. Standard output, None, holds CSV."""
-    return path is not None and SEPARATORS[kind_of(path)] is None
-
-
 def kind_of(path: Path) -> str:
     """Return the extension that says what kind of table this is, without that of a compression."""
     return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
