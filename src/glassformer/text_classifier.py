@@ -256,8 +256,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     def explain(self, text: str, *, label: Any = None, method: str | None = None, nearest: bool = False) -> Explanation:
         """Explain why the model prefers a label, by default the most probable one: what each word adds.
 
-        In a notebook the result shows itself as a page. `glassformer.explanation.explain.explain(self.predictor_, …)` can
-        also search for a counterfactual, and show attention heads and neighbours of words (see docs/explain.md).
+        In a notebook the result shows itself as a page. `glassformer.explanation.explain.explain` can also search for a
+        counterfactual, and show attention heads and neighbours of words (see docs/explain.md).
 
         Args:
             nearest: list the nearest training texts too. The model must keep its training texts (`keep_texts`).
