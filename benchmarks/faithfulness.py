@@ -139,7 +139,7 @@ def figures_of(predictor: Predictor, text: str, method: str, margins: Margins, *
         "sufficiency": checked.sufficiency,
         "trusted": float(checked.score >= FAITHFUL),
         "margin": abs(found.margin),
-        "error": abs(found.error),
+        "error": abs(found.unexplained),
         "seconds": seconds,
     }
     return figures | (_pointing(found) if with_reasons else {})

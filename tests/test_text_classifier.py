@@ -14,10 +14,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from glassformer import TextClassifier
-from glassformer.data.in_memory import InputError
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.table import read_table
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, InputError, UsageError
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_classifier
 

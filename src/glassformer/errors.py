@@ -47,6 +47,10 @@ class UsageError(GlassformerError):
     exit_code = 2
 
 
+class InputError(UsageError, ValueError):
+    """Texts, labels or weights that cannot be used. It is also a `ValueError`, as scikit-learn expects."""
+
+
 def quoted(value: object, *, most: int = 60) -> str:
     """Format a name or value of the user for a message: in quotes, on one line, and shortened if it is long."""
     text = str(value)

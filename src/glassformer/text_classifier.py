@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.in_memory import (
-    InputError,
     as_documents,
     as_table,
     as_texts,
@@ -26,7 +25,7 @@ from glassformer.data.in_memory import (
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import joined_spellings, table_spellings
 from glassformer.data.wording import counted, label_name
-from glassformer.errors import GlassformerError, brief_value
+from glassformer.errors import GlassformerError, InputError, brief_value
 from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.devices import choose_device
@@ -257,14 +256,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     def explain(self, text: str, *, label: Any = None, method: str | None = None, nearest: bool = False) -> Explanation:
         """Explain why the model prefers a label, by default the most probable one: what each word adds.
 
-        In a notebook the result shows itself as a page.
+        In a notebook the result shows itself as a page. `glassformer.explanation.explain.explain` can also search for a
+        counterfactual, and show attention heads and neighbours of words (see docs/explain.md).
 
         Args:
             nearest: list the nearest training texts too. The model must keep its training texts (`keep_texts`).
 
         Raises:
-            UsageError: the text is empty, there is no such label or method, or the model does not keep its training
-                texts.
+            InputError: the text is empty or not a string, or there is no such label.
+            UsageError: there is no such method, or the model does not keep its training texts.
         """
         check_is_fitted(self)
         return explain(self.predictor_, text, label=label, method=method, nearest=nearest)

@@ -121,7 +121,7 @@ def test_what_does_not_go_with_minutes(reviews: Trained, tmp_path: Path) -> None
     answered(glassformer(*out, "--set", "pretraining.epochs=1"), "--minutes 2", "[pretraining]")
     answered(glassformer(*out, "--set", "training.max_steps=9"), "--minutes 2", "--set training.max_steps=9")
     answered(glassformer(*out, "--set", "training.max_seconds=9"), "--minutes 2", "--set training.max_seconds=9")
-    answered(glassformer(*out, "--epochs", 0), "--minutes 2", "--set training.epochs=0")
+    answered(glassformer(*out, "--epochs", 0), "--minutes 2", "--epochs 0")
     (tmp_path / "u.txt").write_text(TEXT)
     answered(glassformer(*out, "--init", reviews.folder, "--unlabelled", tmp_path / "u.txt"), "--unlabelled")
     assert not (tmp_path / "m").exists()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from glassformer.cli import output
+from glassformer.explanation.attribution import METHODS
 from tests.cli.conftest import POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import QUICK, glassformer, misused
 
@@ -16,7 +17,7 @@ TEXT = "a dull play, but a good film"
 
 
 def numbers(line: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(r"[+−]\d+\.\d+", line)]
+    return [float(found.replace("−", "-")) for found in re.findall(r"[+−]?\d+\.\d\d", line)]
 
 
 def test_the_shares_of_the_words_add_up(reviews: Trained) -> None:
@@ -34,7 +35,7 @@ def test_the_shares_of_the_words_add_up(reviews: Trained) -> None:
 def test_json_holds_every_word(reviews: Trained) -> None:
     found = glassformer("explain", reviews.folder, TEXT, "--json").document
     assert [TEXT[word["start"] : word["end"]] for word in found["words"]] == [word["word"] for word in found["words"]]
-    parts = sum(word["total"] for word in found["words"]) + found["nothing"] + found["error"]
+    parts = sum(word["total"] for word in found["words"]) + found["without_known_words"] + found["unexplained"]
     assert parts == pytest.approx(found["margin"], abs=1e-5)
 
 
@@ -82,7 +83,8 @@ def test_what_cannot_be_explained(arguments: list[str], says: str, reviews: Trai
         (["--file", "t.csv", "--heads"], "--heads goes with a text"),
         (["--file", "t.csv", "--nearest"], "--nearest goes with a text"),
         (["--file", "t.csv", "--out", "reasons.parquet"], "write answers as .csv"),
-        (["--file", "t.csv", "--json"], "--json goes with --out"),
+        (["--file", "t.csv", "--json"], "--json summarises what --out holds; add --out FILE.jsonl"),
+        (["--file", "t.csv", "--overwrite"], "--overwrite goes with --out; leave it out"),
         ([TEXT, "--safe-csv"], "--safe-csv goes with --file"),
         (["--file", "t.csv", "--out", "reasons.jsonl", "--safe-csv"], "--safe-csv is for reasons as CSV or TSV"),
     ],
@@ -97,12 +99,45 @@ def test_a_text_comes_from_standard_input(reviews: Trained) -> None:
 
 
 def test_notes_on_what_was_asked_for(reviews: Trained) -> None:
-    alone = glassformer("explain", reviews.folder, TEXT, "--heads").err
-    assert "the model answers by counting alone, so --heads has nothing to show" in alone
+    alone = glassformer("explain", reviews.folder, TEXT, "--heads", "--neighbours", "-q").err
+    assert "the model answers by counting alone, so there is nothing to show for --heads and --neighbours" in alone
+    exact = glassformer("explain", reviews.folder, TEXT, "--method", "occlusion").err
+    assert "by counting alone, whose shares are exact, so --method changes nothing" in exact
     a_file = glassformer("explain", reviews.folder, reviews.table).err
     assert f"{reviews.table} is a file, but it was read as a text; --file {reviews.table} explains" in a_file
     assert "the text is unlike the training data" in a_file
     assert "unlike" not in glassformer("explain", reviews.folder, review_rows(230)[0][0]).err
+
+
+def test_a_text_that_begins_with_a_minus_stands_after_two(reviews: Trained) -> None:
+    for command in ("explain", "predict", "trace"):
+        outcome = glassformer(command, reviews.folder, "-bad film")
+        assert outcome.code == 2
+        assert "A text that begins with - stands after --, as in: -- '-bad film'" in outcome.err
+    assert glassformer("explain", reviews.folder, "--", "-bad film").code == 0
+    assert "begins with" not in glassformer("explain", reviews.folder, "-x").err
+
+
+def test_the_columns_of_a_table_are_described_by_more_than_a_batch_of_rows(reviews: Trained) -> None:
+    misused(glassformer("explain", reviews.folder, "--file", reviews.table, "--text", "foo"), "(230 values)")
+
+
+def test_words_that_occur_several_times_stand_together_in_a_long_text(reviews: Trained) -> None:
+    outcome = glassformer("explain", reviews.folder, "a dull play, a good film, " * 3)
+    assert "all occurrences of a word together" in outcome.out
+    assert "dull (3 times)" in outcome.out
+    assert outcome.out.count("dull (") == 1
+
+
+def test_heads_and_neighbours_quote_punctuation(attending: Trained) -> None:
+    shown = glassformer("explain", attending.folder, "good, dull", "--heads").out
+    assert re.search(r"layer 1, head 1 .*',' \d+%", shown)
+
+
+def test_the_methods_are_listed_in_the_help() -> None:
+    shown = " ".join(glassformer("explain", "--help").out.split())
+    assert all(method in shown.replace("- ", "-") for method in METHODS)
+    assert "Default: CSV on standard output" in shown
 
 
 def test_the_page_is_named_and_needs_a_folder(reviews: Trained, tmp_path: Path) -> None:
@@ -118,7 +153,7 @@ def test_extra_parts_are_shown(attending: Trained, tmp_path: Path) -> None:
     outcome = glassformer("explain", attending.folder, "good film and a dull play", *extra)
     assert outcome.code == 0
     assert "changed texts were answered" in outcome.out
-    assert re.search(r"layer 1, head \d +[+−]\d", outcome.out)
+    assert re.search(r"layer 1, head \d +[+−]?\d", outcome.out)
     assert "Nearest words in the embeddings:" in outcome.out
     for heading in ("What would turn the answer", "Head by head", "Do other methods agree?"):
         assert heading in page.read_text(encoding="utf-8")
@@ -131,7 +166,16 @@ def test_a_long_text_shows_the_passage_that_decides(attending: Trained) -> None:
 
 
 TABLE = [("good film", "x"), ("", "x"), ("=1+1 dull", "x"), ("a poor, dull\u2028play of no plot", "x")]
-COLUMNS = ["prediction", "rival", "probability", "words_for", "words_against", "faithfulness", "verdict"]
+COLUMNS = [
+    "prediction",
+    "rival",
+    "probability",
+    "words_for",
+    "words_against",
+    "faithfulness",
+    "verdict",
+    "unlike_training",
+]
 
 
 def test_a_table_gets_a_row_of_reasons_for_each_text(reviews: Trained, tmp_path: Path) -> None:
@@ -149,6 +193,9 @@ def test_a_table_gets_a_row_of_reasons_for_each_text(reviews: Trained, tmp_path:
     assert rows[3]["prediction"] == alone["label"]
     strongest = max(alone["words"], key=lambda word: word["total"])
     assert rows[3]["words_for"].startswith(f"{strongest['word']} +")
+    assert [row["unlike_training"] for row in rows] == ["false", "", "true", "true"]
+    assert "2 of 4 rows are unlike the training data; such answers mean little (first: row 3)" in outcome.err
+    assert "; 2 rows are unlike the training data, so their answers may be wrong" in outcome.out
     assert {rows[1][name] for name in COLUMNS} == {""}
 
 
@@ -158,8 +205,8 @@ def test_a_long_row_is_named_and_formulas_are_made_safe(
     monkeypatch.setattr("glassformer.cli.explain._LONG", 300)
     table = write_csv(tmp_path / "new.csv", [("=1+1 good", "x"), ("a dull play " * 30, "x")])
     outcome = glassformer("explain", reviews.folder, "--file", table, "--safe-csv")
-    assert "row 2 has 360 characters, so its explanation can take minutes" in outcome.err
-    assert outcome.err.count("can take minutes") == 1
+    assert "row 2 has 90 words, so its explanation takes about 1 min" in outcome.err
+    assert outcome.err.count("explanation takes") == 1
     assert "\n'=1+1 good,x," in outcome.out
 
 
@@ -167,9 +214,13 @@ def test_reasons_as_lines_of_json(reviews: Trained, tmp_path: Path) -> None:
     out = tmp_path / "reasons.jsonl.gz"
     table = write_csv(tmp_path / "new.csv", TABLE)
     found = glassformer("explain", reviews.folder, "--file", table, "--out", out, "--json").document
-    assert (found["rows"], found["explained"]) == (4, 3)
-    lines = gzip.decompress(out.read_bytes()).decode().split("\n")
-    assert [json.loads(line)["text"] for line in lines[:-1]] == [text for text, _ in TABLE]
+    assert (found["rows"], found["explained"], found["unlike_training"]) == (4, 3, 2)
+    lines = [json.loads(line) for line in gzip.decompress(out.read_bytes()).decode().split("\n")[:-1]]
+    assert [line["text"] for line in lines] == [text for text, _ in TABLE]
+    words = glassformer("explain", reviews.folder, TABLE[0][0], "--json").document["words"]
+    listed = {each["word"]: each["share"] for each in [*lines[0]["words_for"], *lines[0]["words_against"]]}
+    assert listed == {word["word"]: pytest.approx(word["total"], abs=1e-6) for word in words if word["total"]}
+    assert lines[1]["words_for"] is None
 
 
 def test_a_table_with_a_taken_column_is_refused(reviews: Trained, tmp_path: Path) -> None:
@@ -195,6 +246,7 @@ def test_ctrl_c_keeps_the_rows_that_are_done(reviews: Trained, tmp_path: Path, m
     assert outcome.code == 130
     assert f"kept in {out}" in outcome.err
     assert len(out.read_text(encoding="utf-8").splitlines()) == 1 + 11
+    assert f"{out}: 11 of 230 rows explained" in outcome.out
 
 
 def test_the_nearest_training_texts_are_shown(keeping: Trained) -> None:

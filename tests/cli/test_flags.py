@@ -23,6 +23,15 @@ def test_settings_become_flags(said: str, shown: str) -> None:
     assert as_flags(shown) == shown
 
 
+def test_a_setting_with_a_flag_of_its_own_is_named_as_it_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "`training.epochs=0` trains none"
+    monkeypatch.setattr("sys.argv", ["glassformer", "train", "--set", "training.epochs=0"])
+    assert as_flags(said) == "--set training.epochs=0 trains none"
+    for typed in (["--epochs", "0"], ["--epochs=0"]):
+        monkeypatch.setattr("sys.argv", ["glassformer", "train", *typed])
+        assert as_flags(said) == "--epochs 0 trains none"
+
+
 def test_every_flag_is_one_of_a_command() -> None:
     known = {flag for _, command in commands() for parameter in command.params for flag in parameter.opts}
     assert set(FLAGS.values()) <= known

@@ -43,7 +43,7 @@ def test_one_text_is_answered_in_one_line(reviews: Trained) -> None:
 def test_several_texts_each_stand_beside_their_answer(reviews: Trained) -> None:
     lines = glassformer("predict", reviews.folder, *TEXTS, "--top-k", 1).out.splitlines()
     assert [line.split("\t")[2] for line in lines] == list(TEXTS)
-    assert all(re.fullmatch(re.escape(line.split("\t")[0]) + r" [01]\.\d+", line.split("\t")[1]) for line in lines)
+    assert all(re.fullmatch(re.escape(line.split("\t")[0]) + r" >?0\.\d{3}", line.split("\t")[1]) for line in lines)
 
 
 def test_breaks_and_tabs_of_a_text_are_shown_not_written(reviews: Trained) -> None:

@@ -13,12 +13,24 @@ TEXT = "a dull play, but a good film"
 def test_a_list_names_every_matrix_with_its_shape(reviews: Trained) -> None:
     outcome = glassformer("trace", reviews.folder, TEXT, "--list")
     assert outcome.code == 0
-    lines = [line.split("  ") for line in outcome.out.splitlines()[:-2]]
+    lines = [line.split("  ") for line in outcome.out.split("\n\n")[0].splitlines()]
     shapes = {line[0].strip(): next(cell for cell in line[1:] if cell).strip() for line in lines}
     assert shapes["logits"] == "2 classes"
     assert shapes["embedding"].startswith("9 tokens × ")
     assert {"token_ids", "blocks.0.attention.weights", "counting.ngrams", "sum", "probabilities"} <= shapes.keys()
     assert outcome.out.splitlines()[-1].startswith("The answer: ")
+
+
+def test_it_says_that_the_transformer_plays_no_part(reviews: Trained, attending: Trained, tmp_path: Path) -> None:
+    page = tmp_path / "trace.html"
+    said = "This model answers by counting alone: its transformer is traced, but plays no part in the answer."
+    listed = glassformer("trace", reviews.folder, TEXT, "--list", "--html", page)
+    for where in (listed.out, listed.err, page.read_text(encoding="utf-8")):
+        assert said in where
+    assert glassformer("trace", reviews.folder, TEXT, "--json").document["by_counting"] is True
+    listed = glassformer("trace", attending.folder, TEXT, "--list", "--html", page)
+    for where in (listed.out, listed.err, page.read_text(encoding="utf-8")):
+        assert "by counting alone" not in where
 
 
 def test_numbers_are_written_and_printed(reviews: Trained, tmp_path: Path) -> None:

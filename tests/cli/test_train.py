@@ -299,7 +299,7 @@ def test_snapshots_leave_a_page_and_say_where(reviews: Trained, tmp_path: Path) 
 
 def test_snapshots_of_no_transformer_are_refused(reviews: Trained, tmp_path: Path) -> None:
     said = glassformer("train", reviews.table, "--out", tmp_path / "m", "--epochs", 0, "--snapshots")
-    misused(said, "--snapshots shows a transformer while it learns", "training.epochs=0 trains none")
+    misused(said, "--snapshots shows a transformer while it learns", "and --epochs 0 trains none")
     assert not (tmp_path / "m").exists()
 
 

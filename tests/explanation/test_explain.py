@@ -1,15 +1,18 @@
 import dataclasses
 import json
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-from glassformer.errors import UsageError
-from glassformer.explanation.explain import explain
+from glassformer.errors import InputError, UsageError
+from glassformer.explanation.explain import explain, signed
+from glassformer.explanation.page import render
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.unlike import Seen, UnlikeConfig, ngram_hashes
 from tests.explanation.test_counting import reader
 from tests.prediction.keeping import keeping
 from tests.prediction.samples import SMALL, small_trained_model
@@ -37,10 +40,12 @@ def test_the_parts_add_up_to_the_margin(method: Any, transformer: float) -> None
     assert (found.label, found.rival) == (best, second)
     assert found.probability == pytest.approx(probability)
     assert found.margin == pytest.approx(np.log(probability / other), abs=1e-4)
-    assert sum(word.total for word in found.words) + found.nothing + found.error == pytest.approx(found.margin)
+    assert sum(word.total for word in found.words) + found.without_known_words + found.unexplained == pytest.approx(
+        found.margin
+    )
     assert [TEXT[word.start : word.end] for word in found.words] == [word.word for word in found.words]
     if not transformer or method == "integrated-gradients":
-        assert found.error == pytest.approx(0, abs=0.01 * max(1, abs(found.margin)))
+        assert found.unexplained == pytest.approx(0, abs=0.01 * max(1, abs(found.margin)))
     if not transformer:
         assert {word.transformer for word in found.words} == {0.0}
 
@@ -76,17 +81,26 @@ def test_it_becomes_json() -> None:
 
 @pytest.mark.parametrize(
     ("text", "label", "says"),
-    [(" ", None, "the text is empty"), (TEXT, "awful", "no such label; it has 'bad', 'fine'")],
+    [
+        (" ", None, "the text is empty"),
+        ("a \ud800 film", None, "the text cannot be encoded: surrogates not allowed"),
+        (TEXT, "awful", "no such label; it has 'bad', 'fine'"),
+    ],
 )
 def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(InputError, match=says) as error:
         explain(Predictor(small_trained_model()), text, label=label)
+    assert isinstance(error.value, ValueError)
 
 
 @pytest.mark.parametrize(
     ("score", "agreement", "says"),
     [
-        (0.95, 0.9, "better than 95% of 20 random rankings, so they can be trusted"),
+        (
+            0.95,
+            0.9,
+            "better than 95% of 20 random rankings, so they can be trusted. They say what moved the answer, not",
+        ),
         (0.89, 0.9, "89% of 20 random rankings only, so do not rely on them"),
         (0.5, 0.9, "50% of 20 random rankings only, so do not rely on them"),
         (0.95, 0.2, "But other methods rank the words differently (median rank correlation 0.20), so do not rely"),
@@ -107,8 +121,8 @@ def test_the_verdict_says_whether_to_trust(score: float, agreement: float, says:
 
 @pytest.mark.parametrize(("margin", "error", "said"), [(4.0, 0.9, False), (4.0, -1.1, True), (0.1, 0.2, False)])
 def test_the_verdict_says_that_shares_do_not_add_up(margin: float, error: float, said: bool) -> None:
-    found = dataclasses.replace(explain(Predictor(two_readers()), TEXT), margin=margin, error=error)
-    assert found.verdict.endswith("They do not add up: −1.10 of the margin of +4.00 is not explained.") == said
+    found = dataclasses.replace(explain(Predictor(two_readers()), TEXT), margin=margin, unexplained=error)
+    assert found.verdict.endswith("The shares do not add up: −1.10 of the margin of +4.00 is not explained.") == said
 
 
 @pytest.mark.parametrize(("words", "method"), [(32, "shapley"), (33, "integrated-gradients")])
@@ -176,5 +190,51 @@ def test_the_headline_names_the_answer_if_another_label_is_explained() -> None:
 
 
 def test_something_else_than_a_text_is_refused() -> None:
-    with pytest.raises(UsageError, match="a text is a string, not list"):
+    with pytest.raises(InputError, match="a text is a string, not list"):
         explain(Predictor(two_readers()), [TEXT])  # type: ignore[arg-type]
+
+
+def test_it_says_whether_the_text_is_unlike_the_training_data() -> None:
+    trained = small_trained_model()
+    assert explain(Predictor(trained), TEXT).unlike_training is None
+    seen = Seen(hashes=np.unique(ngram_hashes(TEXT)), config=UnlikeConfig(threshold=0.5, held_out_rows=10))
+    predictor = Predictor(dataclasses.replace(trained, seen=seen))
+    known, unlike = explain(predictor, TEXT), explain(predictor, "qqq zzz xxx vvv")
+    assert (known.unlike_training, unlike.unlike_training) == (False, True)
+    assert unlike.as_json()["unlike_training"]
+    says = "The text is unlike the training data, so the answer means little."
+    assert str(unlike).endswith(says)
+    assert says not in str(known)
+    assert says in render(unlike)
+    assert says not in render(known)
+
+
+def test_the_shares_in_print_add_up_and_its_repr_is_short() -> None:
+    found = explain(Predictor(two_readers()), TEXT * 9)
+    shares = re.findall(r"^ *([+−]?\d+\.\d\d)  (.+)$", str(found), re.MULTILINE)
+    *parts, (margin, last) = [(float(share.replace("−", "-")), name) for share, name in shares]
+    assert last == "sum"
+    assert margin == pytest.approx(found.margin, abs=0.006)
+    assert sum(share for share, _ in parts) == pytest.approx(margin, abs=0.06)
+    assert "without known words" in [name for _, name in parts]
+    assert len(repr(found)) < 300
+
+
+def test_the_occurrences_of_a_word_stand_together_if_not_all_words_are_shown() -> None:
+    found = explain(Predictor(two_readers()), "loved it, loved it")
+    each, others = found.strongest(5)
+    assert sorted(name for name, _ in each) == [",", "it", "it", "loved", "loved"]
+    assert others == []
+    together, others = found.strongest(2)
+    names = {"loved": "loved (2 times)", "it": "it (2 times)", ",": ","}
+    assert [name for name, _ in together] == [names[words[0].word] for _, words in together]
+    assert len(others) + sum(len(words) for _, words in together) == 5
+    sums = [abs(sum(word.total for word in words)) for _, words in together]
+    assert sums == sorted(sums, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(1.254, "+1.25"), (-0.3, "−0.30"), (-0.004, "0.00"), (0.004, "0.00"), (0.0, "0.00")]
+)
+def test_a_share_that_rounds_to_zero_has_no_sign(value: float, written: str) -> None:
+    assert signed(value) == written

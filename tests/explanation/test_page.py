@@ -30,6 +30,7 @@ def test_a_page_tells_the_margin_and_the_verdict(tmp_path: Path) -> None:
     write_explanation(tmp_path / "why.html", found)
     page = (tmp_path / "why.html").read_text(encoding="utf-8")
     assert found.verdict in page
+    assert "Orange and underlined: speaks against it." in page
     assert f"{found.margin:+.2f}".replace("-", "−") in page
     assert "What counting found" in page
     assert "What counting found" not in render(explain(Predictor(small_trained_model()), TEXT))
@@ -67,7 +68,8 @@ def test_a_column_stands_for_a_reader_that_takes_part_and_what_matters_comes_fir
 
 def test_of_a_long_text_the_strongest_words_are_listed_and_the_others_are_summed_up() -> None:
     words = [
-        WordShare(word=f"w{number}", start=0, end=0, counting=number / 100, transformer=0.0) for number in range(1, 131)
+        WordShare(word=f"w{number}", start=number, end=number, counting=number / 100, transformer=0.0)
+        for number in range(1, 131)
     ]
     page = render(dataclasses.replace(explain(Predictor(two_readers()), TEXT), words=tuple(words)))
     table = page[page.index('id="words"') : page.index('id="ngrams"')]

@@ -81,9 +81,9 @@ def test_a_text_that_is_cut_is_said_to_be() -> None:
 
 def test_reasons_add_up_and_say_whether_to_trust_them(client: TestClient) -> None:
     found = client.post("/explain", json={"text": TEXT}).json()
-    assert sum(word["total"] for word in found["words"]) + found["nothing"] + found["error"] == pytest.approx(
-        found["margin"]
-    )
+    assert sum(word["total"] for word in found["words"]) + found["without_known_words"] + found[
+        "unexplained"
+    ] == pytest.approx(found["margin"])
     assert found["readers"] == ["counting", "transformer"]
     assert found["trusted"] is (found["faithfulness"]["score"] >= 0.9)
     assert ("can be trusted" in found["verdict"]) is found["trusted"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +14,11 @@ import typer
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
 from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
-from glassformer.cli.output import doing, hush, insist, print_json, say, show
+from glassformer.cli.output import doing, human_count, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict import table_in_batches
 from glassformer.cli.resume import Stopped
+from glassformer.cli.unknown import Marked, warn_of_unlike
 from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError
 
@@ -26,12 +28,14 @@ if TYPE_CHECKING:
 
 _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
 _LONG = 100_000  # characters
+_ANSWERS = 120  # an explanation of a long text takes about as long as so many answers to it
 
 Method = Annotated[
     str | None,
     typer.Option(
-        help="How the transformer is explained: see docs/explain.md. Default: shapley, or integrated-gradients for "
-        "texts of more than 32 words."
+        help="How the transformer is explained: shapley, integrated-gradients, gradient-x-input, occlusion, "
+        "leave-one-out or rollout; docs/explain.md compares them. Default: shapley, or integrated-gradients for texts "
+        "of more than 32 words. Counting is exact and needs no method."
     ),
 ]
 Nearest = Annotated[
@@ -50,7 +54,10 @@ def explain(
     file: Annotated[Path | None, typer.Option(help="Explain the answers to a table of texts, a row for each.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The file for the rows of --file: .csv, .tsv or .jsonl, each also with .gz. Default: CSV."),
+        typer.Option(
+            help="The file for the rows of --file: .csv, .tsv or .jsonl, each also with .gz. "
+            "Default: CSV on standard output."
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
     text: TextColumn = None,
@@ -87,9 +94,8 @@ def explain(
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=device)
-    asked = [name for name, value in {"method": method, "heads": heads, "neighbours": neighbours}.items() if value]
-    if asked and predictor.trained.config.answers_by_counting:
-        say(f"note: the model answers by counting alone, so --{asked[0]} has nothing to show")
+    if predictor.trained.config.answers_by_counting:
+        _note_counting(method=method, heads=heads, neighbours=neighbours)
     if file is not None:
         _explain_file(predictor, file, out, text, method, safe_csv=safe_csv, json=json)
         return
@@ -98,6 +104,14 @@ def explain(
         predictor, given, html, json=json, label=label, method=method, counterfactual=counterfactual, heads=heads,
         neighbours=neighbours, nearest=nearest,
     )  # fmt: skip
+
+
+def _note_counting(*, method: str | None, heads: bool, neighbours: bool) -> None:
+    """Say which of the options show nothing, because they are about a transformer that takes no part in the answer."""
+    if method is not None:
+        say("note: the model answers by counting alone, whose shares are exact, so --method changes nothing")
+    if asked := [name for name, value in {"--heads": heads, "--neighbours": neighbours}.items() if value]:
+        insist(f"note: the model answers by counting alone, so there is nothing to show for {' and '.join(asked)}")
 
 
 def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:
@@ -111,14 +125,12 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
 
     if is_file(given):
         say(f"note: {given} is a file, but it was read as a text; --file {given} explains the rows of the file")
-    _warn_of_length(given, "the text")
-    doing("explaining")
+    doing("explaining" + _time_of_a_long(predictor, given, "the text"))
     found = explain_text(predictor, given, **asked)
     if html is not None:
         write_explanation(html, found)
         say(f"page: {html}")
-    seen = predictor.trained.seen
-    if seen is not None and seen.is_unlike(seen.unseen_shares([given]))[0]:
+    if found.unlike_training:
         say("warning: the text is unlike the training data; its answer means little")
     if json:
         print_json(found.as_json())
@@ -126,9 +138,19 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
         show_explanation(found)
 
 
-def _warn_of_length(text: str, where: str) -> None:
-    if len(text) >= _LONG:
-        say(f"note: {where} has {len(text):,} characters, so its explanation can take minutes")
+def _time_of_a_long(predictor: Answering, text: str, where: str) -> str:
+    """Say that a long text takes long, and return about how long, as `, about 4 min in all`; or an empty string.
+
+    The text is answered once to measure this.
+    """
+    if len(text) < _LONG:
+        return ""
+    doing("measuring")
+    began = time.monotonic()
+    predictor.answer([text])
+    about = f"about {max(1, round(_ANSWERS * (time.monotonic() - began) / 60))} min"
+    say(f"note: {where} has {human_count(len(text.split()))} words, so its explanation takes {about}")
+    return f", {about} in all"
 
 
 def _from_standard_input() -> str:
@@ -156,7 +178,9 @@ def _check(
     if out is not None:
         check_out(out, file, overwrite=overwrite)
     elif file is not None and (overwrite or json):
-        raise UsageError(f"--{'overwrite' if overwrite else 'json'} goes with --out; leave it out")
+        if json:
+            raise UsageError("--json summarises what --out holds; add --out FILE.jsonl, or leave out --json")
+        raise UsageError("--overwrite goes with --out; leave it out")
     if of_a_file["safe-csv"] and out is not None and "json" in out.name:
         raise UsageError("--safe-csv is for reasons as CSV or TSV; leave it out")
 
@@ -175,13 +199,16 @@ def _explain_file(
     from glassformer.data.wording import counted
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
+    from glassformer.prediction.answer_files import separator_of
     from glassformer.prediction.answered_rows import texts_of
     from glassformer.training.stopping import stop_requests
 
     frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
+    nested = out is not None and separator_of(out, like) is None
     pace = Pace("rows", total, doing="explaining")
     rows = trusted = empty = 0
+    unlike = Marked()
     with (
         stop_requests() as stop,
         write_columns(out, added=REASON_COLUMNS, source=str(file), like=like, safe=safe_csv) as write,
@@ -192,10 +219,11 @@ def _explain_file(
             for each in texts_of(frame, column):
                 if stop.number is not None:
                     break
-                _warn_of_length(each, f"row {rows + len(done) + 1:,}")
+                _time_of_a_long(predictor, each, f"row {rows + len(done) + 1:,}")
                 done.append(explain_text(predictor, each, method=method) if each.strip() else None)
                 pace.on_progress(len(done) / frame.height)
-            write(frame.head(len(done)), reasons_table(done))
+            write(frame.head(len(done)), reasons_table(done, nested=nested))
+            unlike.add((found and found.unlike_training for found in done), after=rows)
             rows += len(done)
             empty += done.count(None)
             trusted += sum(bool(found and found.trusted) for found in done)
@@ -204,11 +232,31 @@ def _explain_file(
                 break
     if empty:
         say(f"warning: {counted(empty, 'row')} {'has' if empty == 1 else 'have'} an empty text and no explanation")
+    warn_of_unlike(unlike, rows, "row")
     if out is not None and json:
-        print_json({"out": str(out), "rows": rows, "explained": rows - empty, "trusted": trusted})
+        unlike_rows = None if predictor.trained.seen is None else unlike.count
+        counts = {"rows": rows, "explained": rows - empty, "trusted": trusted, "unlike_training": unlike_rows}
+        print_json({"out": str(out), **counts})
     elif out is not None:
-        explained = f"{rows - empty:,} of " if empty else ""
-        show(f"{out}: {explained}{counted(rows, 'row')} explained; the shares of {trusted:,} can be trusted")
+        in_all = rows if stop.number is None else _rows_of(file) or rows
+        explained = f"{rows - empty:,} of " if in_all > rows - empty else ""
+        show(
+            f"{out}: {explained}{counted(in_all, 'row')} explained; the shares of {trusted:,} can be trusted"
+            + (_unlike_rows(unlike.count) if unlike.count else "")
+        )
     if stop.number is not None:
         insist(f"stopped; the rows that are done are {'kept in ' + str(out) if out else 'printed'}")
         raise Stopped(KeyboardInterrupt(signal.Signals(stop.number)))
+
+
+def _unlike_rows(count: int) -> str:
+    if count == 1:
+        return "; 1 row is unlike the training data, so its answer may be wrong"
+    return f"; {human_count(count)} rows are unlike the training data, so their answers may be wrong"
+
+
+def _rows_of(file: Path) -> int | None:
+    """Return the rows of a table; None if it can be read only once."""
+    from glassformer.data.rows import iterate_rows
+
+    return sum(frame.height for frame in iterate_rows(file, rows_per_batch=65_536)) if file.is_file() else None

@@ -27,15 +27,21 @@ def show_explanation(found: Explanation) -> None:
     show(f"\n{found.verdict}")
     _show_passage(found)
     if found.counterfactual is not None:
+        from glassformer.data.wording import percent
+
         show(f"\n{found.counterfactual.sentence}")
         if found.counterfactual.changes:
-            show(f"The answer is then {found.counterfactual.prediction} ({found.counterfactual.confidence:.1%}).")
+            show(f"The answer is then {found.counterfactual.prediction} ({percent(found.counterfactual.confidence)}).")
     if found.heads:
         show("\nThe heads that move the margin most, and the words that they look at:")
         print_table(_heads(found), others=str.ljust)
     if found.neighbours:
+        from glassformer.explanation.explain import in_list
+
         show("\nNearest words in the embeddings:")
-        lines = [(word, ", ".join(near.word for near in nearest)) for word, nearest in found.neighbours.items()]
+        lines = [
+            (word, ", ".join(in_list(near.word) for near in nearest)) for word, nearest in found.neighbours.items()
+        ]
         print_table(lines, others=str.ljust)
     if found.nearest is not None:
         _show_nearest(found.nearest)
@@ -69,15 +75,14 @@ def _table(found: Explanation) -> list[tuple[str, ...]]:
 
     both = len(found.readers) > 1
     columns = (*found.readers, "total") if both else ("total",)
-    strongest = sorted(found.words, key=lambda word: -abs(word.total))[:_WORDS_SHOWN]
-    others = [word for word in found.words if word not in strongest]
-    lines = [("", *found.readers, "both") if both else ("", "share")]
-    lines += [_line(word.word, [word], columns) for word in strongest]
+    strongest, others = found.strongest(_WORDS_SHOWN)
+    heading = "all occurrences of a word together" if len(found.words) > _WORDS_SHOWN else ""
+    lines = [(heading, *found.readers, "both") if both else (heading, "share")]
+    lines += [_line(name, words, columns) for name, words in strongest]
     if others:
         lines.append(_line(f"the other {counted(len(others), 'word')}", others, columns))
     blank = ("",) * (len(columns) - 1)
-    rest = (("without known words", found.nothing), ("not explained", found.error), ("sum", found.margin))
-    return lines + [(name, *blank, signed(value)) for name, value in rest if round(value, 2) or name == "sum"]
+    return lines + [(name, *blank, signed(value)) for name, value in found.rest]
 
 
 def _line(name: str, words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
@@ -119,5 +124,7 @@ def _heads(found: Explanation) -> list[tuple[str, ...]]:
 
 
 def _looked_at(found: Explanation, head: Head) -> list[str]:
+    from glassformer.explanation.explain import in_list
+
     order = sorted(range(len(found.words)), key=lambda number: -head.attention[number])[:_WORDS_OF_HEAD]
-    return [f"{found.words[number].word} {head.attention[number]:.0%}" for number in order]
+    return [f"{in_list(found.words[number].word)} {head.attention[number]:.0%}" for number in order]

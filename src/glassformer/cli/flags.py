@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import sys
 
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
@@ -33,6 +34,9 @@ def as_flags(message: str) -> str:
 def _flag(found: re.Match[str]) -> str:
     name, value = found[1], _typed(found[2])
     if "." in name:
+        flag = f"--{name.partition('.')[2].replace('_', '-')}"
+        if any(argument.partition("=")[0] == flag for argument in sys.argv):  # name what was typed
+            return f"{flag} {shlex.quote(value)}" if value else flag
         return f"--set {name}={shlex.quote(value) if value else '…'}"
     if name not in FLAGS:
         return found[0]

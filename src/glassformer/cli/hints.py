@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
+from typing import Any
 
 from glassformer.errors import UsageError
 from glassformer.training.setting_names import nearest
 
+_TAKE_TEXTS = {"explain", "generate", "predict", "trace"}
+
 
 def add_hint(error: Exception) -> None:
     """Add to an error of typer what the user may have meant. Typer does not publish the classes of its errors."""
+    if hasattr(error, "possibilities") and _begins_a_text(error):
+        return
     if getattr(error, "possibilities", None) is not None:
         _suggest_option(error)
     elif "valid number" in getattr(error, "message", ""):
         error.message += ". Write decimals with a point, as in 1.5"  # type: ignore[attr-defined]
+
+
+def _begins_a_text(error: Any) -> bool:
+    """Say how to give a text that begins with -, if the unknown option may be one."""
+    typed = str(error.option_name)
+    given = next((argument for argument in sys.argv[1:] if argument.startswith(typed)), typed)
+    may_be = " " in given or (len(given) > len("-x") and not given.startswith("--"))
+    if error.ctx is None or error.ctx.command.name not in _TAKE_TEXTS or not may_be:
+        return False
+    error.message += f". A text that begins with - stands after --, as in: -- {shlex.quote(given)}"
+    return True
 
 
 def _suggest_option(error: Exception) -> None:

@@ -16,7 +16,7 @@ from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
-from glassformer.cli.unknown import is_punctuation, warn_of_unknown
+from glassformer.cli.unknown import Marked, is_punctuation, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from glassformer.prediction.answers import Answers
 
 _ROWS_PER_BATCH = 4096
-_OFTEN_UNLIKE = 0.02  # of the texts: twice the share of held-out rows that are unlike the training data
 
 
 def predict(
@@ -224,28 +223,26 @@ class _Told:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.rows = self.empty = self._wordless = self._unlike = 0
-        self._first_empty = self._first_wordless = self._first_unlike = 0
+        self.rows = 0
+        self._empty, self._wordless, self._unlike = Marked(), Marked(), Marked()
         self._labels: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
 
     def add(self, answers: Answers, texts: Sequence[str]) -> None:
         from glassformer.data.wording import label_cell
 
-        if not self.empty and answers.empty.any():
-            self._first_empty = self.rows + int(answers.empty.argmax()) + 1
-        if (unlike := answers.unlike) is not None:
-            if not self._unlike and unlike.any():
-                self._first_unlike = self.rows + int(unlike.argmax()) + 1
-            self._unlike += int(unlike.sum())
-        for number, text in enumerate(texts, self.rows + 1):
-            if is_punctuation(text):
-                self._wordless += 1
-                self._first_wordless = self._first_wordless or number
+        wordless = [is_punctuation(text) for text in texts]
+        for marked, which in ((self._empty, answers.empty), (self._unlike, answers.unlike), (self._wordless, wordless)):
+            if which is not None:
+                marked.add(which, after=self.rows)
         self.rows += len(answers.empty)
-        self.empty += int(answers.empty.sum())
         self._labels.update(label_cell(label) for label in answers.predictions() if label is not None)
         self._unknown.update(answers.unknown)
+
+    @property
+    def empty(self) -> int:
+        """The texts that got no answer."""
+        return self._empty.count
 
     def predictions(self) -> dict[str, int]:
         """Return how often each answer was given, the most frequent first."""
@@ -261,42 +258,27 @@ class _Told:
         empty = ("is empty and gets no answer", "are empty and get no answer")
         if self.unit == "row":
             empty = ("has an empty text and gets no answer", "have an empty text and get no answer")
-        unlike = (
-            "is unlike the training data; its answer means little",
-            "are unlike the training data; such answers mean little",
-        )
-        if self._unlike <= _OFTEN_UNLIKE * self.rows:
-            unlike = (
-                "is unlike the training data; 1 in 100 is usual",
-                "are unlike the training data; 1 in 100 is usual",
-            )
-        self._warn_of(self._unlike, self._first_unlike, unlike)
-        self._warn_of(self._wordless, self._first_wordless, punctuation)
-        self._warn_of(self.empty, self._first_empty, empty)
-
-    def _warn_of(self, count: int, first: int, said: tuple[str, str]) -> None:
-        from glassformer.data.wording import counted
-
-        if count and self.rows == 1:
-            say(f"warning: the {self.unit} {said[0]}")
-        elif count:
-            say(
-                f"warning: {human_count(count)} of {counted(self.rows, self.unit)} {said[count > 1]} "
-                f"(first: {self.unit} {human_count(first)})"
-            )
+        warn_of_unlike(self._unlike, self.rows, self.unit)
+        self._wordless.warn(self.rows, self.unit, punctuation)
+        self._empty.warn(self.rows, self.unit, empty)
 
 
 def table_in_batches(
     predictor: Answering, file: Path, text: str | None, *, rows: int
 ) -> tuple[Iterator[pl.DataFrame], str, Delimited]:
-    """Return the batches of a table, the column of its texts, and how its columns are separated."""
+    """Return the batches of a table, the column of its texts, and how its columns are separated.
+
+    Args:
+        rows: of a batch. The column is found by more rows than these.
+    """
     from glassformer.data.rows import Delimited, iterate_rows
 
     read_as: list[Delimited] = []
-    frames = iterate_rows(file, rows_per_batch=rows, on_delimited=read_as.append)
+    frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
     first = next(frames)
     column = _text_column(predictor, first, str(file), text)
-    return itertools.chain([first], frames), column, read_as[0] if read_as else Delimited()
+    batches = (batch for frame in itertools.chain([first], frames) for batch in frame.iter_slices(rows))
+    return batches, column, read_as[0] if read_as else Delimited()
 
 
 def _text_column(predictor: Answering, sample: pl.DataFrame, source: str, text: str | None) -> str:

@@ -54,6 +54,8 @@ def trace(
     if npz is not None:
         write_npz(npz, found)
         say(f"numbers: {npz}")
+    if found.note:
+        say(f"note: {found.note}")
     if found.weights_left_out:
         say(f"The trace leaves out the {found.weights_left_out:,} weights of this model: they are too many.")
     if json:
@@ -63,9 +65,13 @@ def trace(
 
 
 def _list(found: Trace) -> None:
+    from glassformer.data.wording import percent
+
     lines = [("matrix", "shape", "formula")]
     for matrix in found:
         shape = " × ".join(f"{size} {axis}" for size, axis in zip(matrix.values.shape, matrix.step.axes, strict=True))
         lines.append((matrix.step.name, shape, matrix.step.formula))
     print_table(lines, others=str.ljust)
-    show(f"\nThe answer: {found.label} ({found['probabilities'].max():.1%})")
+    if found.note:
+        show(f"\n{found.note}")
+    show(f"\nThe answer: {found.label} ({percent(found['probabilities'].max())})")

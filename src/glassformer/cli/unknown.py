@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from glassformer.cli.output import human_count, one_line, say
+from glassformer.data.wording import counted
 
 _SHOWN = 10
+_OFTEN_UNLIKE = 0.02  # of the texts: twice the share of held-out rows that are unlike the training data
 _LONGEST = 40  # characters of a word
 
 
@@ -35,6 +39,53 @@ def warn_of_unknown(unknown: Counter[str]) -> None:
     if more and telling and kinds:
         rest += f" ({', '.join(kinds)})"
     say(f"warning: words never seen in training are read as unknown: {words}{rest}")
+
+
+@dataclass
+class Marked:
+    """How many texts have something in common, and the number of the first, from 1."""
+
+    count: int = 0
+    first: int = 0
+
+    def add(self, which: Iterable[object], *, after: int) -> None:
+        """Count those of these texts that are true. `after` is how many texts came before them."""
+        for number, marked in enumerate(which, after + 1):
+            if marked:
+                self.count += 1
+                self.first = self.first or number
+
+    def warn(self, rows: int, unit: str, said: tuple[str, str]) -> None:
+        """Warn of them, if there are any.
+
+        Args:
+            rows: how many texts there are in all.
+            unit: what they are, `row` or `text`.
+            said: what is said of one, and of several.
+        """
+        if self.count and rows == 1:
+            say(f"warning: the {unit} {said[0]}")
+        elif self.count:
+            say(
+                f"warning: {human_count(self.count)} of {counted(rows, unit)} {said[self.count > 1]} "
+                f"(first: {unit} {human_count(self.first)})"
+            )
+
+
+def warn_of_unlike(unlike: Marked, rows: int, unit: str) -> None:
+    """Warn of texts that are unlike the training data.
+
+    Args:
+        rows: of how many.
+        unit: what they are, `row` or `text`.
+    """
+    said = (
+        "is unlike the training data; its answer means little",
+        "are unlike the training data; such answers mean little",
+    )
+    if unlike.count <= _OFTEN_UNLIKE * rows:
+        said = ("is unlike the training data; 1 in 100 is usual", "are unlike the training data; 1 in 100 is usual")
+    unlike.warn(rows, unit, said)
 
 
 def is_punctuation(text: str) -> bool:

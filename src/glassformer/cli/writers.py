@@ -185,13 +185,13 @@ def write_lines(style: Style) -> Iterator[WriteLines]:
 
 def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None) -> Iterator[str]:
     """Yield a line per text: its label, the most likely labels, and the beginning of the text."""
-    from glassformer.data.wording import label_text
+    from glassformer.data.wording import decimals, label_text
 
     for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
         if label is None:
             cells = ["(no text)", ""]
         else:
-            ranked = "  ".join(f"{name} {prob:.3f}" for name, prob in answers.ranked(row, top_k))
+            ranked = "  ".join(f"{name} {decimals(prob)}" for name, prob in answers.ranked(row, top_k))
             cells = [label_text(label), ranked]
         beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
         yield "\t".join(map(one_line, [*cells, beginning]))

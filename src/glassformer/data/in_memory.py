@@ -15,14 +15,10 @@ from sklearn.exceptions import DataConversionWarning
 from glassformer.data.documents import Documents
 from glassformer.data.table import Dropped, Table
 from glassformer.data.wording import counted, label_name
-from glassformer.errors import UsageError, brief_value
+from glassformer.errors import InputError, brief_value
 
 _SHOWN = 80  # characters of a value in a message
 _BETWEEN = ("glassformer", "sklearn", "joblib")  # the packages between a user's program and a warning
-
-
-class InputError(UsageError, ValueError):
-    """Texts, labels or weights that cannot be used. It is also a `ValueError`, as scikit-learn expects."""
 
 
 def as_texts(texts: Iterable[Any]) -> list[str]:

@@ -10,6 +10,20 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def percent(probability: float) -> str:
+    """Write .987 as 98.7%. No probability is written as 100.0% or 0.0%, which reads as certainty."""
+    if probability >= 0.9995:
+        return "> 99.9%"
+    return f"{probability:.1%}" if probability >= 0.0005 else "< 0.1%"
+
+
+def decimals(probability: float) -> str:
+    """Write .98712 as 0.987, with `>0.999` and `<0.001` in the place of 1.000 and 0.000."""
+    if probability >= 0.9995:
+        return ">0.999"
+    return f"{probability:.3f}" if probability >= 0.0005 else "<0.001"
+
+
 def label_name(label: object) -> str:
     """Return a label of any type as a string, as a table would give it. A whole number loses its ".0"."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from glassformer.counting.ngrams import Family
-from glassformer.errors import UsageError
+from glassformer.data.wording import counted, percent
+from glassformer.errors import UsageError, quoted
 from glassformer.explanation.agreement import measure_agreement
 from glassformer.explanation.attribution import METHODS
 from glassformer.explanation.counterfactual import Counterfactual, find_counterfactual
@@ -77,25 +78,27 @@ class NgramInMargin:
     share: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation:
     """Why a model prefers one label to another for a text.
 
     The margin is the logit of `label` minus that of `rival`: the logarithm of the ratio of their probabilities. With
     several labels per text there is no rival, and the margin is the logit of `label`. It is the sum of the shares of
-    all words, `nothing` and `error`.
+    all words, `without_known_words` and `unexplained`.
 
     Attributes:
         probability: that of `label`.
         words: in the order of the text.
-        nothing: what a text without known words would get: the bias of counting, and the transformer's margin for the
-            same text with unknown words.
-        error: what the method leaves unexplained. The shares of counting are exact.
+        without_known_words: what a text without known words would get: the bias of counting, and the
+            transformer's margin for the same text with unknown words.
+        unexplained: what the method leaves over. The shares of counting are exact.
         ngrams: those that move the margin most by counting, either way.
         faithfulness: None if the text has too few words for it, or it was not asked for.
         agreement: method → the rank correlation of its shares with these. Empty for the same reasons, or if
             the transformer does not take part in the answer.
         passages: those that the transformer reads one by one. Empty if it reads the whole text at once.
+        unlike_training: whether the text is unlike the training data, so that the answer means little. None if the
+            model does not know (see docs/unlike.md).
         counterfactual, heads, neighbours, nearest: see `explain`. Empty or None if they were not asked for.
     """
 
@@ -105,13 +108,14 @@ class Explanation:
     probability: float
     margin: float
     words: tuple[WordShare, ...]
-    nothing: float
-    error: float
+    without_known_words: float
+    unexplained: float
     ngrams: tuple[NgramInMargin, ...]
     method: str
     faithfulness: Faithfulness | None
     agreement: Mapping[str, float]
     passages: tuple[Passage, ...]
+    unlike_training: bool | None = None
     counterfactual: Counterfactual | None = None
     heads: tuple[Head, ...] = ()
     neighbours: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
@@ -126,15 +130,48 @@ class Explanation:
     def headline(self) -> str:
         """The explained label, its probability, and the label that it is compared with."""
         if self.rival is None:
-            return f"{self.label} ({self.probability:.1%})"
+            return f"{self.label} ({percent(self.probability)})"
         rival = f"the answer, {self.rival}" if self.margin < 0 else str(self.rival)
-        return f"{self.label} ({self.probability:.1%}), rather than {rival}"
+        return f"{self.label} ({percent(self.probability)}), rather than {rival}"
 
     def __str__(self) -> str:
-        """The headline, the words with the largest shares, and the verdict."""
-        strongest = sorted(self.words, key=lambda word: -abs(word.total))[:_WORDS_IN_PRINT]
-        shares = "\n".join(f"{signed(word.total):>8}  {word.word}" for word in strongest)
-        return f"{self.headline}\n{shares}\n{self.verdict}"
+        """The headline, the words with the largest shares, what the margin holds besides, and the verdict."""
+        strongest, others = self.strongest(_WORDS_IN_PRINT)
+        rows = [(name, sum(word.total for word in words)) for name, words in strongest]
+        if others:
+            rows.append((f"the other {counted(len(others), 'word')}", sum(word.total for word in others)))
+        shares = [f"{signed(share):>8}  {name}" for name, share in [*rows, *self.rest]]
+        return "\n".join([self.headline, *shares, self.verdict, *([self.caution] if self.caution else [])])
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation(text={quoted(self.text)}, label={self.label!r}, rival={self.rival!r}, "
+            f"probability={self.probability:.4f}, margin={self.margin:.4f}, words={len(self.words):,}, "
+            f"trusted={self.trusted}, unlike_training={self.unlike_training})"
+        )
+
+    def strongest(self, count: int) -> tuple[list[tuple[str, list[WordShare]]], list[WordShare]]:
+        """Return the words with the largest shares, the strongest first, and all other words.
+
+        If the text has more words than `count`, the occurrences of a word stand together, as `film (2 times)`.
+        """
+        together: dict[Any, list[WordShare]] = {}
+        for place, word in enumerate(self.words):
+            together.setdefault(word.word if len(self.words) > count else place, []).append(word)
+        order = sorted(together.values(), key=lambda words: -abs(sum(word.total for word in words)))
+        named = [(f"{words[0].word}{_times(len(words))}", words) for words in order[:count]]
+        return named, [word for words in order[count:] for word in words]
+
+    @property
+    def rest(self) -> list[tuple[str, float]]:
+        """What the margin holds besides the words, unless it is 0.00, and the margin: each with its name."""
+        rest = (("without known words", self.without_known_words), ("not explained", self.unexplained))
+        return [(name, value) for name, value in rest if round(value, 2)] + [("sum", self.margin)]
+
+    @property
+    def caution(self) -> str:
+        """A sentence if the text is unlike the training data; or empty."""
+        return "The text is unlike the training data, so the answer means little." if self.unlike_training else ""
 
     @property
     def trusted(self) -> bool | None:
@@ -148,10 +185,10 @@ class Explanation:
         """A sentence that says how far the shares can be trusted."""
         if not self.readers:
             return "The model knows no word of this text, so the answer does not depend on its words."
-        if abs(self.error) > _UNEXPLAINED * max(1.0, abs(self.margin)):
+        if abs(self.unexplained) > _UNEXPLAINED * max(1.0, abs(self.margin)):
             return (
-                f"{self._by_deletion} They do not add up: {signed(self.error)} of the margin of {signed(self.margin)} "
-                "is not explained."
+                f"{self._by_deletion} The shares do not add up: {signed(self.unexplained)} of the margin of "
+                f"{signed(self.margin)} is not explained."
             )
         return self._by_deletion
 
@@ -170,7 +207,7 @@ class Explanation:
                 f"{checked}. But other methods rank the words differently (median rank correlation "
                 f"{self.median_agreement:.2f}), so do not rely on the order of the words."
             )
-        return f"{checked}, so they can be trusted."
+        return f"{checked}, so they can be trusted. They say what moved the answer, not whether it is right."
 
     @property
     def median_agreement(self) -> float:
@@ -211,8 +248,17 @@ class Explanation:
 
 
 def signed(value: float) -> str:
-    """Write a share or a margin: +1.25 or −0.30."""
-    return f"{value:+.2f}".replace("-", "−")
+    """Write a share or a margin: +1.25, −0.30 or 0.00."""
+    return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
+
+
+def in_list(word: str) -> str:
+    """Return a word as it stands in a list: in quotes if it has no letter and no digit, as a comma."""
+    return word if any(map(str.isalnum, word)) and "," not in word else quoted(word)
+
+
+def _times(count: int) -> str:
+    return f" ({count:,} times)" if count > 1 else ""
 
 
 def explain(
@@ -241,7 +287,8 @@ def explain(
         nearest: list the training texts that are nearest to the text, if the model keeps its training texts.
 
     Raises:
-        UsageError: the text is empty, there is no such label or method, the method does not fit the model, or the model
+        InputError: the text is not a string or is empty, or there is no such label.
+        UsageError: there is no such method, the method does not fit the model, or the model
             does not keep its training texts. An exported model only answers: it has no `heads`, `neighbours` and
             `nearest`.
     """
@@ -257,7 +304,7 @@ def explain(
     near = _nearest(predictor, text) if nearest else None
     reading, cut = question.reading, question.text
     counting, transformer = _counting(question), _transformer(question, method)
-    shares, nothing = counting + transformer, _nothing(question)
+    shares, without = counting + transformer, _without_known_words(question)
     margin = float(question.margins([text])[0])
     labels = predictor.trained.config.labels
     strongest = [
@@ -270,16 +317,17 @@ def explain(
         probability=float(question.probs[question.label]),
         margin=margin,
         words=tuple(
-            WordShare(word=word.text, start=word.start, end=word.end, counting=counted, transformer=attended)
-            for word, counted, attended in zip(cut.words, counting.tolist(), transformer.tolist(), strict=True)
+            WordShare(word=word.text, start=word.start, end=word.end, counting=by_counting, transformer=attended)
+            for word, by_counting, attended in zip(cut.words, counting.tolist(), transformer.tolist(), strict=True)
         ),
-        nothing=nothing,
-        error=margin - nothing - float(shares.sum()),
+        without_known_words=without,
+        unexplained=margin - without - float(shares.sum()),
         ngrams=_ngrams(question),
         method=method,
         faithfulness=_faithfulness(question, shares) if faithfulness else None,
         agreement=measure_agreement(reading, counting, transformer, method) if faithfulness and reading else {},
         passages=passages_of(question),
+        unlike_training=_unlike(predictor, text),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
         heads=_heads(reading, len(cut.words)) if heads and reading else (),
         neighbours=neighbours_of(model, predictor.trained.tokenizer, strongest, count=_NEIGHBOURS_OF_EACH)
@@ -287,6 +335,11 @@ def explain(
         else {},
         nearest=near,
     )
+
+
+def _unlike(predictor: Answering, text: str) -> bool | None:
+    seen = predictor.trained.seen
+    return None if seen is None else bool(seen.is_unlike(seen.unseen_shares([text]))[0])
 
 
 def _heads(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
@@ -315,7 +368,7 @@ def _transformer(question: Question, method: str) -> FloatArray:
     return np.zeros(n_words) if reading is None else of_words(reading, METHODS[method](reading), n_words)
 
 
-def _nothing(question: Question) -> float:
+def _without_known_words(question: Question) -> float:
     """Return the margin of a text without known words."""
     reading, counted = question.reading, question.counted
     return (0.0 if reading is None else reading.margin_of_nothing) + (

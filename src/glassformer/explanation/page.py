@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glassformer.data.files import write_aside
-from glassformer.data.wording import counted, label_text
+from glassformer.data.wording import counted, label_text, percent
 from glassformer.explanation.explain import Explanation, NgramInMargin, Piece, WordShare, signed
 from glassformer.pages.html import page, table
 
@@ -48,7 +48,7 @@ def render(found: Explanation) -> str:
         "explanation",
         subtitle=escape(found.headline),
         headline=f'<p class="words">{words(found)}</p><p class="soft">Blue: speaks for {label}. '
-        f"Underlined: speaks against it.</p><p>{escape(found.verdict)}</p>",
+        f"Orange and underlined: speaks against it.</p><p>{escape(found.verdict)}</p>{_caution(found)}",
         sections={
             "words": ("Word by word", _shares(found)),
             "ngrams": ("What counting found", _ngrams(found)),
@@ -69,6 +69,10 @@ def words(found: Explanation) -> str:
     return "".join(_marked(piece) for piece in found.pieces())
 
 
+def _caution(found: Explanation) -> str:
+    return f"<p><strong>{escape(found.caution)}</strong></p>" if found.caution else ""
+
+
 def _marked(piece: Piece, title: str = "") -> str:
     shown, strength = escape(piece.text), piece.strength * _DEEPEST
     if strength < 1:
@@ -80,15 +84,18 @@ def _marked(piece: Piece, title: str = "") -> str:
 def _shares(found: Explanation) -> str:
     both = len(found.readers) > 1
     columns = ("total", *found.readers) if both else ("total",)
-    strongest = set(sorted(range(len(found.words)), key=lambda number: -abs(found.words[number].total))[:_WORDS_SHOWN])
-    shown = [word for number, word in enumerate(found.words) if number in strongest]
-    others = [word for number, word in enumerate(found.words) if number not in strongest]
-    rows = [(escape(word.word), _cells([word], columns)) for word in shown]
+    strongest, others = found.strongest(_WORDS_SHOWN)
+    in_order = sorted(strongest, key=lambda named: named[1][0].start)
+    rows = [(escape(name), _cells(words, columns)) for name, words in in_order]
     foot = [(f"the other {counted(len(others), 'word')}", _cells(others, columns))] if others else []
     blank = ("",) * (len(columns) - 1)
-    rest = (("without known words", found.nothing), ("not explained", found.error), ("sum: the margin", found.margin))
+    rest = (
+        ("without known words", found.without_known_words),
+        ("not explained", found.unexplained),
+        ("sum: the margin", found.margin),
+    )
     foot += [(name, (signed(value), *blank)) for name, value in rest]
-    which = f"each of the {_WORDS_SHOWN} strongest words" if others else "each word"
+    which = f"each of the {_WORDS_SHOWN} strongest words, all its occurrences together," if others else "each word"
     head = ("word", "both", *found.readers) if both else ("word", "share")
     return table(f"What {which} adds to the margin, in logits", head, rows, foot=foot, sortable=True)
 
@@ -139,7 +146,7 @@ def _counterfactual(found: Explanation) -> str:
         shown += [f" <ins>{escape(change.after)}</ins>"] if change.after else []
         end = change.end
     shown.append(escape(found.text[end:]))
-    then = f"{escape(str(found.counterfactual.prediction))} ({found.counterfactual.confidence:.1%})"
+    then = f"{escape(str(found.counterfactual.prediction))} ({percent(found.counterfactual.confidence)})"
     return f'{said}<p class="words">{"".join(shown)}</p><p>The answer is then {then}.</p>'
 
 

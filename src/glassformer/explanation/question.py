@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.errors import UsageError, brief_value
+from glassformer.errors import InputError, brief_value
 from glassformer.explanation.counting import CountedShares, counted_shares
 from glassformer.explanation.reading import FloatArray, TokenReading
 from glassformer.explanation.words import TextInWords
@@ -39,14 +39,18 @@ class Question:
         """Ask why a text gets a label, by default the most probable one.
 
         Raises:
-            UsageError: the text is not a string or is empty, or there is no such label.
+            InputError: the text is not a string, cannot be encoded or is empty, or there is no such label.
         """
         if not isinstance(text, str):
-            raise UsageError(
+            raise InputError(
                 f"a text is a string, not {type(text).__name__}; for many texts, call this for each of them"
             )
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"the text cannot be encoded: {error.reason}: {brief_value(text)}") from error
         if not text.strip():
-            raise UsageError("the text is empty, so there is nothing to explain")
+            raise InputError("the text is empty, so there is nothing to explain")
         config = predictor.trained.config
         probs = predictor.answer([text]).probs[0].astype(np.float64)
         first, rival = _labels(probs, list(config.labels), label, multilabel=config.multilabel)
@@ -108,7 +112,7 @@ def _labels(probs: FloatArray, labels: list[Any], label: Any, *, multilabel: boo
     """Return the numbers of the explained label and of its rival.
 
     Raises:
-        UsageError: there is no such label.
+        InputError: there is no such label.
     """
     order = np.argsort(-probs, kind="stable").tolist()
     first = order[0]
@@ -116,7 +120,7 @@ def _labels(probs: FloatArray, labels: list[Any], label: Any, *, multilabel: boo
         named = [number for number, known in enumerate(labels) if known == label or str(known) == str(label)]
         if not named:
             known = ", ".join(brief_value(each) for each in labels[:_LABELS_SHOWN])
-            raise UsageError(f"`label={brief_value(label)}`: the model has no such label; it has {known}")
+            raise InputError(f"`label={brief_value(label)}`: the model has no such label; it has {known}")
         first = named[0]
     others = [number for number in order if number != first]
     return first, None if multilabel or not others else others[0]

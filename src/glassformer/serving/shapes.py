@@ -90,7 +90,8 @@ class Nearest(BaseModel):
 
 
 class Explanation(BaseModel):
-    """Why the model prefers one label to another: the margin is the sum of all shares, `nothing` and `error`."""
+    """Why the model prefers one label to another: the margin is the sum of all shares, `without_known_words` and
+    `unexplained`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -100,11 +101,12 @@ class Explanation(BaseModel):
     probability: float
     margin: float
     words: list[Share]
-    nothing: float = Field(description="What a text without known words would get.")
-    error: float = Field(description="What the method leaves unexplained.")
+    without_known_words: float = Field(description="What a text without known words would get.")
+    unexplained: float = Field(description="What the method leaves over.")
     readers: list[str] = Field(description="The readers that take part.")
     verdict: str = Field(description="A sentence that says how far the shares can be trusted.")
     trusted: bool | None = Field(description="Null if the text has too few words to check the shares.")
+    unlike_training: bool | None = Field(description="Null if the model does not know: an older version made it.")
     nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")
 
 
@@ -194,12 +196,13 @@ class Reasons(Explanation):
                         {"word": "not", "start": 0, "end": 3, "counting": -0.1, "transformer": 1.6, "total": 1.5},
                         {"word": "bad", "start": 4, "end": 7, "counting": -0.3, "transformer": 0.6, "total": 0.3},
                     ],
-                    "nothing": 0.1,
-                    "error": 0.0,
+                    "without_known_words": 0.1,
+                    "unexplained": 0.0,
                     "readers": ["counting", "transformer"],
                     "verdict": "By deletion of words, the shares did better than 100% of 20 random rankings, so they "
-                    "can be trusted.",
+                    "can be trusted. They say what moved the answer, not whether it is right.",
                     "trusted": True,
+                    "unlike_training": False,
                 }
             ]
         },

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.files import write_aside
+from glassformer.data.wording import percent
 from glassformer.pages.html import asset, embedded, page
 from glassformer.tracing.exercise import Blank
 from glassformer.tracing.hearing import Array
@@ -31,7 +32,7 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
         exercise: cells to leave blank. The page checks what a reader fills in.
     """
     used = set(stages_of(found))
-    answer = f"{escape(found.label)} ({found['probabilities'].max():.1%})"
+    answer = f"{escape(found.label)} ({percent(found['probabilities'].max())})"
     return page(
         "Every number of an answer",
         "trace",
@@ -54,7 +55,9 @@ def _how_to_read(found: Trace) -> str:
     if found.weights_left_out:
         left_out = f" The {found.weights_left_out:,} weights of this model are too many for a page and left out."
     label = escape(found.label)
+    note = f"<p><strong>{escape(found.note)}</strong></p>" if found.note else ""
     return (
+        f"{note}"
         "<p>Point at a number: the numbers that it comes from are outlined. Click it, or press Enter, to see the "
         "arithmetic. The arrow keys move. A large matrix is shown in part: buttons beside it move the part.</p>"
         f'<p class="soft">Gradients are those of the {whose}’s logit of {label}{against}.{left_out}</p>'

@@ -49,6 +49,7 @@ class Trace:
         label, rival: the answer and the second most probable label. The gradients are those of the margin: the logit
             of `label` minus that of `rival`, of the transformer alone if there are two readers. With several labels per
             text or a single one, there is no rival.
+        by_counting: whether the model answers by counting alone. The transformer then plays no part in the answer.
         weights_left_out: how many weights are not among the matrices, because they are too many.
     """
 
@@ -59,7 +60,15 @@ class Trace:
     label: str
     rival: str | None
     matrices: tuple[Matrix, ...]
+    by_counting: bool
     weights_left_out: int
+
+    @property
+    def note(self) -> str:
+        """A sentence if the transformer plays no part in the answer; or empty."""
+        if not self.by_counting:
+            return ""
+        return "This model answers by counting alone: its transformer is traced, but plays no part in the answer."
 
     def __getitem__(self, name: str) -> Array:
         """Return the values of a matrix by its name."""
@@ -105,6 +114,7 @@ def trace(predictor: Predictor, text: str) -> Trace:
         label=labels[first],
         rival=None if rival is None else labels[rival],
         matrices=(*matrices, *last),
+        by_counting=config.answers_by_counting,
         weights_left_out=weights if weights > MOST_NUMBERS else 0,
     )
 

@@ -36,6 +36,7 @@ def as_json(found: Trace) -> dict[str, Any]:
         "labels": found.labels,
         "label": found.label,
         "rival": found.rival,
+        "by_counting": found.by_counting,
         "weights_left_out": found.weights_left_out,
         "matrices": [
             {

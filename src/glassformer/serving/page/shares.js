@@ -10,8 +10,8 @@ export function drawShares({ reasons }) {
     : [word.word, signed(word.total)]);
   const blank = both ? ["", ""] : [];
   const foot = [
-    ["without known words", ...blank, signed(reasons.nothing)],
-    ["not explained", ...blank, signed(reasons.error)],
+    ["without known words", ...blank, signed(reasons.without_known_words)],
+    ["not explained", ...blank, signed(reasons.unexplained)],
     ["sum: the margin", ...blank, signed(reasons.margin)],
   ];
   return el("details", {},
