@@ -5,7 +5,7 @@ DEMO := runs/demo
 ASSISTANT := runs/assistant
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test lint pictures traces bench-tables clean
+.PHONY: demo demo-assistant test lint pictures traces bench bench-full bench-tables clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -43,6 +43,32 @@ pictures: .venv/ready
 
 traces: .venv/ready
 	$(BIN)/python docs/systems/traces/draw.py
+
+# About half an hour: docs/results.md. fastText is compiled; it is needed here.
+bench: .venv/ready
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[bench]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed disaster-tweets $(BENCH)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.answering_speed $(BENCH)
+	$(BIN)/python -m benchmarks.serving_load $(BENCH)
+	$(BIN)/python -m benchmarks.tables
+
+# Many hours; finished models are kept, so that it goes on where it was stopped.
+bench-full: bench bench-tables
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed imdb --rows 4000 $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy zhou --seeds 10 $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy disaster-tweets --seeds 5 $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy disaster-tweets --folds 5 $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy imdb $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy polarity --recipe polarity --seeds 3 $(BENCH)
+	$(BIN)/python -m benchmarks.accuracy imdb --recipe benchmarks/pretrained.toml --unlabelled imdb $(BENCH)
+	$(BIN)/python -m benchmarks.faithfulness $(BENCH)
+	$(BIN)/python -m benchmarks.inside_cost $(BENCH)
+	$(BIN)/python -m benchmarks.unlike $(BENCH)
+	$(BIN)/python -m benchmarks.many_processes $(BENCH)
+	$(BIN)/python -m benchmarks.installation $(BENCH)
+	$(BIN)/python -m benchmarks.distil $(BENCH)
+	$(BIN)/python -m benchmarks.rows $(BENCH)
+	$(BIN)/python -m benchmarks.tables
 
 # Hours; a stopped bench goes on where it was. `make bench-tables BENCH=--quick` takes a few minutes. fastText is compiled;
 # where that fails, the bench goes without it.

@@ -163,7 +163,7 @@ def pipeline(place: Path) -> tuple[Iterable[Path], list[Answer], Answer]:
     _one_thread()
     bert = str(place / "bert")
     classify = transformers.pipeline("text-classification", model=bert, tokenizer=bert, device="cpu")
-    ways = [partial(classify, batch_size=size, truncation=True) for size in BATCH_SIZES]
+    ways: list[Answer] = [partial(classify, batch_size=size, truncation=True) for size in BATCH_SIZES]
     return (place / "bert").rglob("*"), ways, partial(classify, truncation=True)
 
 

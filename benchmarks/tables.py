@@ -26,6 +26,7 @@ from benchmarks.tables_rows import rows_tables
 from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
+from benchmarks.tables_speed import answering_tables, training_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared, read_comparison
 
@@ -69,6 +70,8 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
         "sentiment": from_file(results, sentiment_tables),
+        "training-speed": from_file(results, training_tables),
+        "answering-speed": from_file(results, answering_tables),
         "serving-load": from_file(results, serving_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),

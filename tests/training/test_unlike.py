@@ -56,9 +56,8 @@ def test_a_group_is_held_out_as_a_whole() -> None:
     assert learn_seen(of("a b", "a b", "a b", groups="xxx"), None)[0].config.threshold == 1
 
 
-def test_of_too_many_those_of_most_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unlike, "_MOST_HASHES", 3)
-    found, _ = learn_seen(of("a", "a", "b"), of("a"))
+def test_of_too_many_those_of_most_rows_are_kept() -> None:
+    found, _ = learn_seen(of("a", "a", "b"), of("a"), most_hashes=3)
     assert found.unseen_shares(["a", "b"]).tolist() == [0, 1]
 
 
