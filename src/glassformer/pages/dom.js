@@ -6,9 +6,17 @@ export { el };
 
 export const byId = (id) => document.getElementById(id);
 
-export const percent = (probability) => `${(100 * probability).toFixed(1)}%`;
+/** A probability. One that is not certain is not shown as certain. */
+export function percent(probability) {
+  const shown = (100 * probability).toFixed(1);
+  if (shown === "100.0" && probability < 1) return "> 99.9%";
+  return shown === "0.0" && probability > 0 ? "< 0.1%" : `${shown}%`;
+}
 
-export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+export function signed(value) {
+  const shown = Math.abs(value).toFixed(2);
+  return `${value < 0 && Number(shown) ? "−" : "+"}${shown}`;
+}
 
 export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
