@@ -68,6 +68,7 @@ bench-full: bench bench-tables
 	$(BIN)/python -m benchmarks.installation $(BENCH)
 	$(BIN)/python -m benchmarks.distil $(BENCH)
 	$(BIN)/python -m benchmarks.rows $(BENCH)
+	$(BIN)/python -m benchmarks.bulk_shards $(BENCH)
 	$(BIN)/python -m benchmarks.tables
 
 # Hours; a stopped bench goes on where it was. `make bench-tables BENCH=--quick` takes a few minutes. fastText is compiled;
