@@ -32,6 +32,7 @@ from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.shipped import folder_of
 from glassformer.prediction.unlike import Seen
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
@@ -330,7 +331,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> TextClassifier:
-        """Read a trained classifier from a model folder.
+        """Read a trained classifier from a model folder, or one that comes with the package: `sentiment-en`.
 
         Of its parameters, only `fold_labels` is read from the folder.
 
@@ -338,7 +339,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             glassformer.errors.UsageError: the folder does not exist, or does not hold a classifier.
             glassformer.errors.GlassformerError: the folder is damaged or incomplete. `UsageError` is a subclass of it.
         """
-        return cls._of(load_model(Path(folder), CLASSIFIER), device)
+        return cls._of(load_model(folder_of(folder), CLASSIFIER), device)
 
     @classmethod
     def _of(cls, trained: TrainedModel, device: str) -> TextClassifier:

@@ -15,9 +15,11 @@ from glassformer.cli.options import (
     FoldLabels,
     Json,
     LabelColumn,
+    Model,
     MultilabelAsTrained,
     Quiet,
     TextColumn,
+    model_folder,
 )
 from glassformer.cli.output import doing, hush, print_json, say, show
 
@@ -29,8 +31,8 @@ _FLIPS_SHOWN = 5
 
 
 def compare(
-    model_a: Annotated[Path, typer.Argument(help="A model folder.")],
-    model_b: Annotated[Path, typer.Argument(help="Another model folder, with the same labels.")],
+    model_a: Model,
+    model_b: Annotated[Path, typer.Argument(callback=model_folder, help="Another model, with the same labels.")],
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
     text: TextColumn = None,
     label: LabelColumn = None,

@@ -22,6 +22,7 @@ from glassformer.cli.options import (
     Seed,
     Settings,
     given_settings,
+    model_folder,
 )
 from glassformer.cli.output import doing, duration, human_count, hush, print_json, progressing, say, show
 from glassformer.cli.resume import resumable
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def distil(
-    teacher: Annotated[Path, typer.Argument(help="The model to learn from: a model folder or an exported model.")],
+    teacher: Annotated[
+        Path,
+        typer.Argument(callback=model_folder, help="The model to learn from: a model folder or an exported model."),
+    ],
     into: Annotated[str, typer.Option(help="The student: tiny, small or base, or a recipe (a name or a TOML file).")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     texts: Annotated[

@@ -16,6 +16,7 @@ from glassformer.cli.options import (
     FoldLabels,
     Json,
     LabelColumn,
+    Model,
     MultilabelAsTrained,
     Quiet,
     TextColumn,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Model,
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
     text: TextColumn = None,
     label: LabelColumn = None,
@@ -65,8 +66,11 @@ def evaluate(
     from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
     from glassformer.prediction.model_folder import is_model_folder
     from glassformer.prediction.predictor import Predictor
+    from glassformer.prediction.shipped import is_shipped
 
     check_order(model, data)
+    if out is None and is_shipped(model):
+        raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
     folder = out or model / EVALUATION_FOLDER
     check_folder(folder)
     if is_model_folder(folder):

@@ -13,7 +13,7 @@ import typer
 
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
+from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict import table_in_batches
@@ -47,7 +47,7 @@ Nearest = Annotated[
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Model,
     given: Annotated[
         str | None, typer.Argument(metavar="[TEXT]", help="The text. - reads it from standard input.")
     ] = None,

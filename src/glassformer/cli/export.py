@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import Json, Quiet
+from glassformer.cli.options import Json, Model, Quiet
 from glassformer.cli.output import doing, hush, print_json, say, show
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="The model folder of a classifier.")],
+    model: Model,
     to: Annotated[
         str,
         typer.Option(

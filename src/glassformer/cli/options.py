@@ -7,6 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+
+def model_folder(model: Path) -> Path:
+    """Return the folder of a model that the user named."""
+    from glassformer.prediction.shipped import folder_of
+
+    return folder_of(model)
+
+
+Model = Annotated[
+    Path, typer.Argument(callback=model_folder, help="A model folder, or sentiment-en, which comes with glassformer.")
+]
 TextColumn = Annotated[str | None, typer.Option(help="Column with the texts. Found automatically if left out.")]
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Device, Json, Quiet, SafeCsv, TextColumn
+from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
@@ -33,7 +33,7 @@ _ROWS_PER_BATCH = 4096
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Model,
     texts: Annotated[
         list[str] | None,
         typer.Argument(help="The texts. Without any, or with -, standard input is read: one text per line."),

@@ -10,13 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
-from glassformer.cli.options import Device, Json, Quiet
+from glassformer.cli.options import Device, Json, Quiet, model_folder
 from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.errors import UsageError
 
 
 def serve(
-    folders: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Model folders. They answer side by side.")],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="MODEL...",
+            callback=lambda folders: [model_folder(folder) for folder in folders],
+            help="Model folders, or sentiment-en, which comes with glassformer. They answer side by side.",
+        ),
+    ],
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     host: Annotated[
         str, typer.Option(metavar="<address>", help="The address to listen at. 0.0.0.0 lets other machines in.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Device, Json, Quiet
+from glassformer.cli.options import Device, Json, Model, Quiet
 from glassformer.cli.output import doing, hush, print_json, print_table, say, show
 from glassformer.cli.writers import check_parent
 from glassformer.errors import UsageError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def trace(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Model,
     text: Annotated[str, typer.Argument(help="The text.")],
     html: Annotated[Path | None, typer.Option(help="Write a page that shows where each number comes from.")] = None,
     exercise: Annotated[
