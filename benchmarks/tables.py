@@ -23,6 +23,7 @@ from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_processes import processes_tables
 from benchmarks.tables_reproduce import read_results, reproduced
+from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
 from benchmarks.tables_unlike import unlike_tables
@@ -67,6 +68,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "billion-rows": from_file(results, billion_rows),
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
+        "sentiment": from_file(results, sentiment_tables),
         "serving-load": from_file(results, serving_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),

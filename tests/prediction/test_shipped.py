@@ -1,5 +1,6 @@
 """Models that come with the package are found by name, wherever a model can be named."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,9 @@ def test_it_is_small_and_holds_no_texts() -> None:
     files = {path.name: path.stat().st_size for path in (SHIPPED / NAME).iterdir()}
     assert sum(files.values()) <= MOST_BYTES
     assert "training-texts.jsonl" not in files
-    assert "@" not in "".join(word for word in TextClassifier.load(NAME).tokenizer_.vocabulary if len(word) > 1)
+    for vocabulary in ("tokenizer.json", "counting.json"):
+        names = re.findall(r"@\w+", (SHIPPED / NAME / vocabulary).read_text(encoding="utf-8"))
+        assert set(names) <= {"@user"}, "users of the training tweets are masked"
 
 
 @pytest.mark.parametrize("text", ["i loved every minute of it", "a wonderful film", "best phone that i ever had"])
@@ -53,8 +56,6 @@ def test_commands_know_it_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     assert glassformer("predict", NAME, "i loved it").out.startswith("positive")
     assert "positive" in glassformer("explain", NAME, "i loved it").out
-    said = misused("evaluate", NAME, "polarity")
-    assert said.err.endswith(
-        "sentiment-en comes with glassformer, and nothing is written beside it; add --out FOLDER\n"
-    )
+    refusal = "sentiment-en comes with glassformer, and nothing is written beside it; add --out FOLDER"
+    misused(glassformer("evaluate", NAME, "polarity"), refusal)
     assert not list(tmp_path.iterdir())
