@@ -24,10 +24,10 @@ from glassformer.prediction.unlike import (
 _CALLED_UNLIKE = 0.01  # of the held-out rows
 _MOST_HELD_OUT = 10_000  # rows that set the threshold
 _MOST_CHARACTERS = 40_000_000  # of all texts: of longer tables, only some rows are read
-_MOST_HASHES = 1_000_000  # 4 MB
+MOST_HASHES = 1_000_000  # 4 MB
 
 
-def learn_seen(train: Table, validation: Table | None) -> tuple[Seen, FloatArray]:
+def learn_seen(train: Table, validation: Table | None, *, most_hashes: int = MOST_HASHES) -> tuple[Seen, FloatArray]:
     """Return the words of the training texts, and the unseen shares of held-out rows.
 
     Keep the words and word pairs of the training rows, and find the threshold by held-out rows.
@@ -40,7 +40,7 @@ def learn_seen(train: Table, validation: Table | None) -> tuple[Seen, FloatArray
     frame = frame.gather_every(step)
     by_group = validation is None and "group" in frame.columns
     groups = frame["group"].rank("dense").to_numpy().astype(np.uint64) if by_group else None
-    hashes, counts = _most_frequent(frame["text"], groups)
+    hashes, counts = _most_frequent(frame["text"], groups, most_hashes)
     known, held_out = (hashes[counts > 1], frame) if validation is None else (hashes, validation.frame)
     texts = held_out["text"].gather_every(max(1, -(-held_out.height // _MOST_HELD_OUT)))
     shares = np.array([unseen_share(ngram_hashes(text), known) for text in texts], np.float32)
@@ -57,8 +57,8 @@ def threshold_of(shares: FloatArray) -> float:
     return float(np.sort(shares)[min(place, len(shares)) - 1])
 
 
-def _most_frequent(texts: Iterable[str], groups: np.ndarray | None) -> tuple[HashArray, np.ndarray]:
-    """Return the hashes that most rows have, in ascending order, and the number of rows that have each.
+def _most_frequent(texts: Iterable[str], groups: np.ndarray | None, most: int) -> tuple[HashArray, np.ndarray]:
+    """Return the `most` hashes that most rows have, in ascending order, and the number of rows that have each.
 
     Args:
         groups: (rows,) a number for each group. All rows of a group are then one row.
@@ -75,7 +75,7 @@ def _most_frequent(texts: Iterable[str], groups: np.ndarray | None) -> tuple[Has
     found.clear()
     once = once if groups is None else distinct(once).astype(np.uint32)  # which leaves out the group
     hashes, counts = np.unique(once, return_counts=True)
-    kept = np.sort(np.argsort(-counts, kind="stable")[:_MOST_HASHES])
+    kept = np.sort(np.argsort(-counts, kind="stable")[:most])
     return hashes[kept], counts[kept]
 
 
