@@ -155,8 +155,8 @@ def measured_in_words(found: dict[str, Any]) -> str:
     ]
     return (
         "Measured on rows that it did not learn:\n\n" + "\n".join(lines) + "\n\n"
-        "It is bad at neutral texts (it knows no third label), at sarcasm, at texts that praise and blame, and at other\n"
-        "domains than films and tweets.\n\n"
+        "It is bad at neutral texts (it knows no third label), at sarcasm, at texts that praise and blame, and at "
+        "other\ndomains than films and tweets.\n\n"
     )
 
 
