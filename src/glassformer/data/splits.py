@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from glassformer.data.group_folds import stratified_group_folds
 from glassformer.data.labels import conflicting_rows
@@ -156,6 +155,8 @@ def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl
     if group is not None:
         chosen = _whole_groups(table, group, fraction, seed)
     elif len(np.unique(strata)) <= min(n_held_out, n_rows - n_held_out):
+        from sklearn.model_selection import StratifiedShuffleSplit  # half a second, which `predict` would wait for
+
         splitter = StratifiedShuffleSplit(n_splits=1, test_size=n_held_out, random_state=seed)
         chosen = next(splitter.split(strata, strata))[1]
     else:  # more classes than held-out rows: there is no proportion to keep

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import torch
 from pydantic import BeforeValidator, Discriminator
 from torch import nn
 
@@ -25,6 +24,7 @@ from glassformer.models.published.vinh_attention import VinhAttention, VinhAtten
 from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
 from glassformer.models.published.vinh_transformer import VinhTransformer, VinhTransformerConfig
+from glassformer.models.shapes_only import shapes_only
 
 
 def _named(config: Any) -> Any:
@@ -85,7 +85,7 @@ def build_model(config: AnyModelConfig, vocab_size: int, n_classes: int) -> nn.M
 
 def parameter_count(config: AnyModelConfig, vocab_size: int, n_classes: int) -> int:
     """Count the parameters of `build_model(config, …)` without allocating them."""
-    with torch.device("meta"):
+    with shapes_only():
         model = build_model(config, vocab_size, n_classes)
     return sum(parameter.numel() for parameter in model.parameters())
 

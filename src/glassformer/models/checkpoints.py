@@ -13,6 +13,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.bounds import MOST_BLOCKS
 from glassformer.models.families import FAMILIES, Family
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
+from glassformer.models.shapes_only import shapes_only
 
 _ACTIVATIONS = {
     "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh", "gelu_fast": "gelu-tanh",
@@ -158,7 +159,7 @@ def read_checkpoint_weights(
             "the files come from different models"
         )
     by_name = {_plain_name(name, family): tensor for name, tensor in tensors.items()}
-    with torch.device("meta"):
+    with shapes_only():
         expected = PretrainedEncoder(config, len(tokens), n_classes=1).state_dict()
     sources = sources_of(family, config.n_layers)
     weights = {}

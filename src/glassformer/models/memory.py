@@ -14,6 +14,7 @@ from torch import nn
 
 from glassformer.errors import UsageError
 from glassformer.models.model_config import DesignConfig
+from glassformer.models.shapes_only import shapes_only
 
 Design = TypeVar("Design", bound=DesignConfig)
 
@@ -54,7 +55,7 @@ def check_fits(
     """
 
     def needed(config: Design, vocab_size: int) -> int:
-        with torch.device("meta"):
+        with shapes_only():
             model = build(config, vocab_size)
         parameters = sum(parameter.numel() for parameter in model.parameters())
         return _BYTES * (_TENSORS[optimizer] * parameters + sum(buffer.numel() for buffer in model.buffers()))

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from glassformer.errors import GlassformerError
 from glassformer.models.format import renamed
+from glassformer.models.shapes_only import shapes_only
 
 Value = TypeVar("Value")
 Module = TypeVar("Module", bound=nn.Module)
@@ -89,7 +89,7 @@ def check_weights(path: Path, described: Described[Any]) -> None:
             f"{path} holds {len(header)} tensors, too few for the {described.depth} blocks that config.json describes; "
             "the files come from different models"
         )
-    with torch.device("meta"):
+    with shapes_only():
         model = _built(described, path)
     _compare(described.names_today(header, model.state_dict()), model, path)
 

@@ -25,6 +25,7 @@ from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
 from glassformer.models.parts import names_of, parts_of
+from glassformer.models.shapes_only import shapes_only
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import (
@@ -170,7 +171,7 @@ def _reordered(tensor: Tensor, rows: list[int]) -> Tensor:
 
 def _sized_by_labels(config: AnyModelConfig, vocab_size: int) -> set[str]:
     """Return the names of the weights whose shape depends on the number of classes."""
-    with torch.device("meta"):
+    with shapes_only():
         two, three = (build_model(config, vocab_size, n_classes).state_dict() for n_classes in (2, 3))
     return {name for name in two if two[name].shape != three[name].shape}
 
