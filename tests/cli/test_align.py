@@ -175,7 +175,7 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
         (["sft", "BASE", "TABLE", "--out", "OUT"], ["table.csv, line 1: not readable as JSON"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.epoch=1"], ["did you mean training.epochs?"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.epochs=no"], ["training.epochs=no:", "integer"]),
-        (["sft", "BASE", "PAIRS", "--out", "OUT", "--seed", "-1"], ["training.seed=-1"]),
+        (["sft", "BASE", "PAIRS", "--out", "OUT", "--seed", "-1"], ["--seed -1"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--device", "abacus"], ["--device abacus"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--resume"], ["no unfinished run"]),
         (["sft", "BASE", "PAIRS", "--out", "BASE"], ["already holds a model", "--overwrite"]),
