@@ -37,7 +37,7 @@ def _ratio(found: dict[str, float]) -> str:
 
 def answering_tables(found: Document) -> Iterator[str]:
     """Return the latency, the speed and the size of each contestant, for each kind of texts."""
-    heads = ("", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "memory", "on disk")
+    heads = ("", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "on disk")
     for kind in ("tweets", "reviews"):
         shown = [each for each in found["contestants"] if each[kind] is not None]
         pipeline = next(each[kind] for each in shown if each["name"].startswith("transformers pipeline"))
@@ -60,6 +60,5 @@ def _figures(found: dict[str, Any], pipeline: dict[str, Any]) -> list[str]:
         f"{found['p99_ms']:.2f} ms",
         f"{found['texts_per_second']:,.0f}",
         f"{found['texts_per_second'] / pipeline['texts_per_second']:.1f}",
-        f"{found['peak_megabytes']:,.0f} MB",
         f"{found['bytes'] / 1e6:,.1f} MB",
     ]
