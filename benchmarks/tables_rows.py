@@ -52,11 +52,12 @@ def _in_words(found: Document) -> str:
     seconds = sum(phase["seconds"] for phase in largest["phases"] if phase["phase"] in _IN_WORDS)
     steps = largest["phases"][-1]["steps_per_second"]
     return (
-        f"The texts have {found['table']['mean_words']:.0f} generated words on average, "
-        f"{found['table']['distinct_words']:,} of them distinct. A split by {groups['groups']:,} groups with "
+        f"The texts are generated. A text has {found['table']['mean_words']:.0f} words on average; all texts together "
+        f"have {found['table']['distinct_words']:,} distinct words. A split by {groups['groups']:,} groups with "
         f"{groups['rows']:,} rows took {groups['core_seconds']:.1f} seconds of a core ({groups['seconds']:.1f} in "
-        f"all): {groups['held_out']:.2%} of the rows are held out, and {groups['positive'][0]:.2%} and "
-        f"{groups['positive'][1]:.2%} of both sides have the second label. {machine['processor']}, "
-        f"{machine['cores']} cores that other work shared (load {found['load_average_at_end']:.1f} at the end): the "
-        f"largest table took {seconds:.0f} seconds in all until the first step, and then {steps:.1f} steps per second."
+        f"all): {groups['held_out']:.2%} of the rows are held out, and the second label has "
+        f"{groups['positive'][0]:.2%} of one side and {groups['positive'][1]:.2%} of the other. "
+        f"{machine['processor']}, {machine['cores']} cores that other work shared (load "
+        f"{found['load_average_at_end']:.1f} at the end): the largest table took {seconds:.0f} seconds in all until "
+        f"the first step, and then {steps:.1f} steps per second."
     )
