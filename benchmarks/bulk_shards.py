@@ -2,30 +2,34 @@
 
     python -m benchmarks.bulk_shards
 
-The training rows of disaster-tweets are written into shards, again and again, and answered by the preset `small` with
-`glassformer predict --file`. Each way is also measured on shards of one row: this is its start, without rows. Ways on
-one core are bound to it.
+The training rows of disaster-tweets are written into shards, again and again, and answered by the preset `tiny` with
+`glassformer predict --file`. The clock and the processor time of all processes are read when the first shard is
+finished and when the last one is, so that the start does not count. Ways on one core are bound to it. It needs Linux.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.experiment import arguments, running
 from glassformer.data.known import resolve
 from glassformer.errors import GlassformerError
+from glassformer.prediction.shard_manifest import MANIFEST
 
-DATA = "disaster-tweets"
-SHARDS, ROWS_PER_SHARD, QUICK_ROWS_PER_SHARD = 40, 2_500, 50
+DATA, PRESET = "disaster-tweets", "tiny"
+SHARDS, ROWS_PER_SHARD, QUICK_ROWS_PER_SHARD = 40, 500, 50
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 Figures = dict[str, Any]
 
@@ -42,7 +46,6 @@ class Way:
     engine: str
     processes: int
     threads: int
-    model: str = "model"
 
     @property
     def cores(self) -> int:
@@ -51,11 +54,9 @@ class Way:
 
 WAYS = (
     Way(engine="plain", processes=1, threads=1),
-    Way(engine="plain", processes=1, threads=2),
     Way(engine="plain", processes=2, threads=1),
     Way(engine="ray", processes=1, threads=1),
     Way(engine="ray", processes=2, threads=1),
-    Way(engine="plain", processes=1, threads=1, model="onnx-int8"),
 )
 
 
@@ -63,44 +64,27 @@ def main() -> None:
     """Run the benchmark."""
     options = arguments(__doc__, data=False).parse_args()
     with running(options) as experiment:
-        models = made_models(experiment)
+        decided_by = {"data": DATA, "preset": PRESET, "epochs": 1, "seed": 0}
+        words = ("train", DATA, "--preset", PRESET, "--epochs", 1, "--quiet")
+        model = experiment.model("bulk-shards-model", decided_by, lambda out: command(*words, "--out", out))
         rows = QUICK_ROWS_PER_SHARD if options.quick else ROWS_PER_SHARD
         place = experiment.work / "bulk-shards"
         lines = []
         for way in WAYS:
-            if way.cores > (os.cpu_count() or 1):
-                continue
-            folder = models[way.model]
-            start, _ = measured(way, folder, write_shards(place, way.processes, way.processes, 1))
-            seconds, most = measured(way, folder, write_shards(place, way.processes, SHARDS, rows))
-            lines.append(figures(way, SHARDS * rows, start, seconds, most))
-            print(lines[-1])
+            if way.cores <= (os.cpu_count() or 1):
+                lines.append(measured(way, model, write_shards(place, way, rows), rows))
+                print(lines[-1])
         found = {
             "data": DATA,
+            "preset": PRESET,
             "shards": SHARDS,
             "rows": SHARDS * rows,
             "shard_bytes": (place / "shards-0" / "part-0000.parquet").stat().st_size,
             "ways": lines,
+            "readers": json.loads((model / "config.json").read_text())["readers"],
             "load_average_at_end": round(os.getloadavg()[0], 2),
         }
         experiment.write("bulk-shards", found)
-
-
-def made_models(experiment: Experiment) -> dict[str, Path]:
-    """Return the folders of the trained model and of its int8 export."""
-    folder = experiment.model(
-        "bulk-shards-model",
-        {"data": DATA, "seed": 0, "quick": experiment.quick},
-        lambda out: command(
-            "train", DATA, "--out", out, "--quiet", *(["--preset", "tiny", "--epochs", 1] if experiment.quick else [])
-        ),
-    )
-    int8 = experiment.model(
-        "bulk-shards-int8",
-        {"data": DATA, "seed": 0, "quick": experiment.quick},
-        lambda out: command("export", folder, "--format", "onnx-int8", "--out", out, "--quiet"),
-    )
-    return {"model": folder, "onnx-int8": int8}
 
 
 def command(*words: object) -> None:
@@ -116,54 +100,73 @@ def command(*words: object) -> None:
         raise GlassformerError(f"{words[0]} failed: {done.stderr[-2_000:]}")
 
 
-def write_shards(place: Path, folders: int, shards: int, rows: int) -> list[Path]:
-    """Write shards into as many folders, and return the folders. Old shards and answers are removed."""
+def write_shards(place: Path, way: Way, rows: int) -> list[Path]:
+    """Write the shards, and return their folders: one for each process without Ray. Old shards and answers go."""
     texts = resolve(DATA, "train").frame["text"]
-    found = [place / f"shards-{folder}" for folder in range(folders)]
+    folders = [place / f"shards-{folder}" for folder in range(1 if way.engine == "ray" else way.processes)]
     for old in (*place.glob("shards-*/*"), *place.glob("answers-*/*")):
         old.unlink()
-    for shard in range(shards):
-        start = shard * rows
-        ids = pl.Series("id", range(start, start + rows))
-        path = found[shard % folders] / f"part-{shard:04}.parquet"
+    for shard in range(SHARDS):
+        ids = pl.Series("id", range(shard * rows, (shard + 1) * rows))
+        path = folders[shard % len(folders)] / f"part-{shard:04}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         pl.DataFrame({"id": ids, "text": texts.gather(ids % len(texts))}).write_parquet(path)
-    return found
+    return folders
 
 
-def measured(way: Way, model: Path, folders: list[Path]) -> tuple[float, int]:
-    """Answer the folders with a command each, side by side. Ray answers all of them with one command.
-
-    Returns:
-        The seconds until all have ended, and the most memory of a command, in bytes. Workers of Ray are not counted.
+def measured(way: Way, model: Path, folders: list[Path], rows: int) -> Figures:
+    """Answer the folders with a command each, side by side, and return the speed after the first finished shard.
 
     Raises:
-        GlassformerError: a command failed, or some rows have no answer.
+        GlassformerError: a command failed, or a row has no answer or two.
     """
-    if way.engine == "ray":
-        folders = [one_folder(folders)]
-    expected = [sum(pl.read_parquet(path, columns=["id"]).height for path in folder.iterdir()) for folder in folders]
-    begun, most = time.monotonic(), 0
+    begun = time.monotonic()
     started = [begin(way, model, folder, out_of(folder)) for folder in folders]
-    for process in started:
-        _, status, used = os.wait4(process.pid, 0)
-        most = max(most, used.ru_maxrss * 1024)
-        if status:
-            raise GlassformerError(f"{way} failed with the status {status}")
+    clock = Clock([process.pid for process in started])
+    marks: dict[int, tuple[float, float]] = {}  # finished shards → wall seconds and processor seconds
+    while any(process.poll() is None for process in started):
+        finished = sum(finished_in(out_of(folder)) for folder in folders)
+        used = clock.read()
+        if finished not in marks:
+            marks[finished] = time.monotonic() - begun, used
+        time.sleep(0.05)
     seconds = time.monotonic() - begun
-    for folder, rows in zip(folders, expected, strict=True):
-        found = pl.concat([pl.read_parquet(path, columns=["id"]) for path in out_of(folder).glob("*.parquet")])
-        if found["id"].n_unique() != rows or found.height != rows:
-            raise GlassformerError(f"{way}: {found.height:,} answers to {rows:,} rows")
-    return seconds, most
+    if any(process.returncode for process in started):
+        raise GlassformerError(f"{way} failed")
+    found = pl.concat(
+        [pl.read_parquet(path, columns=["id"]) for each in folders for path in out_of(each).glob("*.parquet")]
+    )
+    if sorted(found["id"]) != list(range(SHARDS * rows)):
+        raise GlassformerError(f"{way}: {found.height:,} answers to {SHARDS * rows:,} rows")
+    return figures(way, {shards: mark for shards, mark in marks.items() if shards}, rows, seconds, clock.most_memory)
 
 
-def one_folder(folders: list[Path]) -> Path:
-    """Move all shards into the first folder."""
-    for folder in folders[1:]:
-        for path in folder.iterdir():
-            path.rename(folders[0] / path.name)
-    return folders[0]
+class Clock:
+    """Reads the processor time of processes and of all that they start, and the most memory of one of them."""
+
+    def __init__(self, processes: list[int]) -> None:
+        self._processes = processes
+        self._used: dict[int, float] = {}
+        self.most_memory = 0
+
+    def read(self) -> float:
+        """Return the processor seconds so far, those of ended processes included."""
+        waiting = list(self._processes)
+        while waiting:
+            pid = waiting.pop()
+            with suppress(OSError):  # it has just ended
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                self._used[pid] = (int(fields[11]) + int(fields[12])) / _TICKS
+                self.most_memory = max(self.most_memory, int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))
+                for task in Path(f"/proc/{pid}/task").iterdir():
+                    waiting += [int(child) for child in (task / "children").read_text().split()]
+        return sum(self._used.values())
+
+
+def finished_in(out: Path) -> int:
+    """Return the number of finished shards."""
+    manifest = out / MANIFEST
+    return max(0, manifest.read_bytes().count(b"\n") - 1) if manifest.exists() else 0
 
 
 def out_of(folder: Path) -> Path:
@@ -182,20 +185,27 @@ def begin(way: Way, model: Path, folder: Path, out: Path) -> subprocess.Popen[by
     )
 
 
-def figures(way: Way, rows: int, start: float, seconds: float, most: int) -> Figures:
-    """Return the speed without the start."""
-    speed = rows / max(seconds - start, 1e-9)
+def figures(way: Way, marks: Mapping[int, tuple[float, float]], rows: int, seconds: float, most_memory: int) -> Figures:
+    """Return the speed between the first and the last mark.
+
+    Args:
+        marks: finished shards → the seconds by the clock, and the processor seconds of all processes.
+        rows: of a shard.
+        seconds: of the whole command.
+    """
+    first, last = min(marks), max(marks)
+    answered = (last - first) * rows
+    wall, used = (marks[last][index] - marks[first][index] for index in (0, 1))
     return {
         "engine": way.engine,
-        "model": way.model,
         "processes": way.processes,
         "threads": way.threads,
-        "cores": way.cores,
-        "start_seconds": round(start, 2),
+        "start_seconds": round(marks[first][0], 2),
         "seconds": round(seconds, 2),
-        "rows_per_second": round(speed, 1),
-        "rows_per_second_per_core": round(speed / way.cores, 1),
-        "peak_bytes_of_a_command": most,
+        "rows_per_second": round(answered / wall, 1),
+        "rows_per_core_second": round(answered / used, 1),
+        "cores_used": round(used / wall, 2),
+        "most_memory_of_a_process": most_memory,
     }
 
 

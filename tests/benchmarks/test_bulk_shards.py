@@ -1,4 +1,7 @@
-from benchmarks.bulk_shards import Way, figures
+import os
+from pathlib import Path
+
+from benchmarks.bulk_shards import Clock, Way, figures, finished_in
 from benchmarks.tables_shards import billion_rows, in_days, shards_tables
 
 
@@ -7,15 +10,33 @@ def cells(line: str) -> list[str]:
 
 
 def test_the_figures_and_their_tables() -> None:
-    measured = figures(Way(engine="ray", processes=2, threads=1), 9_000, start=10.0, seconds=13.0, most=123_000_000)
-    assert (measured["rows_per_second"], measured["rows_per_second_per_core"]) == (3_000.0, 1_500.0)
-    found = {"data": "films", "shards": 9, "rows": 9_000, "shard_bytes": 50_000, "ways": [measured]}
+    marks = {1: (10.0, 20.0), 5: (11.0, 22.0), 10: (13.0, 26.0)}
+    way = Way(engine="ray", processes=2, threads=1)
+    measured = figures(way, marks, rows=1_000, seconds=15.0, most_memory=123_000_000)
+    assert (measured["rows_per_second"], measured["rows_per_core_second"]) == (3_000.0, 1_500.0)
+    found = {
+        "data": "films", "shards": 10, "rows": 10_000, "shard_bytes": 50_000, "load_average_at_end": 1.5,
+        "ways": [measured],
+    }  # fmt: skip
     table, _ = shards_tables(found)
-    assert cells(table.splitlines()[-1]) == ["model folder", "`ray`", "2 × 1", "3,000", "10 s", "123 MB"]
+    assert cells(table.splitlines()[-1]) == ["`ray`", "2", "3,000", "2.00", "1,500", "10 s", "123 MB"]
     table, said = billion_rows(found)
-    expected = ["model folder", "`ray`, 2 × 1", "1,500", "185", "3.9 days", "2.9 hours", "0.2 hours"]
-    assert cells(table.splitlines()[-1]) == expected
-    assert "are about 50 GB of Parquet" in said
+    assert cells(table.splitlines()[-1]) == ["`ray`", "2", "185", "3.9 days", "2.9 hours", "0.2 hours"]
+    assert "about 50 GB of Parquet" in said
+
+
+def test_the_clock_reads_this_process() -> None:
+    clock = Clock([os.getpid()])
+    before = clock.read()
+    sum(range(5_000_000))
+    assert clock.read() >= before > 0
+    assert clock.most_memory > 1e7
+
+
+def test_finished_shards_are_counted_in_the_manifest(tmp_path: Path) -> None:
+    assert finished_in(tmp_path) == 0
+    (tmp_path / "_glassformer.jsonl").write_text("the model\na shard\nanother\n", encoding="utf-8")
+    assert finished_in(tmp_path) == 2
 
 
 def test_long_durations_are_days() -> None:
