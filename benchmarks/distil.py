@@ -32,7 +32,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training.distil import Teacher, distil, student_recipe
 from glassformer.training.recipe import load_recipe
 
-SEED, HELD_OUT, MOST_HELD_OUT, TIMED = 0, 0.2, 2_000, 500
+SEED, HELD_OUT, MOST_HELD_OUT, TIMED = 0, 0.2, 1_500, 500
 STUDENT = "tiny"
 
 
@@ -53,7 +53,7 @@ class Setting:
 
 SETTINGS = (
     Setting(data="disaster-tweets", teacher="base"),
-    Setting(data="imdb", teacher="small", labelled=5_000, more=10_000),
+    Setting(data="imdb", teacher="small", labelled=2_500, more=5_000),
 )
 
 
@@ -107,14 +107,14 @@ def rows_of(setting: Setting, *, quick: bool) -> Rows:
     how = ValidationConfig(fraction=HELD_OUT, min_rows=0, group=group_column(setting.data, None))
     splits = make_splits(table, how, seed=SEED)
     assert splits.validation is not None
-    most = QUICK_ROWS if quick else setting.labelled
-    labelled = some_rows(splits.train, most, SEED)
+    most = QUICK_ROWS if quick else table.frame.height
+    labelled = some_rows(splits.train, min(most, setting.labelled or most), SEED)
     others = splits.train.frame.join(labelled.frame, on="row", how="anti", maintain_order="left")["text"]
-    more = others.sample(min(setting.more, len(others), QUICK_ROWS if quick else setting.more), seed=SEED)
+    more = others.sample(min(setting.more, len(others), most), seed=SEED)
     return Rows(
         labelled=labelled,
         more=Documents(texts=more, source=f"{setting.data}, other rows") if len(more) else None,
-        held_out=some_rows(splits.validation, QUICK_ROWS if quick else MOST_HELD_OUT, SEED),
+        held_out=some_rows(splits.validation, min(most, MOST_HELD_OUT), SEED),
     )
 
 
