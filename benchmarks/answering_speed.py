@@ -6,15 +6,14 @@ All answer the same held-out texts with one thread: each tweet by itself, then a
 BERT has the width, the depth and about the parameters of ours, its weights are random, and its tokenizer is ours: its
 work does not depend on the weights. Each contestant runs in a process of its own, in turn, several times.
 
-The time to the first answer is that of a command, from its start: `glassformer predict MODEL TEXT`, and for the others
-a script that loads the model and answers one text. Needs the extra `bench`.
+The time to the first answer is that of `glassformer predict MODEL TEXT`, from its start to its end. Needs the extra
+`bench`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import time
@@ -122,7 +121,6 @@ def measure(experiment: Experiment, name: str, folder: str) -> Figures:
         "p50_ms": float(np.quantile(singles, 0.5)),
         "p99_ms": float(np.quantile(singles, 0.99)),
         "texts_per_second": len(texts) / seconds,
-        "peak_megabytes": _peak_megabytes(),
         "bytes": sum(file.stat().st_size for file in files),
     }
 
@@ -274,13 +272,6 @@ def _one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
-
-
-def _peak_megabytes() -> float:
-    """Return the most memory that this process has had. `getrusage` would count that of the parent too."""
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
-    assert found is not None
-    return int(found[1]) / 1024
 
 
 def _seconds(work: Callable[[], object]) -> float:
