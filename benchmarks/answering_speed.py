@@ -1,10 +1,11 @@
-"""How fast are answers, beside a pipeline of `transformers`, ONNX Runtime, fastText and TF-IDF?
+"""How fast are answers, and how much memory do they take, beside `transformers`, ONNX Runtime, fastText and TF-IDF?
 
     python -m benchmarks.answering_speed
 
-All answer the same held-out texts with one thread: each tweet by itself, then all tweets and all reviews at once. The
+All answer the same held-out texts with one thread: each text by itself, then all tweets and all reviews at once. The
 BERT has the width, the depth and about the parameters of ours, its weights are random, and its tokenizer is ours: its
-work does not depend on the weights. Each contestant runs in a process of its own, in turn, several times.
+work does not depend on the weights. Each contestant runs in a process of its own, in turn, several times
+(benchmarks/answering_contestants.py); another process finds its peak memory.
 
 The time to the first answer is that of `glassformer predict MODEL TEXT`, from its start to its end. Needs the extra
 `bench`.
@@ -12,12 +13,11 @@ The time to the first answer is that of `glassformer predict MODEL TEXT`, from i
 
 from __future__ import annotations
 
-import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -25,199 +25,167 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.answering_contestants import CONTESTANTS, seconds
 from benchmarks.bench_data import hold_out_fifth, some_rows
 from benchmarks.experiment import ROOT, Experiment, arguments, running
 
 DATA = {"tweets": "disaster-tweets", "reviews": "imdb"}
 ROWS, HELD_OUT = {"tweets": None, "reviews": 3_000}, {"tweets": 1_000, "reviews": 200}
-WARM_UP, ROUNDS, STARTS, SEED = 30, 3, 5, 0
-BATCH_SIZES = (1, 8, 32, 64)  # of the pipeline, which is given its best
+EPOCHS = {"tweets": 4, "reviews": 2}
+ROUNDS, STARTS, SEED = 3, 5, 0
+WEIGHT_BY_HAND = 1.0
+ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
-Answer = Callable[[Sequence[str]], object]
 Figures = dict[str, Any]
 
 
 def main() -> None:
     """Measure all contestants in turn, and write one JSON file."""
-    parser = arguments(__doc__, data=False)
-    parser.add_argument("--contestant", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = arguments(__doc__, data=False).parse_args()
     with running(options) as experiment:
-        if options.contestant:
-            print(json.dumps(measure(experiment, *options.contestant)))
-            return
         folders = {kind: prepare(experiment, kind) for kind in DATA}
-        rounds = [alternate(folders) for _ in range(1 if experiment.quick else ROUNDS)]
-        contestants = [
-            {"name": name, **{kind: summary([each[name][kind] for each in rounds]) for kind in DATA}}
-            for name in CONTESTANTS
-        ]
-        starts = {
-            name: starting(name, folders["tweets"], 2 if experiment.quick else STARTS)
-            for name in ("glassformer", "glassformer, onnx")
-        }
-        experiment.write("answering-speed", {"seed": SEED, "contestants": contestants, "first_answer": starts})
+        found: dict[str, Figures] = {name: {"name": name} for name in CONTESTANTS}
+        for kind, folder in folders.items():
+            for name, figures in compared(kind, folder, 1 if experiment.quick else ROUNDS).items():
+                found[name][kind] = figures
+        times = 2 if experiment.quick else STARTS
+        starts = {name: starting(folders["tweets"] / file, times) for name, file in STARTED.items()}
+        experiment.write("answering-speed", {"seed": SEED, "contestants": list(found.values()), "first_answer": starts})
 
 
 def prepare(experiment: Experiment, kind: str) -> Path:
     """Return a folder with the held-out texts of a kind and all models: ours, its exports, and the others."""
-    folder = experiment.work / f"answering-{kind}"
-    if (folder / "texts.json").is_file():
-        return folder
     from benchmarks.models import classifier
     from glassformer.data.known import resolve
-    from glassformer.exporting.export import export
+    from glassformer.data.sources import SourceConfig
+    from glassformer.data.splits import fingerprint
+    from glassformer.data.table import read_table
     from glassformer.training.recipe import load_recipe
 
     train, held_out = hold_out_fifth(resolve(DATA[kind], "train"), SEED)
-    if (most := 300 if experiment.quick else ROWS[kind]) is not None:
-        train = some_rows(train, most, SEED)
-    recipe = load_recipe(None, overrides={"training.seed": SEED, "training.epochs": 1, "model.counting": "none"})
-    both = load_recipe(None, overrides={"training.seed": SEED, "training.epochs": 1})
-    folder.mkdir(parents=True, exist_ok=True)
-    made = {"ours": classifier(experiment, f"answering-alone-{kind}", recipe, train)}
-    made["ours-both"] = classifier(experiment, f"answering-both-{kind}", both, train)
-    for name, source in made.items():
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).symlink_to(source.absolute())
-    export(made["ours"], folder / "onnx", to="onnx", overwrite=True)
-    try:
-        export(made["ours"], folder / "onnx-int8", to="onnx-int8", overwrite=True)
-    except Exception as error:
-        print(f"onnx-int8 of {kind}: {error}", file=sys.stderr)
-    texts, labels = train.frame["text"].to_list(), train.frame["label"].to_list()
-    write_fasttext(folder / "fasttext.bin", texts, labels)
-    write_tfidf(folder / "tfidf.joblib", texts, labels)
-    write_bert(folder)
+    train = some_rows(train, 300 if experiment.quick else ROWS[kind], SEED)
     held = some_rows(held_out, 20 if experiment.quick else HELD_OUT[kind], SEED).frame["text"].to_list()
-    (folder / "texts.json").write_text(json.dumps(held), encoding="utf-8")
-    return folder
+    # From a file: the check of onnx-int8 reads the validation rows again.
+    file = experiment.work / f"answering-{kind}-{train.frame.height}.csv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    train.frame.select("text", "label").write_csv(file)
+    train, source = read_table(file, text="text", label="label"), SourceConfig(train=str(file.absolute()))
+    settings = {"training.seed": SEED, "training.epochs": EPOCHS[kind]}
+    both = load_recipe(None, overrides=settings)
+    alone = load_recipe(None, overrides=settings | {"model.counting": "none"})
+
+    def make(folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, recipe in {"alone": alone, "both": both}.items():
+            made = classifier(experiment, f"answering-{name}-{kind}", recipe, train, source=source)
+            shutil.copytree(made, folder / name, dirs_exist_ok=True)
+        about = set_weights(folder) | write_exports(folder)
+        texts, labels = train.frame["text"].to_list(), train.frame["label"].to_list()
+        write_fasttext(folder / "fasttext.bin", texts, labels)
+        write_tfidf(folder / "tfidf.joblib", texts, labels)
+        write_bert(folder)
+        (folder / "texts.json").write_text(json.dumps(held), encoding="utf-8")
+        (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+
+    made_of = {"recipe": both.model_dump(mode="json"), "training": fingerprint(train), "texts": held}
+    return experiment.model(f"answering-{kind}", made_of, make)
 
 
-def alternate(folders: dict[str, Path]) -> dict[str, dict[str, Figures]]:
-    """Run each contestant once on each kind of texts, in a process of its own."""
-    found: dict[str, dict[str, Figures]] = {name: {} for name in CONTESTANTS}
-    for kind, folder in folders.items():
-        for name in CONTESTANTS:
-            command = [sys.executable, *sys.orig_argv[1:], "--contestant", name, str(folder)]
-            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-            found[name][kind] = json.loads(done.stdout.splitlines()[-1])
-            print(kind, name, found[name][kind], file=sys.stderr)
+def set_weights(folder: Path) -> dict[str, Figures]:
+    """Make one copy of the model with counting answer with both readers, and one by counting alone.
+
+    The speed does not depend on the weights. If training gave the transformer the weight 0, it is set by hand.
+
+    Returns:
+        contestant → how it answers.
+    """
+    from benchmarks.models import answers_by
+    from glassformer.prediction.model_folder import CLASSIFIER, load_model
+
+    trained = load_model(folder / "both", CLASSIFIER)
+    assert trained.config.readers is not None
+    chosen = trained.config.readers.transformer.weight
+    shutil.copytree(folder / "both", folder / "counting", dirs_exist_ok=True)
+    for name, weight in {"both": chosen or WEIGHT_BY_HAND, "counting": 0.0}.items():
+        config = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
+        config["readers"]["transformer"]["weight"] = weight
+        (folder / name / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    names = {"glassformer": "alone", "glassformer, both readers": "both", "glassformer, counting alone": "counting"}
+    about: dict[str, Figures] = {
+        name: {"answers_by": answers_by(load_model(folder / file, CLASSIFIER).config)} for name, file in names.items()
+    }
+    about["glassformer, both readers"] |= {
+        "training_chose": answers_by(trained.config),
+        "weight_by_hand": None if chosen else WEIGHT_BY_HAND,
+        "epochs": len(trained.metrics["history"]),
+        "readers": trained.metrics["readers"],
+    }
+    return about
+
+
+def write_exports(folder: Path) -> dict[str, Figures]:
+    """Export the transformer alone. Return how int8 passed its check, or why it was refused."""
+    from glassformer.errors import UsageError
+    from glassformer.exporting.export import export
+    from glassformer.exporting.onnx import Int8RefusedError
+
+    export(folder / "alone", folder / "onnx", to="onnx", overwrite=True)
+    try:
+        export(folder / "alone", folder / "onnx-int8", to="onnx-int8", overwrite=True)
+    except UsageError as error:
+        if not isinstance(error.__cause__, Int8RefusedError):
+            raise
+        return {"glassformer, onnx-int8": {"refused": error.__cause__.reason}}
+    checked = json.loads((folder / "onnx-int8" / "config.json").read_text(encoding="utf-8"))["checked"]
+    names = ("rows", "same_labels", "macro_f1", "macro_f1_exported")
+    return {"glassformer, onnx-int8": {"checked": {name: checked[name] for name in names}}}
+
+
+def compared(kind: str, folder: Path, rounds: int) -> dict[str, Figures]:
+    """Return contestant → its figures on a kind of texts. They are medians over the rounds."""
+    about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+    taking_part = [name for name in CONTESTANTS if "refused" not in about.get(name, {})]
+    runs: dict[str, list[Figures]] = {name: [] for name in taking_part}
+    for number in range(rounds):
+        for name in taking_part:
+            print(f"{kind}, round {number + 1} of {rounds}: {name}", file=sys.stderr)
+            runs[name].append(child(name, folder))
+    for name in taking_part:
+        fastest = int(np.argmin(np.median([run["seconds"] for run in runs[name]], axis=0)))
+        about[name] = about.get(name, {}) | summary(runs[name]) | child(name, folder, str(fastest))
+    return {name: about[name] for name in CONTESTANTS}
+
+
+def child(*words: str | Path) -> Figures:
+    """Run a contestant in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.answering_contestants", *map(str, words)]
+    done = subprocess.run(command, cwd=ROOT, env=ONE_THREAD, stdout=subprocess.PIPE, check=True)
+    found: Figures = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def measure(experiment: Experiment, name: str, folder: str) -> Figures:
-    """Measure one contestant on one kind of texts."""
-    place, texts = Path(folder), json.loads((Path(folder) / "texts.json").read_text(encoding="utf-8"))
-    if not (ways := CONTESTANTS[name](place)):
-        return {}
-    files, bulk, one = ways
-    for text in texts[:WARM_UP]:
-        one([text])
-    singles = [_seconds(partial(one, [text])) * 1000 for text in texts[: 20 if experiment.quick else None]]
-    seconds = min(_seconds(partial(answer, texts)) for answer in bulk)
-    return {
-        "texts": len(texts),
-        "p50_ms": float(np.quantile(singles, 0.5)),
-        "p99_ms": float(np.quantile(singles, 0.99)),
-        "texts_per_second": len(texts) / seconds,
-        "bytes": sum(file.stat().st_size for file in files),
+def summary(runs: list[Figures]) -> Figures:
+    """Return the median of each figure over the rounds."""
+    texts = len(runs[0]["milliseconds"])
+    figures = {
+        "p50_ms": [np.quantile(run["milliseconds"], 0.5) for run in runs],
+        "p99_ms": [np.quantile(run["milliseconds"], 0.99) for run in runs],
+        "texts_per_second": [texts / min(run["seconds"]) for run in runs],
     }
+    middle = {name: round(float(median(found)), 3) for name, found in figures.items()}
+    return {"texts": texts, **middle, "bytes": runs[0]["bytes"]}
 
 
-def summary(runs: list[Figures]) -> Figures | None:
-    """Return the median of each figure over the rounds. None if the contestant does not take part."""
-    return {key: round(median(run[key] for run in runs), 3) for key in runs[0]} or None
+STARTED = {"glassformer": "alone", "glassformer, onnx": "onnx"}
 
 
-def starting(name: str, folder: Path, times: int) -> dict[str, float]:
+def starting(model: Path, times: int) -> dict[str, float]:
     """Return the seconds from the start of `glassformer predict MODEL TEXT` to its end."""
-    model = folder / {"glassformer": "ours"}.get(name, name.removeprefix("glassformer, "))
     command = [sys.executable, "-m", "glassformer", "predict", str(model), "the plot is thin but i loved it", "-q"]
-    run = partial(subprocess.run, command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    run = partial(subprocess.run, command, cwd=ROOT, env=ONE_THREAD, stdout=subprocess.DEVNULL, check=True)
     run()  # reads the files into memory
-    seconds = [_seconds(run) for _ in range(times)]
-    return {"median": round(median(seconds), 3), "slowest": round(max(seconds), 3)}
-
-
-# --- The contestants. Each returns its files, ways to answer many texts of which the fastest counts, and one for a text
-
-
-def ours(name: str, place: Path) -> tuple[Iterable[Path], list[Answer], Answer] | None:
-    """Answer with a model folder, or with an export of it."""
-    from glassformer.prediction.load_answering import load_answering
-
-    if not (place / name).exists():
-        return None
-    _one_thread()
-    predictor = load_answering(place / name, device="cpu")
-    return (place / name).rglob("*"), [predictor.answer], predictor.answer
-
-
-def pipeline(place: Path) -> tuple[Iterable[Path], list[Answer], Answer]:
-    """Answer with a pipeline of `transformers`."""
-    import transformers
-
-    _one_thread()
-    bert = str(place / "bert")
-    classify = transformers.pipeline("text-classification", model=bert, tokenizer=bert, device="cpu")
-    ways: list[Answer] = [partial(classify, batch_size=size, truncation=True) for size in BATCH_SIZES]
-    return (place / "bert").rglob("*"), ways, partial(classify, truncation=True)
-
-
-def onnx_bert(place: Path) -> tuple[Iterable[Path], list[Answer], Answer]:
-    """Answer with ONNX Runtime and an export of the BERT, in batches of texts of similar length."""
-    import onnxruntime
-    import transformers
-
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(place / "bert"))
-    settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(place / "bert.onnx"), settings, providers=["CPUExecutionProvider"])
-
-    def answer(texts: Sequence[str]) -> None:
-        encoded = tokenizer(list(texts), truncation=True)["input_ids"]
-        order = sorted(range(len(texts)), key=lambda row: len(encoded[row]))
-        for first in range(0, len(order), 32):
-            chosen = [encoded[row] for row in order[first : first + 32]]
-            ids = np.zeros((len(chosen), max(map(len, chosen))), np.int64)
-            mask = np.zeros_like(ids)
-            for place_of, row in enumerate(chosen):
-                ids[place_of, : len(row)], mask[place_of, : len(row)] = row, 1
-            session.run(None, {"input_ids": ids, "attention_mask": mask})
-
-    return place.glob("bert.onnx*"), [answer], answer
-
-
-def fasttext(place: Path) -> tuple[Iterable[Path], list[Answer], Answer]:
-    import fasttext as library
-
-    model = library.load_model(str(place / "fasttext.bin"))
-
-    def answer(texts: Sequence[str]) -> None:
-        for text in texts:
-            model.f.predict(text.replace("\n", " ") + "\n", 1, 0.0, "strict")
-
-    return [place / "fasttext.bin"], [answer], answer
-
-
-def tfidf(place: Path) -> tuple[Iterable[Path], list[Answer], Answer]:
-    import joblib
-
-    fitted = joblib.load(place / "tfidf.joblib")
-    return [place / "tfidf.joblib"], [fitted.predict_proba], fitted.predict_proba
-
-
-CONTESTANTS: dict[str, Callable[[Path], Any]] = {
-    "glassformer": partial(ours, "ours"),
-    "glassformer, both readers": partial(ours, "ours-both"),
-    "glassformer, onnx": partial(ours, "onnx"),
-    "glassformer, onnx-int8": partial(ours, "onnx-int8"),
-    "transformers pipeline, BERT": pipeline,
-    "ONNX Runtime, BERT": onnx_bert,
-    "fastText": fasttext,
-    "TF-IDF + logistic regression": tfidf,
-}
+    found = [seconds(run) for _ in range(times)]
+    return {"median": round(median(found), 3), "slowest": round(max(found), 3)}
 
 
 def write_bert(folder: Path) -> None:
@@ -229,11 +197,11 @@ def write_bert(folder: Path) -> None:
     from glassformer.data.tokenizers import PAD
     from glassformer.prediction.model_folder import CLASSIFIER, load_model
 
-    config = load_model(folder / "ours", CLASSIFIER).config
+    config = load_model(folder / "alone", CLASSIFIER).config
     model = bert_like(config.model, config.vocab_size, config.n_classes)
     model.save_pretrained(folder / "bert")
     transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(folder / "ours" / "tokenizer.json"),
+        tokenizer_file=str(folder / "alone" / "tokenizer.json"),
         pad_token=PAD,
         model_max_length=config.model.max_seq_len,
         model_input_names=["input_ids", "attention_mask"],
@@ -249,35 +217,25 @@ def write_bert(folder: Path) -> None:
 
 def write_fasttext(file: Path, texts: list[str], labels: list[str]) -> None:
     """Train fastText with word pairs."""
-    import fasttext as library
+    from benchmarks.bench_opponents import train_fasttext
 
     source = file.with_suffix(".txt")
     rows = zip(labels, texts, strict=True)
     source.write_text("".join(f"__label__{'_'.join(a.split())} {' '.join(b.split())}\n" for a, b in rows), "utf-8")
-    model = library.train_supervised(str(source), wordNgrams=2, bucket=200_000, epoch=10, thread=1, verbose=0)
-    model.save_model(str(file))
+    if problem := train_fasttext(source, file, SEED, {"wordNgrams": 2, "bucket": 200_000, "epoch": 10}):
+        raise RuntimeError(f"fastText: {problem}")
 
 
 def write_tfidf(file: Path, texts: list[str], labels: list[str]) -> None:
-    """Fit the baseline of `evaluate`."""
+    """Fit the baseline of `evaluate`, and write it with nothing of ours in it: what answers is scikit-learn."""
     import joblib
+    from sklearn.pipeline import Pipeline
 
     from glassformer.evaluation.baselines import TfidfBaseline
 
     names = sorted(set(labels))
-    joblib.dump(TfidfBaseline(len(names)).fit(texts, np.array([names.index(label) for label in labels])), file)
-
-
-def _one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+    fitted = TfidfBaseline(len(names)).fit(texts, np.array([names.index(label) for label in labels]))
+    joblib.dump(Pipeline([("tfidf", fitted.vectorizer), ("regression", fitted.models[0])]), file)
 
 
 if __name__ == "__main__":

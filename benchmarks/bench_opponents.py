@@ -108,7 +108,7 @@ class NaiveBayesRegression:
         return np.concatenate([1 - probs, probs], axis=1) if self.n_classes == 2 else probs
 
 
-def _train_fasttext(file: Path, model: Path, seed: int, settings: dict[str, Any]) -> str | None:
+def train_fasttext(file: Path, model: Path, seed: int, settings: dict[str, Any]) -> str | None:
     """Train in a process of its own, and write the model. Returns what went wrong, if anything did.
 
     In a process that had trained for long, fastText met NaN at every learning rate, with rows that it learns from
@@ -157,7 +157,7 @@ class FastText:
             lines = (f"__label__{labels[row]} {_tokens(texts[row])}\n" for row in rows)
             file.write_text("".join(lines), encoding="utf-8")
             settings, model = dict(self.SETTINGS), Path(folder) / "model.bin"
-            while (problem := _train_fasttext(file, model, self.seed, settings)) is not None:
+            while (problem := train_fasttext(file, model, self.seed, settings)) is not None:
                 if "NaN" not in problem or settings["lr"] < self.LOWEST_RATE:
                     raise RuntimeError(f"fastText: {problem}")
                 settings["lr"] /= 2

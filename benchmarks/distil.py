@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.bench_data import read_rows, some_rows
 from benchmarks.experiment import Experiment, arguments, running
-from benchmarks.models import QUICK_ROWS, classifier, of_trial
+from benchmarks.models import QUICK_ROWS, answers_by, classifier, of_trial
 from benchmarks.tables_distil import distil_tables
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents
@@ -152,14 +152,9 @@ def measured(name: str, folder: Path, held_out: Table, expected: np.ndarray) -> 
     predictor.answer(timed)
     seconds = time.process_time() - began
     files = (file for file in folder.iterdir() if file.is_file() and file.name != "made-of.json")
-    answers_by = "both readers"
-    if config.readers is None:
-        answers_by = "the transformer"
-    elif config.answers_by_counting:
-        answers_by = "counting alone"
     return {
         "name": name,
-        "answers_by": answers_by,
+        "answers_by": answers_by(config),
         "accuracy": float((answers == np.array(held_out.frame["label"].to_list())).mean()),
         "agreement": float((answers == expected).mean()),
         "parameters": parameter_count(config.model, config.vocab_size, config.n_classes),

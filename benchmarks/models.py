@@ -11,9 +11,10 @@ from benchmarks.experiment import Experiment
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents
 from glassformer.data.known import Split, resolve
-from glassformer.data.sources import Sources
+from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, text_keys
+from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.model_folder import is_unfinished
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, Recipe
@@ -57,18 +58,20 @@ def classifier(
     train: Table,
     test: Table | None = None,
     unlabelled: Sequence[Documents] = (),
+    source: SourceConfig | None = None,
 ) -> Path:
     """Return the folder of a classifier. Training leaves out rows whose text is one of `test`.
 
     Args:
         unlabelled: texts that the classifier is also pre-trained on.
+        source: where `train` was read from. The folder keeps it.
     """
     recipe = of_trial(recipe) if experiment.quick else recipe
 
     def make(folder: Path) -> None:
         with LiveView() as view:
             train_classifier(
-                Sources(train=train, test=test, unlabelled=tuple(unlabelled)), recipe,
+                Sources(train=train, test=test, unlabelled=tuple(unlabelled)), recipe, source=source,
                 out=folder, resume=is_unfinished(folder), overwrite=True, observer=view,
             )  # fmt: skip
 
@@ -88,6 +91,13 @@ def language_model(experiment: Experiment, name: str, recipe: PretrainingRecipe,
 
     made_of = {"recipe": recipe.model_dump(mode="json"), "texts": documents.fingerprint}
     return experiment.model(name, made_of, make)
+
+
+def answers_by(config: AnsweringConfig) -> str:
+    """Say which readers of a model answer."""
+    if config.readers is None:
+        return "the transformer"
+    return "counting alone" if config.answers_by_counting else "both readers"
 
 
 def of_trial(recipe: AnyRecipe) -> AnyRecipe:

@@ -36,13 +36,15 @@ def _ratio(found: dict[str, float]) -> str:
 
 
 def answering_tables(found: Document) -> Iterator[str]:
-    """Return the latency, the speed and the size of each contestant, for each kind of texts."""
-    heads = ("", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "on disk")
-    for kind in ("tweets", "reviews"):
-        shown = [each for each in found["contestants"] if each[kind] is not None]
-        pipeline = next(each[kind] for each in shown if each["name"].startswith("transformers pipeline"))
-        yield f"{shown[0][kind]['texts']:,.0f} held-out {kind}, one thread:"
-        yield markdown([heads, *([each["name"], *_figures(each[kind], pipeline)] for each in shown)])
+    """Return the latency, the speed, the memory and the size of each contestant, for each kind of texts."""
+    heads = ("", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "peak memory", "on disk")
+    for kind in kinds_of_texts(found):
+        contestants = {each["name"]: each[kind] for each in found["contestants"]}
+        shown = {name: figures for name, figures in contestants.items() if figures and "texts" in figures}
+        pipeline = next(figures for name, figures in shown.items() if name.startswith("transformers pipeline"))
+        yield f"{pipeline['texts']:,.0f} held-out {kind}, one thread:"
+        yield markdown([heads, *((name, *_figures(figures, pipeline)) for name, figures in shown.items())])
+        yield from (sentence for name, figures in contestants.items() for sentence in _sentences(name, figures or {}))
     yield markdown(
         [
             ("command", "median", "slowest"),
@@ -54,11 +56,36 @@ def answering_tables(found: Document) -> Iterator[str]:
     )
 
 
+def kinds_of_texts(found: Document) -> list[str]:
+    return [key for key in found["contestants"][0] if key != "name"]
+
+
 def _figures(found: dict[str, Any], pipeline: dict[str, Any]) -> list[str]:
     return [
         f"{found['p50_ms']:.2f} ms",
         f"{found['p99_ms']:.2f} ms",
         f"{found['texts_per_second']:,.0f}",
         f"{found['texts_per_second'] / pipeline['texts_per_second']:.1f}",
+        f"{found['peak_memory_bytes'] / 1e6:,.0f} MB" if "peak_memory_bytes" in found else "–",
         f"{found['bytes'] / 1e6:,.1f} MB",
     ]
+
+
+def _sentences(name: str, found: dict[str, Any]) -> Iterator[str]:
+    """Say what training chose, and how an export in int8 passed its check."""
+    if "training_chose" in found:
+        readers, by_hand = found["readers"], found["weight_by_hand"]
+        set_so = f", so the weight of the transformer was set to {by_hand:g} by hand" if by_hand else ""
+        yield (
+            f"{name}: on {readers['held_out_rows']:,} held-out rows, accuracy was {readers['counting_accuracy']:.3f} "
+            f"by counting and {readers['transformer_accuracy']:.3f} by the transformer. Training chose "
+            f"{found['training_chose']}{set_so}."
+        )
+    if "refused" in found:
+        yield f"{name}: the export was refused. {found['refused'][0].upper()}{found['refused'][1:]}."
+    if "checked" in found:
+        checked = found["checked"]
+        yield (
+            f"{name}: {checked['same_labels']:.1%} of {checked['rows']:,} validation rows get the same labels as from "
+            f"the model; macro F1 {checked['macro_f1']:.3f} before, {checked['macro_f1_exported']:.3f} after."
+        )

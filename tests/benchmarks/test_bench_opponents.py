@@ -76,7 +76,7 @@ def test_fasttext_halves_the_learning_rate_when_it_diverges(
         rates.append(settings["lr"])
         return "RuntimeError: Encountered NaN." if settings["lr"] > too_high else None
 
-    monkeypatch.setattr("benchmarks.bench_opponents._train_fasttext", train)
+    monkeypatch.setattr("benchmarks.bench_opponents.train_fasttext", train)
     monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(load_model=str))
     fasttext = FastText(2, seed=0)
     if too_high:

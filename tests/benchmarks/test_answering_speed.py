@@ -1,0 +1,85 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import answering_speed
+from benchmarks.answering_contestants import CONTESTANTS, Contestant, times
+from benchmarks.tables import kinds
+from benchmarks.tables_speed import answering_tables
+from tests.support import unchecked_shapes
+
+TAKING_PART = (
+    "glassformer, onnx-int8",
+    "glassformer, both readers",
+    "transformers pipeline, BERT",
+    "TF-IDF + logistic regression",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the libraries that export the BERT
+def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("transformers", "onnxruntime"):
+        pytest.importorskip(package)
+    monkeypatch.setattr(answering_speed, "CONTESTANTS", {name: CONTESTANTS[name] for name in TAKING_PART})
+    monkeypatch.setattr(answering_speed, "DATA", {"tweets": "polarity"})
+    monkeypatch.setattr(answering_speed, "STARTED", {})
+    monkeypatch.setattr(answering_speed, "write_fasttext", lambda *_: None)  # it is compiled, and not always there
+    monkeypatch.setattr(sys, "argv", ["benchmarks/answering_speed.py", "--quick", "--work", str(tmp_path / "work")])
+    with unchecked_shapes():
+        answering_speed.main()
+    trial = tmp_path / "work" / "trial"
+    text = (trial / "answering-speed.json").read_text(encoding="utf-8")
+    assert str(tmp_path) not in text
+    found = {each["name"]: each["tweets"] for each in json.loads(text)["contestants"]}
+    assert tuple(found) == TAKING_PART
+    both = found["glassformer, both readers"]
+    assert both["answers_by"] == "both readers"
+    assert (both["weight_by_hand"] is None) == (both["training_chose"] == "both readers")
+    int8 = found["glassformer, onnx-int8"]
+    assert ("refused" in int8) != ("checked" in int8)
+    measured = {name: figures for name, figures in found.items() if "refused" not in figures}
+    for figures in measured.values():
+        assert figures["texts"] == 20
+        assert 0 < figures["p50_ms"] <= figures["p99_ms"]
+        assert figures["texts_per_second"] > 0
+    peaks = {name: figures["peak_memory_bytes"] for name, figures in measured.items()}
+    of_torch = peaks["glassformer, both readers"]
+    assert 0 < peaks["TF-IDF + logistic regression"] < of_torch / 1.3
+    shown = "\n".join(kinds(trial)["answering-speed"]("answering-speed"))
+    assert "\nglassformer, both readers: on 300 held-out rows, accuracy was " in shown
+    assert "\nglassformer, onnx-int8: " in shown
+
+
+def test_the_fastest_way_counts_and_the_median_of_the_rounds(tmp_path: Path) -> None:
+    asked: list[int] = []
+    (tmp_path / "weights").write_bytes(b"1234567")
+    (tmp_path / "made-of.json").write_bytes(b"12")
+
+    def answer(texts: object) -> None:
+        asked.append(len(list(texts)))  # type: ignore[call-overload]
+
+    contestant = Contestant(files=tmp_path.iterdir(), one=answer, ways=[answer, answer])
+    found = times(contestant, ["a", "b", "c"])
+    assert asked == [1, 1, 1, 1, 1, 1, 3, 3]  # warm-up, one by one, both ways
+    assert (len(found["milliseconds"]), len(found["seconds"]), found["bytes"]) == (3, 2, 7)
+    runs = [
+        {"milliseconds": [1.0, 3.0], "seconds": [4.0, 2.0], "bytes": 7},
+        {"milliseconds": [5.0, 7.0], "seconds": [1.0, 8.0], "bytes": 7},
+        {"milliseconds": [3.0, 5.0], "seconds": [0.5, 8.0], "bytes": 7},
+    ]
+    figures = answering_speed.summary(runs)
+    assert (figures["texts"], figures["p50_ms"], figures["texts_per_second"]) == (2, 4.0, 2.0)
+
+
+def test_a_refused_export_is_shown_with_its_figures() -> None:
+    figures = {"texts": 20, "p50_ms": 1.0, "p99_ms": 2.0, "texts_per_second": 3.0, "bytes": 4}
+    contestants = [
+        {"name": "transformers pipeline", "tweets": figures},
+        {"name": "int8", "tweets": {"refused": "98% keep their labels"}},
+    ]
+    shown = list(answering_tables({"contestants": contestants, "first_answer": {}}))
+    assert "int8: the export was refused. 98% keep their labels." in shown
+    assert not [table for table in shown if "| int8 |" in table]
