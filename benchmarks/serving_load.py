@@ -37,6 +37,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 
 CLIENTS, REQUESTS, TEXTS = 64, 20_000, 1_000
+MIXTURES = 3  # times as many requests, hostile ones among them: does the memory stop growing?
 WARM_UP = 500  # requests before the clock runs: a matrix library prepares its code for each shape
 SERVE = [sys.executable, "-m", "glassformer", "serve"]
 SERVERS = {
@@ -78,7 +79,7 @@ def measured(experiment: Experiment) -> Figures:
             servers.append({"server": name, "many": crowd, "one": timed(url, lone, texts, right, clients=1)})
     with serving(SERVERS["`glassformer serve`"], folder) as (url, process):
         asyncio.run(load(url, warm, texts, right, clients=CLIENTS))
-        hostile = mixed(url, process, texts, right, requests=requests)
+        hostile = mixed(url, process, texts, right, requests=MIXTURES * requests)
     return {
         "data": data,
         "requests": requests,

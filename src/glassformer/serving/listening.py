@@ -110,7 +110,7 @@ def server_at(address: Address, app: FastAPI, *, on_finishing: Callable[[int], N
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_SECONDS_TO_FINISH,
     )
-    logging.getLogger("uvicorn.error").addFilter(_no_trace_of_a_cancelled_request)
+    logging.getLogger("uvicorn.error").addFilter(_worth_a_line)
     return Server(config, on_finishing)
 
 
@@ -156,5 +156,7 @@ class Server(uvicorn.Server):
             await self.lifespan.shutdown()
 
 
-def _no_trace_of_a_cancelled_request(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+def _worth_a_line(record: logging.LogRecord) -> bool:
+    """Whether a line of uvicorn helps: not the trace of a cancelled request, nor a line for each that is not HTTP."""
+    cancelled = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not (cancelled or record.msg == "Invalid HTTP request received.")
