@@ -44,10 +44,11 @@ pictures: .venv/ready
 traces: .venv/ready
 	$(BIN)/python docs/systems/traces/draw.py
 
-# About half an hour: docs/results.md. fastText is compiled; it is needed here.
+# About 40 minutes: docs/results.md. fastText is compiled; it is needed here.
 bench: .venv/ready
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[bench]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed disaster-tweets $(BENCH)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.literal_speed $(BENCH)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.answering_speed $(BENCH)
 	$(BIN)/python -m benchmarks.serving_load $(BENCH)
 	$(BIN)/python -m benchmarks.tables

@@ -1,4 +1,4 @@
-"""Write the result tables of the README and the docs from the committed results: `python -m benchmarks.tables`.
+"""Write the tables and plots of the README and the docs from the committed results: `python -m benchmarks.tables`.
 
 A table stands between `<!-- KIND: NAME -->` and `<!-- end -->`. NAME is the name of a result file without `.json`.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.experiment import RESULTS, ROOT
+from benchmarks.plots import plots
 from benchmarks.tables_aims import aims_table
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
@@ -26,7 +27,7 @@ from benchmarks.tables_rows import rows_tables
 from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
-from benchmarks.tables_speed import answering_tables, training_tables
+from benchmarks.tables_speed import answering_tables, literal_tables, training_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared, read_comparison
 
@@ -44,6 +45,7 @@ def stale_pages() -> dict[Path, str]:
     written = {page: fill(page.read_text(encoding="utf-8"), shown) for page in pages}
     for file in (RESULTS / "variants").glob("*.json"):
         written[ROOT / "docs" / f"variants-{file.stem}.svg"] = chart(read_comparison(file))
+    written |= plots(RESULTS, ROOT / "docs" / "pictures")
     return {
         page: text for page, text in written.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
     }
@@ -71,6 +73,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "silent-taps": from_file(results, taps_tables),
         "sentiment": from_file(results, sentiment_tables),
         "training-speed": from_file(results, training_tables),
+        "literal-speed": from_file(results, literal_tables),
         "answering-speed": from_file(results, answering_tables),
         "serving-load": from_file(results, serving_tables),
         "minutes": from_file(results / "minutes", minutes_tables),

@@ -1,12 +1,13 @@
-"""The tables of docs/results.md on speed: training-speed-DATA-PRESET.json and answering-speed.json."""
+"""The tables of docs/results.md on speed: training-speed-DATA-PRESET, literal-speed and answering-speed (.json)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 from typing import Any
 
 from benchmarks.tables_common import Document
-from glassformer.experiments.published.table import markdown
+from glassformer.experiments.published.table import markdown, short
 
 
 def training_tables(found: Document) -> Iterator[str]:
@@ -29,6 +30,32 @@ def training_tables(found: Document) -> Iterator[str]:
     ]
     yield f"`{found['data']}`, preset `{found['preset']}`, {found['rows']:,} training rows, {found['epochs']} epochs."
     yield markdown([heads, *rows])
+
+
+def literal_tables(found: Document) -> Iterator[str]:
+    """Return how fast each variant of a published system trains, and how good it is after the same seconds."""
+    for each in found["systems"]:
+        heads = (
+            "", "parameters", "batch", "steps", "texts per second", "our default ÷ this one", "validation accuracy",
+        )  # fmt: skip
+        rows = [
+            (
+                {"default": "our default"}.get(variant["variant"], f"`{each['system']}`, {variant['variant']}"),
+                f"{variant['parameters']:,}",
+                f"{variant['batch_size']}",
+                f"{variant['steps']:,.0f}",
+                f"{median(variant['texts_per_second']):,.0f}",
+                _ratio(variant["ours_is_faster_by"]),
+                short(median(variant["accuracy"])),
+            )
+            for variant in each["variants"]
+        ]
+        yield (
+            f"`{each['data']}`, {each['rows']:,} training rows, {each['seconds']:g} seconds of training each, "
+            f"validated on the same {each['held_out_rows']:,} rows:"
+        )
+        yield markdown([heads, *rows])
+    yield f"Medians and ranges of {found['rounds']} rounds."
 
 
 def _ratio(found: dict[str, float]) -> str:

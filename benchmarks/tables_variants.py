@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
+from benchmarks.plots import standalone
 from glassformer.cli.output import duration
 from glassformer.evaluation.charts import Dot, interval_chart
 from glassformer.evaluation.result import Estimate
@@ -26,10 +26,8 @@ def chart(found: VariantComparison) -> str:
         for number, key in enumerate(found.keys)
         for value in key.values
     ]
-    css = files("glassformer.pages").joinpath("page.css").read_text(encoding="utf-8")
-    drawn = interval_chart("Mean accuracy of the variants with each value", "accuracy with 95% interval", dots)
-    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
-        "<title", f"<style>{css}</style><title", 1
+    return standalone(
+        interval_chart("Mean accuracy of the variants with each value", "accuracy with 95% interval", dots)
     )
 
 
