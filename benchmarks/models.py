@@ -59,23 +59,27 @@ def classifier(
     test: Table | None = None,
     unlabelled: Sequence[Documents] = (),
     source: SourceConfig | None = None,
+    validation: Table | None = None,
 ) -> Path:
     """Return the folder of a classifier. Training leaves out rows whose text is one of `test`.
 
     Args:
         unlabelled: texts that the classifier is also pre-trained on.
         source: where `train` was read from. The folder keeps it.
+        validation: the held-out rows, in place of a share of `train`.
     """
     recipe = of_trial(recipe) if experiment.quick else recipe
 
     def make(folder: Path) -> None:
         with LiveView() as view:
             train_classifier(
-                Sources(train=train, test=test, unlabelled=tuple(unlabelled)), recipe, source=source,
-                out=folder, resume=is_unfinished(folder), overwrite=True, observer=view,
+                Sources(train=train, validation=validation, test=test, unlabelled=tuple(unlabelled)), recipe,
+                source=source, out=folder, resume=is_unfinished(folder), overwrite=True, observer=view,
             )  # fmt: skip
 
     rows: dict[str, Any] = {"training": fingerprint(train), "test": None if test is None else fingerprint(test)}
+    if validation is not None:
+        rows["validation"] = fingerprint(validation)
     if unlabelled:
         rows["unlabelled"] = [documents.fingerprint for documents in unlabelled]
     return experiment.model(name, {"recipe": recipe.model_dump(mode="json"), **rows}, make)

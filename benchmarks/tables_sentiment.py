@@ -22,6 +22,7 @@ def sentiment_tables(found: Document) -> Iterator[str]:
         "rows",
         "sentiment-en",
         "TF-IDF + logistic regression, same training rows",
+        "the same without the sentences",
         "unlike the training data",
     )
     rows = [
@@ -29,6 +30,7 @@ def sentiment_tables(found: Document) -> Iterator[str]:
             name,
             f"{found['tests'][key]['rows']:,}",
             _accuracy(found["tests"][key]["accuracy"]),
+            _accuracy(found["tests"][key]["tfidf_sentences"]),
             _accuracy(found["tests"][key]["tfidf"]),
             f"{found['tests'][key]['unlike_training']:.1%}",
         )
@@ -36,7 +38,8 @@ def sentiment_tables(found: Document) -> Iterator[str]:
     ]
     yield markdown([heads, *rows])
     size = sum(found["bytes"].values()) / 1e6
-    yield f"Accuracy with its 95% interval. {found['training_rows']:,} training rows; {size:.1f} MB in all."
+    rows = f"{found['training_rows']:,} reviews and tweets, and {found['sentences']:,} sentences of the reviews"
+    yield f"Accuracy with its 95% interval. Training rows: {rows}. {size:.1f} MB in all."
 
 
 def _accuracy(found: dict[str, Any]) -> str:
