@@ -35,7 +35,7 @@ from glassformer.training.unlike import learn_seen
 
 NAME = "sentiment-en"
 SETTINGS = {
-    "training.epochs": 2, "training.seed": SEED, "validation.group": "group",
+    "training.epochs": 1, "training.seed": SEED, "validation.group": "group",
     "tokenizer.vocab_size": 8_000,  # most of the bytes are embeddings
 }  # fmt: skip
 HASHES = 400_000  # of words and word pairs of the training texts: a third as many bytes as usual
