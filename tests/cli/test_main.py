@@ -38,6 +38,7 @@ def test_every_command_is_there() -> None:
         "export",
         "pretrain",
         "distil",
+        "labels",
         "generate",
         "learn-word",
         "recipes",
