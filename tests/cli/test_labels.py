@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.conftest import write_csv
 from tests.cli.terminal import glassformer, misused
 from tests.labels.samples import opinions
+from tests.trained import write_csv
 
 ROWS = opinions(60)
 TURNED = 24
