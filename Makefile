@@ -35,7 +35,7 @@ lint: .venv/ready
 	$(BIN)/mypy
 
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 pictures: .venv/ready
 	$(BIN)/python docs/pictures/draw.py

@@ -210,7 +210,7 @@ def speed_by_size(found: Document) -> str:
     """Draw answers per second against the size on disk, for each kind of texts."""
     panels = []
     for kind in kinds_of_texts(found):
-        shown = {each["name"]: each[kind] for each in found["contestants"] if each[kind] and "texts" in each[kind]}
+        shown = {each["name"]: each[kind] for each in found["contestants"] if "texts" in each[kind]}
         series = [
             Series(
                 name=name.replace("logistic regression", "LR"),

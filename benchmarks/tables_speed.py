@@ -67,11 +67,11 @@ def answering_tables(found: Document) -> Iterator[str]:
     heads = ("", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "peak memory", "on disk")
     for kind in kinds_of_texts(found):
         contestants = {each["name"]: each[kind] for each in found["contestants"]}
-        shown = {name: figures for name, figures in contestants.items() if figures and "texts" in figures}
+        shown = {name: figures for name, figures in contestants.items() if "texts" in figures}
         pipeline = next(figures for name, figures in shown.items() if name.startswith("transformers pipeline"))
         yield f"{pipeline['texts']:,.0f} held-out {kind}, one thread:"
         yield markdown([heads, *((name, *_figures(figures, pipeline)) for name, figures in shown.items())])
-        yield from (sentence for name, figures in contestants.items() for sentence in _sentences(name, figures or {}))
+        yield from (sentence for name, figures in contestants.items() for sentence in _sentences(name, figures))
     yield markdown(
         [
             ("command", "median", "slowest"),
@@ -93,7 +93,7 @@ def _figures(found: dict[str, Any], pipeline: dict[str, Any]) -> list[str]:
         f"{found['p99_ms']:.2f} ms",
         f"{found['texts_per_second']:,.0f}",
         f"{found['texts_per_second'] / pipeline['texts_per_second']:.1f}",
-        f"{found['peak_memory_bytes'] / 1e6:,.0f} MB" if "peak_memory_bytes" in found else "–",
+        f"{found['peak_memory_bytes'] / 1e6:,.0f} MB",
         f"{found['bytes'] / 1e6:,.1f} MB",
     ]
 

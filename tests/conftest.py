@@ -1,5 +1,7 @@
 """What every test shares: shapes checked as types, one thread, the same random numbers each time."""
 
+import gc
+import os
 import random
 import signal
 
@@ -7,12 +9,18 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import register_random, settings
-from jaxtyping import install_import_hook
+
+from tests.shapes import check_shapes, forget
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
-install_import_hook(["glassformer.layers", "glassformer.models"], "beartype.beartype")
+check_shapes(["glassformer.layers", "glassformer.models"])
 
 torch.set_num_threads(1)
+
+pytest_plugins = ["tests.trained"]
+
+# The processes that tests start keep the bytecode of our modules: to compile it takes each of them a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -35,7 +43,8 @@ settings.load_profile("glassformer")
 
 @pytest.fixture(autouse=True)
 def seeds() -> None:
-    """Every test starts from the same state of every generator."""
+    """Every test starts from the same state of every generator, and with no shapes that passed."""
+    forget()
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
@@ -43,3 +52,14 @@ def seeds() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes seconds; leave out with -m 'not slow'")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long: at the end it would leave all processes but one without work."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from walking through all modules and tests again and again."""
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)

@@ -1,16 +1,14 @@
 """The commands of docs/assistant.md, run as written on a budget of a few steps, and the demonstration's own."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from glassformer.data import polarity
+from tests.cli.terminal import glassformer
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "assistant.md").read_text(encoding="utf-8")
@@ -31,23 +29,17 @@ def on_a_budget(command: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_page_run_as_written(tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def test_the_commands_of_the_page_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     frame = polarity.generate("train").frame.select("text", "label")[:300]
     frame.write_csv(tmp_path / "reviews.csv")
     (tmp_path / "notes.txt").write_text("\n\n".join(frame["text"]), encoding="utf-8")
     assert len(commands()) >= 10
     for command in commands():
-        done = subprocess.run(
-            on_a_budget(command),
-            cwd=tmp_path,
-            env=os.environ | {"PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert done.stdout.strip(), command
+        _, *arguments = on_a_budget(command)
+        outcome = glassformer(*arguments)
+        assert outcome.code == 0, f"{command}\n{outcome.err}"
+        assert outcome.out.strip(), command
 
 
 def test_the_page_names_settings_and_files_that_exist() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import pytest
 
 from glassformer import TextClassifier
 from glassformer.data import polarity
+from tests.cli.terminal import Outcome, glassformer
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 NEEDS_DOWNLOADS = ("data get", "train imdb")
 NEEDS_ANOTHER_MODEL = "runs/other"
+FEW_STEPS = ("--set", "training.min_steps_per_epoch=5")
 
 
 def section(title: str) -> str:
@@ -45,21 +48,36 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_commands_run_as_written(desk: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def test_commands_run_as_written(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a budget of few steps."""
+    monkeypatch.chdir(desk)
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 21)
+    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 41)
+    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 30)
     sections = ("Five minutes with your own table", "Before a long run", "Recipes and data sets")
     ran = [command for title in sections for command in commands(title)]
     assert len(ran) >= 10
     for command in ran:
         if NEEDS_ANOTHER_MODEL in command:
             shutil.copytree(desk / "runs/reviews", desk / NEEDS_ANOTHER_MODEL)
-        done = subprocess.run(
-            command, shell=True, cwd=desk, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert done.stdout.strip(), command
+        outcome = run(command)
+        assert outcome.code == 0, f"{command}\n{outcome.err}"
+        assert outcome.out.strip(), command
     assert pl.read_csv(desk / "answers.csv").columns[:3] == ["text", "prediction", "confidence"]
     assert (desk / "runs/reviews/evaluation/report.html").is_file()
+
+
+def run(command: str) -> Outcome:
+    """Run a command in this process, which has imported torch, or in a shell if it needs one."""
+    if "|" not in command:
+        program, *arguments = shlex.split(command)
+        assert program == "glassformer"
+        return glassformer(*arguments, *(FEW_STEPS if arguments[0] == "train" else ()))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, shell=True, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
+    return Outcome(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
 def test_python_runs_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def fitted() -> TextClassifier:
     ],
 )
 def test_labels_keep_their_type(labels: Any, classes: list[Any], tmp_path: Path) -> None:
-    classifier = small().fit(TEXTS, labels)
+    classifier = small(settings=ALONE).fit(TEXTS, labels)
     for ours in (classifier, TextClassifier.load(classifier.save(tmp_path / "model"))):
         assert ours.classes_.tolist() == np.unique(classes).tolist() == classes
         assert [type(label) for label in ours.classes_.tolist()] == [type(label) for label in classes]

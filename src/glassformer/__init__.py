@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from glassformer.labels.check import check_labels
     from glassformer.text_classifier import TextClassifier
 
 __version__ = "0.1.0"
-__all__ = ["TextClassifier", "__version__"]
+__all__ = ["TextClassifier", "__version__", "check_labels"]
 
 
 def __getattr__(name: str) -> object:
@@ -17,4 +18,8 @@ def __getattr__(name: str) -> object:
         from glassformer.text_classifier import TextClassifier
 
         return TextClassifier
+    if name == "check_labels":
+        from glassformer.labels.check import check_labels
+
+        return check_labels
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,11 +1,10 @@
 """Every call in these tests checks the shapes that the signatures of the pure functions promise."""
 
-from jaxtyping import install_import_hook
+from tests.shapes import check_shapes
 
-install_import_hook(
+check_shapes(
     [
         *(f"glassformer.alignment.{name}" for name in ("advantages", "divergence", "logprobs", "losses")),
         "tests.alignment.optimum",
-    ],
-    "beartype.beartype",
+    ]
 )

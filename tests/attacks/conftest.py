@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import no_data_folder, reviews, tags  # noqa: F401 (fixtures)
+from tests.cli.conftest import no_data_folder  # noqa: F401 (a fixture)
 
 _TRIED: Counter[str] = Counter()
 _WELL: Counter[str] = Counter()

@@ -12,8 +12,8 @@ import pytest
 
 from glassformer import TextClassifier
 from tests.attacks.answer import answered, harmless, nothing_lost
-from tests.cli.conftest import Trained, write_csv
 from tests.cli.terminal import glassformer
+from tests.trained import Trained, write_csv
 
 ODD = {
     "nul": "good\0film",

@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 
 from tests.attacks.answer import answered, nothing_lost
 from tests.checkpoints import write_checkpoint
-from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer
+from tests.trained import Trained
 
 Tamper = Callable[[Path], Any]
 

@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 
 from glassformer.prediction.model_folder import save_model
 from tests.attacks.answer import answered, nothing_lost
-from tests.cli.conftest import Trained
 from tests.cli.terminal import Outcome, glassformer
 from tests.prediction.language import trained_language_model
+from tests.trained import Trained
 
 Tamper = Callable[[Path], None]
 _SPARE_MEMORY = 3 << 30

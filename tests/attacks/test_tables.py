@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from tests.attacks.answer import answered, harmless, nothing_lost
-from tests.cli.conftest import Trained, review_rows, write_csv
 from tests.cli.terminal import glassformer
+from tests.trained import Trained, review_rows, write_csv
 
 GOOD = b"text,label\n" + b"".join(f"{text},{number % 2}\n".encode() for number, (text, _) in enumerate(review_rows(40)))
 BOMB = 2**24 + 10  # one byte more than a line may have

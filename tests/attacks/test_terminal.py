@@ -12,9 +12,9 @@ import pytest
 from glassformer.cli.output import LONGEST_ERROR, print_json, print_table, say, show, write_json
 from glassformer.prediction.model_folder import save_model
 from tests.attacks.answer import answered, harmless, nothing_lost
-from tests.cli.conftest import Trained, write_csv
 from tests.cli.terminal import QUICK, Outcome, glassformer
 from tests.prediction.language import trained_language_model
+from tests.trained import Trained, write_csv
 
 PYTHON = (sys.executable, "-m", "glassformer")
 EVIL = "\x1b]owned\x07\x1b[2J\x9b31m\u202etxet\u2066"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.answer import answered, harmless, nothing_lost
-from tests.cli.conftest import Trained, review_rows, write_csv
 from tests.cli.terminal import glassformer
+from tests.trained import Trained, review_rows, write_csv
 
 TEXT = "a remark\n\nanother remark, with an é\n\nand a third"
 STEP = ("--set", "pretraining.max_steps=1")

@@ -1,20 +1,13 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from glassformer.doctor.page import write_diagnosis
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST, open_quietly
+from tests.browser.chromium import CHROMIUM, CONTRAST, open_quietly
 from tests.doctor.test_page import sample
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1000)])

@@ -1,41 +1,13 @@
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from glassformer.evaluation.report import write_report
+from tests.browser.chromium import CHROMIUM, CONTRAST, open_quietly
 from tests.evaluation.samples import HISTORY, sample_evaluation
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-CONTRAST = """element => {
-  const parse = colour => colour.match(/[\\d.]+/g).map(Number);
-  const light = colour => { const [r, g, b] = parse(colour).map(v => v / 255)
-    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
-  let behind = element;
-  while (behind && getComputedStyle(behind).backgroundColor === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
-  const pair = [light(getComputedStyle(element).color), light(getComputedStyle(behind).backgroundColor)].sort();
-  return (pair[1] + .05) / (pair[0] + .05);
-}"""
-
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
 @pytest.fixture(scope="module", params=["three classes", "thirty classes", "several labels"])
@@ -47,17 +19,6 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     multilabel = request.param == "several labels"
     write_report(path, sample_evaluation(n, n_classes, multilabel=multilabel, text=text), HISTORY)
     return path
-
-
-def open_quietly(page: Page, path: Path) -> tuple[list[str], list[str]]:
-    """Open a file; whatever the console said, and whatever was asked for besides the file."""
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    return said, [url for url in asked if url != path.as_uri()]
 
 
 def test_loads_alone_and_in_silence(browser: Browser, report: Path) -> None:

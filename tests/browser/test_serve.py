@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from glassformer.prediction.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.serving.limits import Limits
+from tests.browser.chromium import CHROMIUM, CONTRAST
 from tests.browser.serving import complaints, running
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import keeping
 from tests.serving.samples import TEXT, served
@@ -22,12 +22,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this ma
 
 WORDS = ".words [role=button]"
 CARD = "# A text classifier\n\nAnswers.\n\n- It has `two` readers.\n\n    glassformer predict\n"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
 @pytest.fixture(scope="module")

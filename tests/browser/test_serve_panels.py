@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.chromium import CHROMIUM, CONTRAST
 from tests.browser.serving import complaints, running
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST
 from tests.browser.test_serve import shown
 from tests.explanation.test_explain import two_readers
 from tests.serving.samples import served
@@ -21,12 +21,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this ma
 TEXT = "not good film good"
 WHY, HEADS = ".why [role=button]", ".heads td button"
 LOOKED = ".heads .words [role=button]"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
 @pytest.fixture(scope="module")

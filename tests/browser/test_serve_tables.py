@@ -10,13 +10,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.limits import Limits
+from tests.browser.chromium import CHROMIUM
 from tests.browser.serving import complaints, running
-from tests.browser.test_report import CHROMIUM
 from tests.browser.test_serve import WORDS
-from tests.browser.test_serve import browser as browser  # a fixture
-from tests.cli.conftest import Trained
-from tests.cli.conftest import reviews as reviews  # a fixture
 from tests.serving.samples import TEXT, served
+from tests.trained import Trained
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 

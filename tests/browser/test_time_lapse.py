@@ -1,25 +1,18 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, open_quietly
+from tests.browser.chromium import CHROMIUM, open_quietly
 from tests.tracing.test_time_lapse import lapse
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
 FOUND = lapse()
 PICTURE = "canvas => canvas.toDataURL()"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
 def opened(browser: Browser, tmp_path: Path, **settings: Any) -> Page:

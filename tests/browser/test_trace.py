@@ -1,17 +1,16 @@
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page
 
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing.exercise import choose_blanks
 from glassformer.tracing.page import write_trace
 from glassformer.tracing.trace import Trace, trace
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, CONTRAST, open_quietly
+from tests.browser.chromium import CHROMIUM, CONTRAST, open_quietly
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
 from tests.tracing.test_trace import DESIGNS, OF_PLAIN_MATRICES, TEXT, predictor_of
@@ -43,12 +42,6 @@ RECOMPUTE = """() => {
   }
   return [checked, wrong];
 }""".replace("SOURCES", files("glassformer.tracing").joinpath("sources.js").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
 def both(text: str = TEXT) -> Trace:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from glassformer.counting.reader import CountingReader
 from glassformer.exporting.web import write_web
@@ -23,14 +23,12 @@ from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.unlike import Seen, UnlikeConfig, ngram_hashes
-from tests.browser.test_report import ARGUMENTS, CHROMIUM, open_quietly
+from tests.browser.chromium import CHROMIUM, open_quietly
 from tests.browser.test_web_modules import HAND_PICKED
-from tests.cli.conftest import Trained
-from tests.cli.conftest import attending as attending  # a fixture
-from tests.cli.conftest import reviews as reviews  # a fixture
 from tests.explanation.test_explain import two_readers
 from tests.exporting.test_onnx import exported
 from tests.exporting.test_onnx import without_checks_of_shapes as without_checks_of_shapes  # a fixture
+from tests.trained import Trained
 
 RUNTIME = os.environ.get("GLASSFORMER_ORT_WEB")
 """The folder of the npm package onnxruntime-web."""
@@ -48,12 +46,6 @@ ASKED = """([task, text]) => new Promise((done) => {
   self.postMessage = (said) => { self.postMessage = post; done(said); };
   onmessage({ data: { id: 0, task, text } });
 })"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
 def page_of(trained: TrainedModel, folder: Path, *, runtime: str | None = RUNTIME) -> Path:

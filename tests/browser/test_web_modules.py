@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from glassformer.counting.ngrams import words_of
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
@@ -16,7 +16,7 @@ from glassformer.data.windows import covering_windows
 from glassformer.exporting.web import joined
 from glassformer.pages.html import asset
 from glassformer.prediction.unlike import ngram_hashes, unseen_share
-from tests.browser.test_report import ARGUMENTS, CHROMIUM
+from tests.browser.chromium import CHROMIUM
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -65,17 +65,15 @@ KINDS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser: Browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page()
-        page.goto("about:blank")
-        names = "Tokenizer, wordsIn, plainWords, countedWords, unseenShare, coveringWindows"
-        code = joined(*(asset("exporting", f"page/{name}.js") for name in MODULES)) + f"\nexport {{ {names} }};"
-        blob = "URL.createObjectURL(new Blob([code], {type: 'text/javascript'}))"
-        page.evaluate(f"async code => {{ window.ours = await import({blob}) }}", code)
-        yield page
-        browser.close()
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    page.goto("about:blank")
+    names = "Tokenizer, wordsIn, plainWords, countedWords, unseenShare, coveringWindows"
+    code = joined(*(asset("exporting", f"page/{name}.js") for name in MODULES)) + f"\nexport {{ {names} }};"
+    blob = "URL.createObjectURL(new Blob([code], {type: 'text/javascript'}))"
+    page.evaluate(f"async code => {{ window.ours = await import({blob}) }}", code)
+    yield page
+    page.close()
 
 
 def known_to_all(text: str) -> bool:

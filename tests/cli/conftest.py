@@ -1,24 +1,6 @@
-import csv
-import random
-from collections.abc import Sequence
-from contextlib import chdir
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from tests.cli.terminal import QUICK, Outcome, glassformer
-
-POSITIVE, NEGATIVE = "very good", "not, good"  # a space and a comma, to be quoted
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trained:
-    """A model folder, the table that it was trained on, and what `train` said."""
-
-    folder: Path
-    table: Path
-    outcome: Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -26,66 +8,3 @@ def no_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Known data sets of this machine are not there."""
     monkeypatch.delenv("GLASSFORMER_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-def write_csv(path: Path, rows: Sequence[tuple[str, ...]], header: tuple[str, ...] = ("text", "label")) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
-    return path
-
-
-def review_rows(count: int) -> list[tuple[str, str]]:
-    draw = random.Random(3)
-    words = {POSITIVE: ("good", "fine", "great"), NEGATIVE: ("bad", "dull", "poor")}
-    things = ("film", "book", "song", "play", "plot")
-    rows = []
-    for number in range(count):
-        label = (POSITIVE, NEGATIVE)[number % 2]
-        rows.append((f"{draw.choice(words[label])} {draw.choice(things)} {number}", label))
-    return rows
-
-
-@pytest.fixture(scope="session")
-def reviews(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """Two labels, 230 rows; the table was named by a path relative to its folder."""
-    folder = tmp_path_factory.mktemp("reviews")
-    table = write_csv(folder / "reviews.csv", review_rows(230))
-    with chdir(folder):
-        outcome = glassformer("train", "reviews.csv", "--out", "model", *QUICK)
-    return Trained(folder=folder / "model", table=table, outcome=outcome)
-
-
-@pytest.fixture(scope="session")
-def attending(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """The same rows, without a counting reader: a model that has unknown words."""
-    folder = tmp_path_factory.mktemp("attending") / "model"
-    outcome = glassformer("train", reviews.table, "--out", folder, *QUICK, "--set", "model.counting=none")
-    return Trained(folder=folder, table=reviews.table, outcome=outcome)
-
-
-@pytest.fixture(scope="session")
-def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """Several labels per text, or none."""
-    folder = tmp_path_factory.mktemp("tags")
-    rows = [
-        ("good film", "pos;film"), ("bad film", "neg;film"), ("good book", "pos"), ("bad book", "neg"), ("nothing", "")
-    ] * 9  # fmt: skip
-    table = write_csv(folder / "tags.csv", rows)
-    outcome = glassformer("train", table, "--out", folder / "model", "--multilabel", ";", *QUICK)
-    return Trained(folder=folder / "model", table=table, outcome=outcome)
-
-
-@pytest.fixture(scope="session")
-def polarity(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    folder = tmp_path_factory.mktemp("polarity")
-    outcome = glassformer("train", "polarity", "--out", folder / "model", "--json", *QUICK)
-    return Trained(folder=folder / "model", table=Path("polarity"), outcome=outcome)
-
-
-@pytest.fixture(scope="session")
-def keeping(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """The same rows, kept by a model without a counting reader."""
-    folder = tmp_path_factory.mktemp("keeping") / "model"
-    arguments = (*QUICK, "--set", "model.counting=none", "--keep-texts")
-    outcome = glassformer("train", reviews.table, "--out", folder, *arguments)
-    return Trained(folder=folder, table=reviews.table, outcome=outcome)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from unittest.mock import patch
 
@@ -18,6 +19,10 @@ QUICK = (
     "--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5",
     "--set", "validation.min_rows=200",
 )  # fmt: skip
+
+
+parser = cache(typer.main.get_command)
+"""typer would build the parser of all commands anew for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +43,7 @@ def glassformer(*arguments: object, stdin: bytes = b"") -> Outcome:
     """Run a command as the shell would, in this process: torch is imported once for all tests."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with (
+        patch.object(typer.main, "get_command", parser),
         patch.object(activity, "_SAID_AFTER", 3600),  # a busy machine says nothing more than an idle one
         patch.object(sys, "argv", ["glassformer", *map(str, arguments)]),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),

@@ -14,9 +14,9 @@ from glassformer.training.loop import StepReport
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig
 from glassformer.training.training_config import PretrainingConfig
-from tests.cli.conftest import Trained, write_csv
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.prediction.language import SMALL, trained_language_model
+from tests.trained import Trained, write_csv
 
 SHORT = ("--device", "cpu", "--set", "training.max_steps=3")
 FEW: dict[str, int] = {

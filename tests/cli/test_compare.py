@@ -7,8 +7,8 @@ import pytest
 
 from glassformer.evaluation.intervals import mcnemar
 from glassformer.prediction.predictor import Predictor
-from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import QUICK, glassformer, misused
+from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 ROWS = [("good film", POSITIVE), ("dull song", NEGATIVE), ("great plot", POSITIVE), ("poor book", NEGATIVE)] * 5
 
@@ -20,7 +20,8 @@ def turned_round(tmp_path_factory: pytest.TempPathFactory) -> Path:
     learned = [("good great fine film", NEGATIVE), ("bad dull poor song", POSITIVE)] * 30
     table = write_csv(folder / "turned.csv", learned)
     quick = (*QUICK[:2], "--set", "training.epochs=3", "--set", "training.learning_rate=5e-3")
-    assert glassformer("train", table, "--out", folder / "model", *quick).code == 0
+    short = ("--set", "training.min_steps_per_epoch=20")
+    assert glassformer("train", table, "--out", folder / "model", *quick, *short).code == 0
     return folder / "model"
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.training.run import train_classifier
-from tests.cli.conftest import review_rows, write_csv
 from tests.cli.terminal import Outcome, failed, glassformer, misused
+from tests.trained import review_rows, write_csv
 
 TINY = (
     "--preset", "tiny", "--set", "model.d_model=16", "--set", "model.d_ff=24", "--set", "model.max_seq_len=16",

@@ -8,9 +8,9 @@ import pytest
 
 from glassformer.cli.live import LiveView
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
-from tests.cli.conftest import Trained, review_rows, write_csv
 from tests.cli.terminal import Outcome, glassformer, misused
 from tests.support import unchecked_shapes
+from tests.trained import Trained, review_rows, write_csv
 
 SMALL = (
     "--into", "tiny", "--set", "model.d_model=16", "--set", "model.d_ff=24", "--set", "training.min_steps_per_epoch=5",

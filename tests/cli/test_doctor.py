@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Trained, review_rows, write_csv
 from tests.cli.terminal import glassformer, misused
+from tests.trained import Trained, review_rows, write_csv
 
 
 @pytest.fixture(autouse=True)

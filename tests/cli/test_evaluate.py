@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 
 from glassformer import TextClassifier
 from glassformer.prediction.predictor import Predictor
-from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import QUICK, glassformer, misused
+from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 UNSEEN_ROWS = [("good new film", POSITIVE), ("dull new song", NEGATIVE), ("great new plot", POSITIVE)] * 5
 READERS = ("counting", "transformer")

@@ -10,8 +10,8 @@ import pytest
 
 from glassformer.cli import output
 from glassformer.explanation.attribution import METHODS
-from tests.cli.conftest import POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import QUICK, glassformer, misused
+from tests.trained import POSITIVE, Trained, review_rows, write_csv
 
 TEXT = "a dull play, but a good film"
 

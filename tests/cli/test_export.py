@@ -6,9 +6,9 @@ import pytest
 
 from glassformer.exporting.formats import FORMATS
 from glassformer.prediction.model_folder import save_model
-from tests.cli.conftest import Trained
 from tests.cli.terminal import commands, failed, glassformer, misused
 from tests.prediction.language import trained_language_model
+from tests.trained import Trained
 
 TO = ("--format", "transformers")
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, load_model, save_model
-from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer, misused
 from tests.prediction.language import trained_language_model
+from tests.trained import Trained
 from tests.words.samples import (
     KNOWN,
     MASKED,

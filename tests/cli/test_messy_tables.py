@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Trained, write_csv
 from tests.cli.terminal import QUICK, glassformer, misused
+from tests.trained import Trained, write_csv
 
 HEADER = ("created", "score", "Ticket Text", "Team")
 SPELLINGS = {"Billing": ("Billing", "Billing", "billing", "BILLING "), "Bug": ("bug", "Bug", "Bug", "Bug")}

@@ -12,9 +12,9 @@ import pytest
 
 from glassformer import __version__
 from glassformer.prediction.model_folder import save_model
-from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer, misused
 from tests.prediction.language import trained_language_model
+from tests.trained import Trained
 
 TINY = ("--preset", "tiny", "--set", "training.min_steps_per_epoch=2")
 SHORT = ("--epochs", 2, "--learning-rate", "0.003", "--seed", 5)

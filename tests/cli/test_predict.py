@@ -15,8 +15,8 @@ import pytest
 
 from glassformer.cli import predict
 from glassformer.prediction.answered_rows import RECORD_KEYS
-from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, write_csv
 from tests.cli.terminal import failed, glassformer, misused
+from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 
 UNLIKE = ["unseen_share", "unlike_training"]
 ADDED = ["prediction", "confidence", f"probability_{NEGATIVE}", f"probability_{POSITIVE}", *UNLIKE]

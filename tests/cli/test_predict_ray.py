@@ -1,5 +1,6 @@
 """`predict --engine ray`: real workers, which are killed."""
 
+import json
 import os
 import re
 import signal
@@ -12,12 +13,29 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.conftest import Trained
-from tests.cli.shards import PATIENCE, Running, answers, finished, write_shards
+from tests.cli.shards import answers, finished, write_shards
 from tests.cli.terminal import Outcome, glassformer, misused
+from tests.running import PATIENCE, Running
+from tests.support import unchecked_shapes
+from tests.trained import Trained
 
 slow = pytest.mark.slow
 on_linux = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads /proc")
+TRIED_TWICE = """
+from glassformer.prediction import on_ray
+on_ray.RETRIES = 1
+from glassformer.__main__ import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def exported(attending: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that workers load without torch."""
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    with unchecked_shapes():
+        assert glassformer("export", attending.folder, "--format", "onnx", "--out", folder).code == 0
+    return folder
 
 
 def writers(out: Path, shard: str) -> set[int]:
@@ -79,27 +97,31 @@ def all_end(processes: set[int]) -> bool:
 @slow
 @on_linux
 def test_workers_that_are_killed_lose_no_row_and_answer_none_twice(attending: Trained, tmp_path: Path) -> None:
-    """One shard costs a worker each time it is tried, and is left out. Another costs one worker only."""
+    """One shard costs a worker each time it is tried, and is left out. Another costs one worker, and a third is bad."""
     shards, out = write_shards(tmp_path / "shards", 8, 4_000, "csv"), tmp_path / "answers"
+    bad = shards / "part-009.csv"
+    bad.write_text("body\ngood\n")
     arguments = (attending.folder, "--file", shards, "--out", out, "--engine", "ray", "--workers", 2)
-    run = Running("predict", *arguments, log=tmp_path / "log")
+    run = Running("-c", TRIED_TWICE, "predict", *arguments, log=tmp_path / "log")
     killed: dict[str, set[int]] = {"part-000": set(), "part-005": set()}
 
     def kill() -> bool:
-        for shard, times in (("part-000", 4), ("part-005", 1)):
+        for shard, times in (("part-000", 2), ("part-005", 1)):
             for pid in writers(out, shard) - killed[shard]:
                 if len(killed[shard]) < times:
                     os.kill(pid, signal.SIGKILL)
                     killed[shard].add(pid)
-        return len(killed["part-000"]) == 4 and len(killed["part-005"]) == 1
+        return len(killed["part-000"]) == 2 and len(killed["part-005"]) == 1
 
     run.wait_until(kill)
-    assert run.end() == 1, run.said
-    assert "error: 1 shard has no answers, of 8" in run.said
-    assert "part-000.csv: 4 workers were lost over it; if memory is short, use fewer --workers" in run.said
+    assert run.end() == 2, run.said
+    assert "error: 2 shards have no answers, of 9" in run.said
+    assert "part-009.csv: there is no column 'text'" in run.said
+    assert "part-000.csv: 2 workers were lost over it; if memory is short, use fewer --workers" in run.said
     assert "Traceback" not in run.said
     assert "(raylet)" not in run.said
     assert answers(out)["id"].to_list() == list(range(4_000, 32_000))
+    bad.unlink()
     said = glassformer("predict", *arguments[:5], "--json")  # the plain engine continues
     assert said.document["finished_by_earlier_runs"] == 7
     assert answers(out)["id"].to_list() == list(range(32_000))
@@ -107,10 +129,11 @@ def test_workers_that_are_killed_lose_no_row_and_answer_none_twice(attending: Tr
 
 @slow
 @on_linux
-def test_a_killed_driver_takes_its_workers_along_and_is_continued(attending: Trained, tmp_path: Path) -> None:
+def test_a_killed_driver_takes_its_workers_along_and_is_continued(exported: Path, tmp_path: Path) -> None:
+    """What the workers have answered is what one process answers."""
     shards, out = write_shards(tmp_path / "shards", 12, 4_000, "csv"), tmp_path / "answers"
-    arguments = (attending.folder, "--file", shards, "--out", out, "--engine", "ray", "--workers", 2)
-    run = Running("predict", *arguments, log=tmp_path / "log")
+    arguments = (exported, "--file", shards, "--out", out, "--engine", "ray", "--workers", 1)
+    run = Running("-m", "glassformer", "predict", *arguments, log=tmp_path / "log")
     run.wait_until(lambda: finished(out))
     of_ray = descendants(run.process.pid)
     workers = {pid for pid in of_ray if is_worker(pid)}
@@ -121,6 +144,11 @@ def test_a_killed_driver_takes_its_workers_along_and_is_continued(attending: Tra
     assert all_end(workers)
     done = len(finished(out))
     assert 1 <= done < 12
+    name = json.loads(finished(out)[0])["shard"]
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / name).hardlink_to(shards / name)
+    assert glassformer("predict", exported, "--file", tmp_path / "one", "--out", tmp_path / "alone").code == 0
+    assert answers(tmp_path / "alone")["prediction"].equals(pl.read_csv(out / name)["prediction"])
     said = glassformer("predict", *arguments[:5], "--json")  # the plain engine continues
     assert said.document["finished_by_earlier_runs"] == done
     assert answers(out)["id"].to_list() == list(range(48_000))
@@ -129,21 +157,10 @@ def test_a_killed_driver_takes_its_workers_along_and_is_continued(attending: Tra
 
 @slow
 @on_linux
-def test_ctrl_c_ends_the_workers(attending: Trained, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_workers(exported: Path, tmp_path: Path) -> None:
     shards, out = write_shards(tmp_path / "shards", 12, 4_000, "csv"), tmp_path / "answers"
-    run = Running(
-        "predict",
-        attending.folder,
-        "--file",
-        shards,
-        "--out",
-        out,
-        "--engine",
-        "ray",
-        "--workers",
-        1,
-        log=tmp_path / "log",
-    )
+    arguments = (exported, "--file", shards, "--out", out, "--engine", "ray", "--workers", 1)
+    run = Running("-m", "glassformer", "predict", *arguments, log=tmp_path / "log")
     run.wait_until(lambda: finished(out))
     of_ray = descendants(run.process.pid)
     run.process.send_signal(signal.SIGINT)
@@ -153,22 +170,6 @@ def test_ctrl_c_ends_the_workers(attending: Trained, tmp_path: Path) -> None:
     assert all_end(of_ray)
     assert answers(out)["id"].to_list() == sorted(answers(out)["id"])
     assert 1 <= len(finished(out)) < 12
-
-
-@slow
-def test_an_exported_model_answers_as_in_one_process(attending: Trained, tmp_path: Path) -> None:
-    shards, exported = write_shards(tmp_path / "shards", 3, 100), tmp_path / "exported"
-    pl.DataFrame({"body": ["good"]}).write_parquet(shards / "part-009.parquet")
-    export = Running("export", attending.folder, "--format", "onnx", "--out", exported, log=tmp_path / "log")
-    assert export.end() == 0, export.said
-    run = Running(
-        "predict", exported, "--file", shards, "--out", tmp_path / "a", "--engine", "ray", log=tmp_path / "log"
-    )
-    assert run.end() == 2
-    assert "part-009.parquet: there is no column 'text'" in run.said
-    glassformer("predict", exported, "--file", shards, "--out", tmp_path / "b")
-    for name in ("id", "prediction"):
-        assert answers(tmp_path / "a")[name].to_list() == answers(tmp_path / "b")[name].to_list()
 
 
 def test_without_ray_the_message_says_how_to_install_it(

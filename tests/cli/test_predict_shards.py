@@ -12,9 +12,10 @@ from glassformer.cli.predict_shards import words
 from glassformer.prediction import shards as prediction_shards
 from glassformer.prediction.shard_manifest import MANIFEST
 from glassformer.prediction.shards import Progress, answers_name
-from tests.cli.conftest import Trained
-from tests.cli.shards import Running, answers, finished, write_shards
+from tests.cli.shards import answers, finished, write_shards
 from tests.cli.terminal import Outcome, failed, glassformer, misused
+from tests.running import Running
+from tests.trained import Trained
 
 
 def predict(model: Trained, shards: Path, out: Path, *more: object) -> Outcome:
@@ -221,7 +222,7 @@ def test_a_killed_run_is_continued(attending: Trained, tmp_path: Path) -> None:
     """It leaves no half answers under their name; what it was writing is removed."""
     shards, out = write_shards(tmp_path / "shards", 12, 2_000), tmp_path / "answers"
     arguments = (attending.folder, "--file", shards, "--out", out)
-    run = Running("predict", *arguments, log=tmp_path / "log")
+    run = Running("-m", "glassformer", "predict", *arguments, log=tmp_path / "log")
     run.wait_until(lambda: len(finished(out)) >= 2)
     run.process.send_signal(signal.SIGKILL)
     assert run.end() == -signal.SIGKILL

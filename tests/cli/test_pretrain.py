@@ -9,8 +9,8 @@ import pytest
 
 from glassformer.cli.live import LiveView
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
-from tests.cli.conftest import review_rows, write_csv
 from tests.cli.terminal import Outcome, failed, glassformer, misused
+from tests.trained import review_rows, write_csv
 
 FILES = {"README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"}
 RECIPE = """

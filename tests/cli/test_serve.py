@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from glassformer.serving.listening import Address
-from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer as command
 from tests.cli.terminal import misused
+from tests.trained import Trained
 
 BODY = b'{"text": "not bad"}'
 HEAD = f"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(BODY)}\r\n"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from glassformer.experiments.published.systems import SYSTEMS
-from tests.cli.conftest import Trained
 from tests.cli.terminal import glassformer, misused
+from tests.trained import Trained
 
 TEXT = "a dull play, but a good film"
 

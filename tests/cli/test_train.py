@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import QUICK, failed, glassformer, misused, plain
+from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 FILES = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.checkpoints import write_checkpoint
-from tests.cli.conftest import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 from tests.cli.terminal import glassformer, misused
+from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 FEW = ("--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=3")
 

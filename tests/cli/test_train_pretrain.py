@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from glassformer.cli.live import LiveView
-from tests.cli.conftest import review_rows, write_csv
 from tests.cli.terminal import Outcome, glassformer, misused
+from tests.trained import review_rows, write_csv
 
 RECIPE = """
 [validation]

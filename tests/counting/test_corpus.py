@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from glassformer.counting import corpus
 from glassformer.counting.corpus import Corpus
-from glassformer.counting.ngrams import NGRAMS, Family
+from glassformer.counting.ngrams import NGRAMS, Family, words_of
 
 TEXTS = st.lists(st.text(st.sampled_from("abA .é不"), max_size=14), max_size=12)
 
 
 def one_after_another(family: Family, texts: list[str], fewest: int, step: int) -> tuple[list[str], list[Counter[str]]]:
     """The n-grams in the order in which they first occur, and the counts of each text."""
-    counted = [NGRAMS[family](text) for text in texts]
+    counted = [Counter(NGRAMS[family](words_of(text))) for text in texts]
     texts_with = Counter(ngram for counts in counted[::step] for ngram in counts)  # keeps the order
     return [ngram for ngram, n in texts_with.items() if n >= fewest], counted
 

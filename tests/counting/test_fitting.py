@@ -11,7 +11,7 @@ from glassformer.counting import fitting
 from glassformer.counting.fitting import Counting, fit_counting
 from glassformer.counting.folds import Fold, folds_of
 from glassformer.counting.joining import join
-from glassformer.counting.ngrams import word_ngrams
+from glassformer.counting.ngrams import NGRAMS, runs_of, words_of
 from glassformer.counting.reader import CountingReader
 from tests.counting.samples import ADJECTIVES, NOUNS, opinions
 
@@ -49,13 +49,13 @@ def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them(monkeypat
 
 def test_the_tfidf_reader_computes_what_scikit_learn_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "STRENGTHS", {"tfidf": (4.0,), "nb": (0.3,)})
-    monkeypatch.setattr(fitting, "NGRAMS", {"words": word_ngrams})
+    monkeypatch.setattr(fitting, "NGRAMS", {"words": NGRAMS["words"]})
     texts, labels = opinions(60, classes=3)
     fitted = fit_counting(
         "tfidf", texts, labels, n_classes=3, folds=[Fold(learned=np.arange(50), held_out=np.arange(50, 60))]
     )
     fewest = fitted.reader.settings["fewest_texts"]
-    vectorizer = TfidfVectorizer(analyzer=lambda text: word_ngrams(text).elements(), sublinear_tf=True, min_df=fewest)
+    vectorizer = TfidfVectorizer(analyzer=lambda text: runs_of(words_of(text)), sublinear_tf=True, min_df=fewest)
     model = LogisticRegression(C=4.0, tol=1e-3, max_iter=200).fit(vectorizer.fit_transform(texts), labels)
     weight = fitted.reader.settings["ways"]["tfidf"]["weight"]
     new = ["a clever plot , a dull ending", "loud loud loud", "nothing known"]

@@ -19,13 +19,11 @@ from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
-from tests.cli.conftest import Trained
-from tests.cli.conftest import attending as attending  # a fixture
-from tests.cli.conftest import reviews as reviews  # a fixture
 from tests.explanation.test_attribution import ours
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
 from tests.support import randomise, unchecked_shapes
+from tests.trained import Trained
 
 TEXTS = ["The plot is thin, but i loved it", "it", "", "zzz", "not again " * 30, "and at all"]
 
@@ -43,9 +41,17 @@ def exported(trained: TrainedModel, folder: Path, **settings: Any) -> ExportedPr
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Predictor, ExportedPredictor]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of both readers."""
+    folder = tmp_path_factory.mktemp("export")
+    exported(two_readers(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def both(folder: Path) -> tuple[Predictor, ExportedPredictor]:
     trained = two_readers()
-    export = exported(trained, tmp_path_factory.mktemp("export"))
+    export = ExportedPredictor.load(folder)
     as_in_a_folder = replace(trained, counting=export.trained.counting)  # with weights in float16
     return Predictor(as_in_a_folder), export
 
@@ -103,19 +109,19 @@ with TestClient(create_app(load_models([Path(sys.argv[1])], device="auto"))) as 
     ],
     ids=["predict", "explain", "table", "train"],
 )
-def test_it_answers_where_nothing_else_is_installed(arguments: list[str], code: int, says: str, tmp_path: Path) -> None:
-    exported(two_readers(), tmp_path)
+def test_it_answers_where_nothing_else_is_installed(
+    arguments: list[str], code: int, says: str, folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "new.csv").write_text("text,label\nthe plot,good\n")
-    command = [sys.executable, "-c", LIGHT, *(part.format(tmp_path) for part in arguments)]
+    command = [sys.executable, "-c", LIGHT, *(part.format(folder) for part in arguments)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == code, done.stderr
     assert says in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_it_is_served_where_nothing_else_is_installed(tmp_path: Path) -> None:
-    exported(two_readers(), tmp_path)
-    command = [sys.executable, "-c", SERVED, str(tmp_path)]
+def test_it_is_served_where_nothing_else_is_installed(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SERVED, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -13,14 +13,12 @@ from glassformer.exporting.browser_runtime import CODE_FILE, WASM_FILE
 from glassformer.exporting.export import export
 from glassformer.exporting.web import write_web
 from glassformer.pages.html import digest
-from tests.cli.conftest import Trained
-from tests.cli.conftest import attending as attending  # a fixture
-from tests.cli.conftest import reviews as reviews  # a fixture
 from tests.cli.terminal import glassformer, misused
 from tests.explanation.test_explain import two_readers
 from tests.exporting.samples import from_scratch, saved
 from tests.exporting.test_onnx import without_checks_of_shapes as without_checks_of_shapes  # a fixture
 from tests.prediction.samples import SMALL
+from tests.trained import Trained
 
 CODE = """/*!
  * ONNX Runtime Web v9.8.7
@@ -55,8 +53,15 @@ def config_in(page: str) -> dict[str, Any]:
     return dict(json.loads(found[1]))
 
 
-def test_the_page_holds_the_model_and_the_runtime(tmp_path: Path) -> None:
-    page, notes = written(two_readers(), tmp_path / "web", runtime(tmp_path / "package"))
+@pytest.fixture(scope="module")
+def of_two_readers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[str]]:
+    """A folder with a page, the page and what was noted about it."""
+    folder = tmp_path_factory.mktemp("exports")
+    return folder, *written(two_readers(), folder / "web", runtime(folder / "package"))
+
+
+def test_the_page_holds_the_model_and_the_runtime(of_two_readers: tuple[Path, str, list[str]]) -> None:
+    folder, page, notes = of_two_readers
     files = files_in(page)
     assert files.keys() == {
         "tokenizer.json", "counting.json", "counting.safetensors", "model.onnx", "runtime.wasm"
@@ -69,12 +74,12 @@ def test_the_page_holds_the_model_and_the_runtime(tmp_path: Path) -> None:
     assert "const ort = { InferenceSession: a, Tensor: b, env: c };" in page
     assert "import.meta" not in page
     assert "sourceMappingURL" not in page
-    readme = (tmp_path / "web" / "README.md").read_text()
+    readme = (folder / "web" / "README.md").read_text()
     assert "ONNX Runtime Web 9.8.7, Copyright (c) Microsoft" in readme
 
 
-def test_the_policy_names_the_code_and_allows_no_request(tmp_path: Path) -> None:
-    page, _ = written(two_readers(), tmp_path / "web", runtime(tmp_path / "package"))
+def test_the_policy_names_the_code_and_allows_no_request(of_two_readers: tuple[Path, str, list[str]]) -> None:
+    _, page, _ = of_two_readers
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     (code,) = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
@@ -95,11 +100,11 @@ def test_the_policy_names_the_code_and_allows_no_request(tmp_path: Path) -> None
     assert "<title>a &lt;model&gt; · glassformer</title>" in page
 
 
-def test_the_page_says_nothing_of_where_the_model_comes_from(tmp_path: Path) -> None:
-    page, _ = written(two_readers(), tmp_path / "web", runtime(tmp_path / "package"))
+def test_the_page_says_nothing_of_where_the_model_comes_from(of_two_readers: tuple[Path, str, list[str]]) -> None:
+    folder, page, _ = of_two_readers
     said = page + "".join(content.decode("latin-1") for content in files_in(page).values())
     assert "reviews.csv" not in said
-    assert str(tmp_path) not in said
+    assert str(folder) not in said
 
 
 def test_a_model_that_counts_alone_needs_no_runtime(reviews: Trained, tmp_path: Path) -> None:

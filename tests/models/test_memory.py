@@ -61,7 +61,7 @@ def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     ("values", "vocab_size", "words"),
     [
         ({"d_model": 65_536}, 500, "model.d_model, which is 65,536"),
-        ({"n_layers": 300}, 500, "model.n_layers, which is 300"),
+        ({"n_layers": 100}, 500, "model.n_layers, which is 100"),
         ({"d_ff": 131_072}, 500, "model.d_ff, which is 131,072"),
         ({"max_seq_len": 2**20, "positions": "learned"}, 500, "model.max_seq_len, which is 1,048,576"),
         ({}, 4_000_000, "tokenizer.vocab_size, which is 4,000,000"),

@@ -1,4 +1,3 @@
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ def answers(probs: list[list[float]], *, multilabel: bool) -> Answers:
         multilabel=multilabel,
         probs=np.array(probs, dtype=np.float32),
         empty=np.zeros(len(probs), dtype=np.bool_),
-        unknown=Counter(),
         readers={},
     )
 

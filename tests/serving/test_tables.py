@@ -12,9 +12,8 @@ from glassformer.evaluation.evaluate_model import evaluate_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
-from tests.cli.conftest import Trained
-from tests.cli.conftest import reviews as reviews  # a fixture
 from tests.serving.samples import served
+from tests.trained import Trained
 
 SMALL = Limits(table_bytes=20_000, table_rows=200, characters=60)
 

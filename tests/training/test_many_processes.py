@@ -6,7 +6,7 @@ import torch
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.training import many_processes
 from glassformer.training.many_processes import ManyProcesses, choose_device_of_process
-from tests.torchrun import TwoProcesses
+from tests.running import TwoProcesses
 
 
 @pytest.mark.slow

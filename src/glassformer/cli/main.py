@@ -21,6 +21,7 @@ from glassformer.cli import (
     explain,
     export,
     generate,
+    labels,
     learn_word,
     predict,
     pretrain,
@@ -52,6 +53,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("doctor")(doctor.doctor)
+app.command("labels")(labels.labels)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)

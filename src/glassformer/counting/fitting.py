@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -100,6 +100,41 @@ def fit_counting(
     everything = np.arange(len(texts))
     reader = problem.fit(plan, everything).reader(_settings(counting, plan))
     return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
+
+
+def held_out_logits(
+    texts: Sequence[str] | pl.Series,
+    labels: Labels,
+    *,
+    n_classes: int,
+    folds: Sequence[Fold],
+    on_progress: Callable[[float], None],
+) -> FloatArray:
+    """Return the logits of the rows that the folds hold out, by readers of the kind `tfidf` that have not seen them.
+
+    This is the quick way to look at every row of a table once: the first fold chooses C for all of them.
+
+    Args:
+        labels: (texts,) class numbers.
+        on_progress: is called with the share of the work that is done.
+
+    Returns:
+        The logits (rows of the folds, n_classes), in the order of the folds.
+    """
+    problem = _Problem(
+        counts=_count(Corpus.of(texts), _FEWEST_TEXTS, words_alone=False),
+        labels=labels,
+        outputs=n_outputs(n_classes, multilabel=False),
+        n_classes=n_classes,
+        row_weights=np.ones(len(texts), np.float32),
+        positive_weights=None,
+    )
+    plan = problem.plan(["tfidf"], _FEWEST_TEXTS, [folds[0].thinned(_MOST_ROWS_TO_CHOOSE_BY, 0)])[1]
+    parts = []
+    for number, fold in enumerate(folds, 1):
+        on_progress(number / (len(folds) + 1))
+        parts.append(problem.fit(plan, fold.learned).logits(fold.held_out))
+    return np.concatenate(parts)
 
 
 def _numbers(texts: Iterable[str]) -> Rows:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from glassformer.counting.ngrams import words_of
 from glassformer.counting.reader import CountingReader, Counts, FloatArray, of_length_1, tfidf_values
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -60,9 +61,9 @@ def tfidf_vectors(reader: CountingReader, texts: Sequence[str]) -> sparse.csr_ma
 
     The vector of a text without known n-grams is zero.
     """
-    parts = []
+    parts, words = [], [words_of(text) for text in texts]
     for family in reader.families:
-        counts = family.counts(texts)
+        counts = family.counts(words)
         values = tfidf_values(counts, family.idf)
         parts.append(sparse.csr_matrix((values, counts.ngrams, counts.ends), shape=(len(texts), len(family.ngrams))))
     joined = sparse.csr_matrix(sparse.hstack(parts))

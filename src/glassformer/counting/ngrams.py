@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
 from glassformer.data.tokenizers import CUT_INTO_WORDS
@@ -29,40 +28,26 @@ def words_of(text: str) -> list[str]:
     return [word[:_LONGEST_WORD] for word, _ in CUT_INTO_WORDS.pre_tokenize_str(lower)]
 
 
-def word_ngrams(text: str) -> Counter[str]:
-    """Count the runs of one to three words. The words of a run are joined by a space.
+def runs_of(words: Sequence[str]) -> Iterator[str]:
+    """Yield the runs of one to three words, shorter ones first. The words of a run are joined by a space.
 
     The start and the end of a text are words too, but only together with others: how a question begins tells its kind.
     """
-    words = words_of(text)
-    runs = Counter(words)
+    yield from words
     if words:
         marked = [START, *words, END]
         for length in range(2, LONGEST_RUN + 1):
-            runs.update(map(" ".join, zip(*(marked[first:] for first in range(length)), strict=False)))
-    return runs
-
-
-def character_ngrams(text: str) -> Counter[str]:
-    """Count the runs of two to five characters within words. A word begins and ends with a space."""
-    pieces: Counter[str] = Counter()
-    for word, count in Counter(words_of(text)).items():
-        for piece in _known_pieces(word):
-            pieces[piece] += count
-    return pieces
+            yield from map(" ".join, zip(*(marked[first:] for first in range(length)), strict=False))
 
 
 def pieces_of(word: str) -> tuple[str, ...]:
-    """Return the runs of characters of a word, shorter ones first."""
+    """Return the runs of characters of a word, shorter ones first. A word begins and ends with a space."""
     padded = f" {word} "
     return tuple(
         padded[start : start + length]
         for length in range(_SHORTEST_PIECE, _LONGEST_PIECE + 1)
         for start in range(len(padded) - length + 1)
     )
-
-
-_known_pieces = lru_cache(maxsize=100_000)(pieces_of)  # many words occur in many texts
 
 
 def occurrences(family: Family, text: str) -> Iterator[tuple[str, int, int]]:
@@ -73,7 +58,7 @@ def occurrences(family: Family, text: str) -> Iterator[tuple[str, int, int]]:
     words = words_of(text)
     if family == "characters":
         for number, word in enumerate(words):
-            for piece in _known_pieces(word):
+            for piece in pieces_of(word):
                 yield piece, number, number
         return
     yield from ((word, number, number) for number, word in enumerate(words))
@@ -84,5 +69,9 @@ def occurrences(family: Family, text: str) -> Iterator[tuple[str, int, int]]:
             yield " ".join(run), max(0, first - 1), min(len(words), first + length - 1) - 1
 
 
-NGRAMS: dict[Family, Callable[[str], Counter[str]]] = {"words": word_ngrams, "characters": character_ngrams}
-"""How the n-grams of each family are counted."""
+def _pieces(words: Sequence[str]) -> Iterator[str]:
+    return chain.from_iterable(map(pieces_of, words))
+
+
+NGRAMS: dict[Family, Callable[[Sequence[str]], Iterator[str]]] = {"words": runs_of, "characters": _pieces}
+"""The n-grams of each family in a text of some words, each as often as it occurs."""

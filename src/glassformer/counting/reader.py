@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors.numpy import save_file
 
-from glassformer.counting.ngrams import NGRAMS, Family
+from glassformer.counting.ngrams import Family, pieces_of, runs_of, words_of
 from glassformer.data.arrays import check_is_file, read_arrays
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
@@ -29,6 +29,8 @@ HEAVIEST = 20.0
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 Array = np.ndarray[Any, np.dtype[Any]]
 _ROWS_AT_ONCE = 1_000
+_MOST_WORDS = 100_000  # whose pieces are remembered
+_UNKNOWN = -1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,13 +69,29 @@ class NgramWeights:
             total += self.presence
         return total
 
-    def counts(self, texts: Iterable[str]) -> Counts:
-        """Count the n-grams of each text."""
-        return count(map(NGRAMS[self.family], texts), self.index)
+    def counts(self, texts: Iterable[Sequence[str]]) -> Counts:
+        """Count the n-grams of each text, which is given as its words."""
+        return count(map(self._known_in, texts))
+
+    def _known_in(self, words: Sequence[str]) -> Iterable[int]:
+        """Return the numbers of the n-grams of a text, each as often as it occurs. `_UNKNOWN` has no weights."""
+        if self.family == "characters":
+            return chain.from_iterable(map(self._known_in_word, words))
+        return self._known(runs_of(words))
+
+    @cached_property
+    def _known_in_word(self) -> Callable[[str], tuple[int, ...]]:
+        def known(word: str) -> tuple[int, ...]:
+            return tuple(number for number in self._known(pieces_of(word)) if number != _UNKNOWN)
+
+        return lru_cache(_MOST_WORDS)(known)  # many words occur in many texts
+
+    def _known(self, ngrams: Iterable[str]) -> Iterable[int]:
+        return map(self.index.get, ngrams, repeat(_UNKNOWN))
 
     def of_ngrams(self, text: str) -> dict[str, FloatArray]:
         """Return for each n-gram of a text what it adds to the outputs: (outputs,)."""
-        counts = self.counts([text])
+        counts = self.counts([words_of(text)])
         terms = self._terms(counts)
         return {self.ngrams[number]: row for number, row in zip(counts.ngrams.tolist(), terms, strict=True)}
 
@@ -91,8 +109,8 @@ class NgramWeights:
         weights = self.tfidf if self.tfidf is not None else self.presence
         return 0 if weights is None else weights.shape[1]
 
-    def outputs(self, texts: Sequence[str]) -> FloatArray:
-        """Return what the n-grams of each text add up to: (texts, outputs)."""
+    def outputs(self, texts: Iterable[Sequence[str]]) -> FloatArray:
+        """Return what the n-grams of each text, given as its words, add up to: (texts, outputs)."""
         counts = self.counts(texts)
         return _sums(counts.ends, self._terms(counts))
 
@@ -121,7 +139,8 @@ class CountingReader:
 
     def _outputs(self, texts: Sequence[str]) -> FloatArray:
         bias = np.tile(self.bias, (len(texts), 1))
-        total: FloatArray = sum((family.outputs(texts) for family in self.families), start=bias)
+        words = [words_of(text) for text in texts]
+        total: FloatArray = sum((family.outputs(words) for family in self.families), start=bias)
         return total
 
     def of_ngrams(self, text: str) -> dict[tuple[Family, str], FloatArray]:
@@ -241,17 +260,21 @@ class Counts(NamedTuple):
     ends: Array
 
 
-def count(counted: Iterable[Counter[str]], index: Mapping[str, int]) -> Counts:
-    """Return the counts of the n-grams that `index` numbers."""
-    numbers, values, ends = array("i"), array("f"), array("q", [0])
-    for counts in counted:
-        known = counts.keys() & index.keys()
-        numbers.extend(map(index.__getitem__, known))
-        values.extend(map(counts.__getitem__, known))
+def count(ngrams: Iterable[Iterable[int]]) -> Counts:
+    """Count the numbers of known n-grams text by text."""
+    numbers, ends = array("q"), array("q", [0])
+    for of_text in ngrams:
+        numbers.extend(of_text)
         ends.append(len(numbers))
-    found = Counts(np.array(numbers, np.int32), np.array(values, np.float32), np.array(ends, np.int64))
-    order = np.lexsort((found.ngrams, _rows(found.ends)))  # sums of floats then do not depend on the order of the words
-    return found._replace(ngrams=found.ngrams[order], counts=found.counts[order])
+    flat, bounds = np.array(numbers, np.int64), np.array(ends, np.int64)
+    most = int(flat.max(initial=0)) + 1
+    # In ascending order, as sums of floats then do not depend on the order of the words.
+    found, counts = np.unique((_rows(bounds) * most + flat)[flat != _UNKNOWN], return_counts=True)
+    return Counts(
+        ngrams=(found % most).astype(np.int32),
+        counts=counts.astype(np.float32),
+        ends=np.searchsorted(found, np.arange(len(bounds)) * most),
+    )
 
 
 def tfidf_values(counts: Counts, idf: FloatArray) -> FloatArray:

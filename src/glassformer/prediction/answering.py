@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -79,7 +80,11 @@ class Answering(ABC):
         A reader of weight 0 is not asked: its logits are 0. `on_progress` is called with the share of tokens that the
         transformer has read.
         """
-        return self._read(texts, self.trained.tokenizer.encode(texts), on_progress)
+        return self._read(texts, self._tokens(texts), on_progress)
+
+    def _tokens(self, texts: Sequence[str]) -> list[IntArray]:
+        """Return the token ids of each text, or nothing if the transformer is not asked."""
+        return [] if self.trained.config.answers_by_counting else self.trained.tokenizer.encode(texts)
 
     def _read(
         self, texts: Sequence[str], rows: list[IntArray], on_progress: Callable[[float], None] | None
@@ -103,14 +108,18 @@ class Answering(ABC):
         return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
 
     def answer(self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None) -> Answers:
-        """Return calibrated probabilities and the unknown words.
+        """Return calibrated probabilities.
 
         `on_progress` is called with the share of tokens that are done.
         """
         config = self.trained.config
-        rows = self.trained.tokenizer.encode(texts)
+        rows = self._tokens(texts)
         by_reader = self._read(texts, rows, on_progress)
         probs = probabilities(_total(by_reader), temperature=config.temperature, multilabel=config.multilabel)
+        # Without a transformer there are no rows.
+        with_unknown = [
+            text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row
+        ]  # there may be no rows
         return Answers(
             labels=config.labels,
             multilabel=config.multilabel,
@@ -119,11 +128,7 @@ class Answering(ABC):
             empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
             texts=texts,
             seen=self.trained.seen,
-            # Words are unknown to the transformer alone. Finding them tokenizes a text a second time, so only texts
-            # with unknown tokens are searched.
-            unknown=Counter()
-            if config.answers_by_counting
-            else self.unknown_words([text for text, row in zip(texts, rows, strict=True) if UNKNOWN_ID in row]),
+            find_unknown=partial(self.unknown_words, with_unknown),
         )
 
 

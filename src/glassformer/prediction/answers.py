@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -29,21 +29,29 @@ class Answers:
         probs: (texts, n_classes) calibrated probabilities. Rows sum to 1; with `multilabel`, each label has a
             probability of its own.
         empty: (texts,) which texts are white space only.
-        unknown: see `Predictor.unknown_words`. Empty if the model answers by counting alone.
         readers: the logits (texts, n_classes) of each reader, divided by the temperature. `probs` are the probabilities
             of their sum.
         texts: the texts. Needed for `unseen` and `unlike` alone, as is `seen`.
         seen: the words of the training texts. None if the model does not know them: it was made by an older version.
+        find_unknown: computes `unknown`.
     """
 
     labels: tuple[Any, ...]
     multilabel: bool
     probs: FloatArray
     empty: BoolArray
-    unknown: Counter[str]
     readers: Mapping[Reader, FloatArray]
     texts: Sequence[str] = ()
     seen: Seen | None = None
+    find_unknown: Callable[[], Counter[str]] = Counter
+
+    @cached_property
+    def unknown(self) -> Counter[str]:
+        """The words that are not in the vocabulary, each with the number of texts that it occurs in.
+
+        Empty if the model answers by counting alone. They are found when they are first asked for.
+        """
+        return self.find_unknown()
 
     @cached_property
     def unseen(self) -> FloatArray | None:

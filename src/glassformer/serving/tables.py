@@ -113,7 +113,7 @@ def joined(parts: Sequence[Answers]) -> Answers:
         probs=np.concatenate([part.probs for part in parts]),
         empty=np.concatenate([part.empty for part in parts]),
         texts=[text for part in parts for text in part.texts],
-        unknown=sum((part.unknown for part in parts), Counter()),
+        find_unknown=lambda: sum((part.unknown for part in parts), Counter()),
         readers={name: np.concatenate([part.readers[name] for part in parts]) for name in first.readers},
     )
 

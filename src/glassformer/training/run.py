@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -332,7 +331,6 @@ def _held_out_answers(
         multilabel=labels.multilabel,
         probs=probs,
         empty=np.zeros(len(probs), np.bool_),
-        unknown=Counter(),
         readers={},
     )
     return HeldOutAnswers.of(answers, unseen, threshold=threshold)

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 from typing import Self
 
@@ -67,9 +68,25 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> list[TableEntry]:
     return [TOY]
 
 
-def test_the_table_grows_and_what_is_done_is_not_run_again(tmp_path: Path, toy: list[TableEntry]) -> None:
-    first = Watching()
-    found = reproduce(toy, tmp_path, first_look=False, watcher=first)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction, Watching]:
+    """The whole table: three runs."""
+    folder, watcher = tmp_path_factory.mktemp("table") / "out", Watching()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(systems, "ENTRIES", (TOY,))
+        return folder, reproduce([TOY], folder, first_look=False, watcher=watcher), watcher
+
+
+@pytest.fixture
+def out(finished: tuple[Path, Reproduction, Watching], tmp_path: Path) -> Path:
+    """A copy of it, to go on with."""
+    return shutil.copytree(finished[0], tmp_path / "copy")
+
+
+def test_the_table_grows_and_what_is_done_is_not_run_again(
+    finished: tuple[Path, Reproduction, Watching], out: Path, toy: list[TableEntry]
+) -> None:
+    _, found, first = finished
     assert first.lines == ["notes-decoder · polarity: 3"]
     assert first.begun == [("literal", 0), ("literal", 1), ("default", 0)]
     assert first.steps == 9
@@ -80,11 +97,11 @@ def test_the_table_grows_and_what_is_done_is_not_run_again(tmp_path: Path, toy: 
     assert found.lines[0].cell("corrected") is None
 
     again = Watching()
-    second = reproduce(toy, tmp_path, first_look=False, watcher=again)
+    second = reproduce(toy, out, first_look=False, watcher=again)
     assert again.steps == 0
     assert second.lines == found.lines
-    assert Reproduction.model_validate_json((tmp_path / "results.json").read_text()) == second
-    assert (tmp_path / "table.md").read_text() == markdown(rows(second.lines)) + "\n"
+    assert Reproduction.model_validate_json((out / "results.json").read_text()) == second
+    assert (out / "table.md").read_text() == markdown(rows(second.lines)) + "\n"
 
 
 def test_a_stopped_table_goes_on_where_it_was(tmp_path: Path, toy: list[TableEntry]) -> None:
@@ -96,31 +113,28 @@ def test_a_stopped_table_goes_on_where_it_was(tmp_path: Path, toy: list[TableEnt
     assert rest.steps == 6  # the first run is kept; the second was stopped before it was saved, and begins anew
 
 
-def test_each_run_leaves_a_model_folder_that_answers(tmp_path: Path, toy: list[TableEntry]) -> None:
-    reproduce(toy, tmp_path, first_look=False, watcher=Watching())
-    folders = sorted((tmp_path / "runs").iterdir())
+def test_each_run_leaves_a_model_folder_that_answers(out: Path) -> None:
+    folders = sorted((out / "runs").iterdir())
     assert len(folders) == 3
     for folder in folders:
         assert json.loads((folder / "run.json").read_text())["data"] == "polarity"
         assert (folder / "model.safetensors").is_file()
 
 
-def test_another_recipe_is_another_run(tmp_path: Path, toy: list[TableEntry], monkeypatch: pytest.MonkeyPatch) -> None:
-    reproduce(toy, tmp_path, first_look=False, watcher=Watching())
+def test_another_recipe_is_another_run(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     literal = SystemVariant(recipe="notes-decoder", seeds=2, overrides={**FAST, "training.learning_rate": 2e-3})
     changed = TableEntry(system="notes-decoder", data="polarity", reported="nothing", variants={"literal": literal})
     monkeypatch.setattr(systems, "ENTRIES", (changed,))
     second = Watching()
-    reproduce([changed], tmp_path, first_look=False, watcher=second)
+    reproduce([changed], out, first_look=False, watcher=second)
     assert second.steps == 6
 
 
-def test_a_damaged_run_is_named(tmp_path: Path, toy: list[TableEntry]) -> None:
-    reproduce(toy, tmp_path, first_look=False, watcher=Watching())
-    file = next((tmp_path / "runs").glob("*/run.json"))
+def test_a_damaged_run_is_named(out: Path, toy: list[TableEntry]) -> None:
+    file = next((out / "runs").glob("*/run.json"))
     file.write_text("{")
     with pytest.raises(GlassformerError, match=r"run\.json is damaged; remove it"):
-        reproduce(toy, tmp_path, first_look=False, watcher=Watching())
+        reproduce(toy, out, first_look=False, watcher=Watching())
 
 
 def test_without_data_nothing_is_run(tmp_path: Path) -> None:
@@ -130,7 +144,7 @@ def test_without_data_nothing_is_run(tmp_path: Path) -> None:
 
 
 def test_what_starts_from_weights_is_left_out_without_any_and_runs_with_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transfer = TableEntry(
         system="vinh-transfer",
@@ -144,20 +158,20 @@ def test_what_starts_from_weights_is_left_out_without_any_and_runs_with_them(
     )
     both = (TOY, transfer)
     monkeypatch.setattr(systems, "ENTRIES", both)
-    found = reproduce(both, tmp_path / "table", first_look=False, watcher=Watching())
+    found = reproduce(both, out, first_look=False, watcher=Watching())
     assert [line.system for line in found.lines] == ["notes-decoder"]
     assert "vinh-transfer starts from pre-trained weights" in found.left_out[0]
 
-    folder = next(path for path in (tmp_path / "table" / "runs").iterdir() if path.name.startswith("quick"))
+    folder = next(path for path in (out / "runs").iterdir() if path.name.startswith("quick"))
     weights = read_initial_weights(str(folder))
-    found = reproduce([transfer], tmp_path / "table", first_look=False, watcher=Watching(), init=weights)
+    found = reproduce([transfer], out, first_look=False, watcher=Watching(), init=weights)
     assert found.lines[0].cells[0].runs[0].init == weights.record
 
 
-def test_what_lacks_data_is_left_out_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_lacks_data_is_left_out_and_said(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both = (TOY, ENTRIES[0])
     monkeypatch.setattr(systems, "ENTRIES", both)
-    found = reproduce(both, tmp_path, first_look=False, watcher=Watching(), data_dir=tmp_path)
+    found = reproduce(both, out, first_look=False, watcher=Watching(), data_dir=tmp_path)
     assert found.left_out == ("zhou is not on this machine: glassformer data get zhou",)
     assert [line.data for line in found.lines] == ["polarity"]
 

@@ -1,0 +1,84 @@
+"""The tables of docs/labels.md, from benchmarks/results/label-doctor.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import mean, stdev
+from typing import Any
+
+from benchmarks.tables_common import Document, seeds_in_words
+from glassformer.experiments.published.table import markdown, short
+
+
+def labels_tables(found: Document) -> Iterator[str]:
+    lines = found["lines"]
+    cells = list(dict.fromkeys((line["table"], line["share"]) for line in lines))
+    parts = [[line for line in lines if (line["table"], line["share"]) == cell] for cell in cells]
+    first = lines[0]
+    yield (
+        "How well the rows are ranked: the share of labels made wrong among the first k rows, where k is the number of "
+        "all labels made wrong (so this is also the share of them that is found), and the average precision."
+    )
+    yield markdown(
+        [
+            ("table", "rows", "made wrong", *(f"{name}: among k" for name in first["ranking"]),
+             *(f"{name}: average precision" for name in first["ranking"])),
+            *(
+                (
+                    *_names(part),
+                    *(_over(part, "ranking", name, "precision_at_k")
+                      for name in first["ranking"]),
+                    *(_over(part, "ranking", name, "average_precision")
+                      for name in first["ranking"]),
+                )
+                for part in parts
+            ),
+        ]
+    )  # fmt: skip
+    yield "The rows that are listed: how many, the share of them that was made wrong, and the share that is found."
+    yield markdown(
+        [
+            ("table", "rows", "made wrong", *first["listed"]),
+            *((*_names(part), *(_listed(part, name) for name in first["listed"])) for part in parts),
+        ]
+    )
+    yield (
+        "Accuracy on test rows of TF-IDF + logistic regression that learned from each version of the table, and the "
+        "estimate of wrong labels that the command prints, as a share of the rows."
+    )
+    yield markdown(
+        [
+            ("table", "test rows", "made wrong", *first["accuracy"], "estimate: at most"),
+            *(
+                (
+                    f"`{part[0]['table']}`",
+                    f"{part[0]['test_rows']:,}",
+                    f"{part[0]['share']:.0%}",
+                    *(_over(part, "accuracy", name) for name in first["accuracy"]),
+                    f"{mean(line['estimated_wrong'] / line['rows'] for line in part):.0%}",
+                )
+                for part in parts
+            ),
+        ]
+    )
+    seeds = sorted({line["seed"] for line in lines})
+    yield f"Mean and standard deviation over {seeds_in_words(seeds)}. cleanlab {found['cleanlab']}."
+
+
+def _names(part: list[Document]) -> tuple[str, ...]:
+    rows = round(mean(line["rows"] for line in part))
+    return f"`{part[0]['table']}`", f"{rows:,}", f"{part[0]['share']:.0%}"
+
+
+def _over(part: list[Document], *keys: str) -> str:
+    """Return the mean over the lines of a figure that is found by these keys, with its standard deviation."""
+    values: list[Any] = list(part)
+    for key in keys:
+        values = [value[key] for value in values]
+    return short(mean(values)) if len(values) == 1 else f"{short(mean(values))} ± {short(stdev(values))}"
+
+
+def _listed(part: list[Document], name: str) -> str:
+    listed = [line["listed"][name] for line in part]
+    rows, precision, recall = (mean(each[key] for each in listed) for key in ("rows", "precision", "recall"))
+    return f"{rows:,.0f} rows, {short(precision)}, {short(recall)}"

@@ -1,0 +1,231 @@
+"""`glassformer labels`: look for wrong labels and repeated texts in a table, and mend it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassformer.cli.flags import as_flags
+from glassformer.cli.options import (
+    DataDir,
+    FoldLabels,
+    Group,
+    Json,
+    LabelColumn,
+    Multilabel,
+    Quiet,
+    SafeCsv,
+    TextColumn,
+)
+from glassformer.cli.output import doing, hush, one_line, print_json, progressing, say, show
+from glassformer.cli.writers import check_out, check_parent, write_columns
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.data.rows import Delimited
+    from glassformer.data.table import Table
+    from glassformer.labels.findings import LabelCheck
+
+_SHOWN, _CHARACTERS_SHOWN = 3, 80
+
+
+def labels(
+    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    apply: Annotated[
+        Path | None,
+        typer.Option(help="The file of findings, with the column new_label filled in. Writes the mended table."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file for the findings: .csv, .tsv or .jsonl, each also with .gz. Default: TABLE-to-check.csv "
+            "beside the table. With --apply, the mended table. Default: TABLE-mended with the ending of the table."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
+    test: Annotated[
+        str | None, typer.Option(help="Your test table. Rows whose text is in it, or nearly, are listed too.")
+    ] = None,
+    prefill: Annotated[
+        bool, typer.Option("--prefill", help="Fill in new_label with what is suggested, for you to correct.")
+    ] = False,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    multilabel: Multilabel = None,
+    fold_labels: FoldLabels = False,
+    group: Group = None,
+    safe_csv: SafeCsv = False,
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """List probably wrong labels, contradictions and repeated texts of a table, and mend it."""
+    if quiet:
+        hush()
+    if multilabel is not None:
+        raise UsageError("--multilabel: only tables with one label per text can be checked")
+    read_as: dict[str, Any] = {"text": text, "label": label, "fold_labels": fold_labels}
+    if apply is not None:
+        of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv}
+        if given := [flag for flag, value in of_check.items() if value]:
+            raise UsageError(f"{given[0]} is for looking, not for --apply; leave it out")
+        _apply(data, apply, out, data_dir, read_as, overwrite=overwrite, json=json)
+        return
+    out = out or _beside(data)
+    check_out(out, Path(data), overwrite=overwrite)
+    if safe_csv and "json" in out.name:
+        raise UsageError("--safe-csv is for findings as CSV or TSV; leave it out")
+    table, test_table = _read(data, test, group, data_dir, read_as)
+    from glassformer.labels.check import check_table
+
+    check = check_table(table, test_table, on_progress=_on_progress)
+    progressing("")
+    filled = check.to_fill_in(prefill=prefill)
+    with write_columns(out, added=[], source=str(out), like=_like(data), safe=safe_csv) as write:
+        write(filled, filled.select())
+    if json:
+        print_json(_document(check, table, out))
+        return
+    _show_found(check, table)
+    filled_in = f"{out}: {_findings(check)}"
+    show(f"\n{filled_in}. Fill in the column new_label: a label, or drop" if len(filled) else f"\n{filled_in}")
+    if len(filled):
+        say(f"then: glassformer labels {shlex.quote(data)} --apply {shlex.quote(str(out))}")
+
+
+def _beside(data: str) -> Path:
+    """Return the default name of the file of findings."""
+    path = Path(data)
+    return path.with_name(f"{path.name.partition('.')[0] or 'table'}-to-check.csv")
+
+
+def _read(
+    data: str, test: str | None, group: str | None, data_dir: Path | None, read_as: dict[str, Any]
+) -> tuple[Table, Table | None]:
+    """Read the table and the test table, and say what was found out about their columns."""
+    from glassformer.data.known import group_column
+    from glassformer.data.labels import unlike_labels
+    from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.data.splits import ValidationConfig
+
+    doing(f"reading {data}")
+    whole = ValidationConfig(group=group or group_column(data, data_dir))
+    sources = read_sources(SourceConfig(train=data, test=test, **read_as), whole, data_dir)
+    for note in sources.train.notes:
+        say(as_flags(note))
+    if unlike := unlike_labels(sources.train):
+        say(f"warning: {as_flags(unlike)}")
+    return sources.train, sources.test
+
+
+def _like(data: str) -> Delimited:
+    """Return how the columns of the table are separated, for a program that opens both files."""
+    from glassformer.data.rows import Delimited, iterate_rows
+
+    found = [Delimited()]
+    if Path(data).is_file():
+        next(iterate_rows(Path(data), rows_per_batch=1, on_delimited=found.append))
+    return found[-1]
+
+
+def _on_progress(what: str, share: float) -> None:
+    if share == 0:
+        doing(what)
+    progressing(f"{what}, {share:.0%}")
+
+
+def _document(check: LabelCheck, table: Table, out: Path) -> dict[str, Any]:
+    from glassformer.labels.findings import WHYS
+
+    return {
+        "data": table.source,
+        "rows": check.rows,
+        "labels": list(check.labels),
+        "findings": {why: check.of_kind(why).height for why in WHYS},
+        "estimated_wrong_labels": round(check.estimated_wrong, 1),
+        "out": str(out),
+    }
+
+
+def _show_found(check: LabelCheck, table: Table) -> None:
+    from glassformer.data.wording import counted
+    from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
+
+    show(f"{table.source}: {counted(check.rows, 'row')}, {counted(len(check.labels), 'label')}")
+    for why in WHYS:
+        found = check.of_kind(why)
+        if found.is_empty() and why not in (WRONG, *OF_LABELS):
+            continue
+        show(f"\n{why}: {counted(found.height, 'row')}")
+        _show_some(found.head(_SHOWN).iter_rows(named=True))
+        if why == WRONG and found.height:
+            share = check.estimated_wrong / check.rows
+            show(
+                f"  Estimate: at most about {check.estimated_wrong:,.0f} labels ({share:.1%}) are wrong. Texts that "
+                "are hard to tell count too, so there may be far fewer."
+            )
+
+
+def _show_some(findings: Iterable[dict[str, Any]]) -> None:
+    from glassformer.data.wording import decimals
+
+    for found in findings:
+        parts = [f"row {found['row']}"]
+        if found["suggested_label"] is None:
+            parts.append(found["label"])
+        else:
+            parts.append(f"{found['label']} → {found['suggested_label']} ({decimals(found['probability'])})")
+        if found["other_row"] is not None:
+            like = "" if found["similarity"] is None else f", similarity {found['similarity']:.2f}"
+            parts.append(f"row {found['other_row']}{like}")
+        text = " ".join(found["text"].split())
+        beginning = text if len(text) <= _CHARACTERS_SHOWN else f"{text[: _CHARACTERS_SHOWN - 1]}…"
+        show(one_line(f"  {'  '.join(parts)}: {beginning}"))
+
+
+def _findings(check: LabelCheck) -> str:
+    from glassformer.data.wording import counted
+
+    return counted(check.findings.height, "finding")
+
+
+def _apply(
+    data: str,
+    filled_in: Path,
+    out: Path | None,
+    data_dir: Path | None,
+    read_as: dict[str, Any],
+    *,
+    overwrite: bool,
+    json: bool,
+) -> None:
+    """Write the mended table."""
+    from glassformer.data.known import KNOWN
+    from glassformer.data.wording import counted
+    from glassformer.labels.mend import default_out, mend, read_changes
+
+    source = Path(data)
+    if data in KNOWN or source.is_dir():
+        what = "a known data set" if data in KNOWN else "a folder"
+        raise UsageError(f"{data} is {what}; --apply mends a table in one file")
+    out = out or default_out(source)
+    check_parent("--out", out)
+    if out.exists() and not overwrite:
+        raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
+    table, _ = _read(data, None, None, data_dir, read_as)
+    doing(f"reading {filled_in}")
+    changes = read_changes(filled_in, table)
+    doing(f"writing {out}")
+    mended = mend(source, out, table, changes)
+    if json:
+        figures = {"rows": mended.rows, "relabelled": mended.relabelled, "dropped": mended.dropped}
+        print_json({"data": table.source, "out": str(out), **figures})
+        return
+    show(
+        f"{out}: {counted(mended.rows, 'row')}; {mended.relabelled:,} with another label than before, "
+        f"{mended.dropped:,} left out"
+    )

@@ -1,0 +1,1 @@
+"""Look for wrong labels and repeated texts in a table, and mend it."""

@@ -1,0 +1,72 @@
+"""What a check of labels finds: a row for each finding, which a person reads and fills in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+WRONG = "probably wrong"
+CONFLICT = "same text, other label"
+NEAR_CONFLICT = "nearly the same text, other label"
+REPEAT = "same text"
+NEAR_REPEAT = "nearly the same text"
+IN_TEST = "in the test table"
+NEAR_TEST = "nearly in the test table"
+WHYS = (WRONG, CONFLICT, NEAR_CONFLICT, REPEAT, NEAR_REPEAT, IN_TEST, NEAR_TEST)
+"""The kinds of findings, in the order in which they are listed."""
+OF_LABELS = (WRONG, CONFLICT, NEAR_CONFLICT)
+"""Those that are about the label. The others are about texts that occur more than once."""
+
+DROP = "drop"
+"""The word in `new_label` that leaves a row out."""
+NEW_LABEL = "new_label"
+SCHEMA: dict[str, type[pl.DataType]] = {
+    "row": pl.UInt32,
+    "text": pl.String,
+    "label": pl.String,
+    "why": pl.String,
+    "suggested_label": pl.String,
+    "probability": pl.Float64,
+    "other_row": pl.UInt32,
+    "similarity": pl.Float64,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelCheck:
+    """What was found in a table.
+
+    Attributes:
+        findings: a row for each finding, with the columns of `SCHEMA`: first those of the kind `WRONG`, the most
+            doubtful first. `suggested_label` is the label that the held-out model gives, and `probability` that of this
+            label. `other_row` has the same or nearly the same text; with `IN_TEST` and `NEAR_TEST` it is a row of the
+            test table. `similarity` is the share of all runs of five characters of both texts that both have.
+        rows: how many rows were checked.
+        labels: the labels of the table.
+        estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too.
+    """
+
+    findings: pl.DataFrame
+    rows: int
+    labels: tuple[str, ...]
+    estimated_wrong: float
+
+    def of_kind(self, why: str) -> pl.DataFrame:
+        """Return the findings of a kind."""
+        return self.findings.filter(pl.col("why") == why)
+
+    def to_fill_in(self, *, prefill: bool) -> pl.DataFrame:
+        """Return the findings with the column `new_label`, which is empty.
+
+        Args:
+            prefill: suggest what to do, once for each row: the suggested label, if it is another one, for findings
+                about labels; `drop` for the others.
+        """
+        if not prefill:
+            return self.findings.with_columns(pl.lit(None, pl.String).alias(NEW_LABEL))
+        of_labels = pl.col("why").is_in(OF_LABELS)
+        other = pl.when(pl.col("suggested_label") != pl.col("label")).then(pl.col("suggested_label"))
+        drop = pl.lit(None if DROP in self.labels else DROP, pl.String)
+        new = pl.when(of_labels).then(other).otherwise(drop)
+        return self.findings.with_columns(pl.when(pl.col("row").is_first_distinct()).then(new).alias(NEW_LABEL))

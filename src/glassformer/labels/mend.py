@@ -1,0 +1,238 @@
+"""Write a table anew with the labels that a person has filled in."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from glassformer.data.files import written_aside
+from glassformer.data.lines import lines_of
+from glassformer.data.rows import OPENERS, Delimited, format_of, iterate_rows
+from glassformer.data.spellings import label_key
+from glassformer.data.table import Table
+from glassformer.errors import UsageError, quoted
+from glassformer.labels.findings import DROP, NEW_LABEL
+from glassformer.prediction.answer_files import csv_rows, opened, write_lines_to
+
+_NEEDED = ("row", "text", "label", NEW_LABEL)
+_ROWS_AT_ONCE = 16_384
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mended:
+    """How many rows a mended table has, and how many were given another label or left out."""
+
+    rows: int
+    relabelled: int
+    dropped: int
+
+
+def read_changes(filled_in: Path, table: Table) -> dict[int, str | None]:
+    """Return row → new label of a file of findings that a person has filled in; None leaves the row out.
+
+    Args:
+        table: the table that was checked.
+
+    Raises:
+        UsageError: the file cannot be read, belongs to another table or to an earlier version of it, or asks for a
+            label that the table does not have. The message names the row of the file.
+    """
+    known = dict(zip(table.frame["row"], zip(table.frame["text"], table.frame["label"], strict=True), strict=True))
+    labels = sorted(table.frame["label"].unique())
+    changes: dict[int, str | None] = {}
+    asked_at: dict[int, int] = {}
+    for number, line in enumerate(_lines_of(filled_in), 1):
+        place = f"{filled_in}, row {number}"
+        row = _checked_row(line, known, place, table.source)
+        if not (new := _tidy(line[NEW_LABEL])):
+            continue
+        label = _new_label(new, labels, place, table.source)
+        if row in changes and changes[row] != label:
+            raise UsageError(
+                f"{place} asks for {quoted(new)} as the new label of row {row} of {table.source}, and row "
+                f"{asked_at[row]} for another; decide for one"
+            )
+        changes[row], asked_at[row] = label, number
+    if not changes:
+        raise UsageError(
+            f"{filled_in}: the column {NEW_LABEL} is empty, so there is nothing to mend. Fill in labels, or {DROP} to "
+            "leave out a row"
+        )
+    return {row: label for row, label in changes.items() if label != known[row][1]}
+
+
+def _lines_of(filled_in: Path) -> Iterator[dict[str, str | None]]:
+    for frame in iterate_rows(filled_in, rows_per_batch=_ROWS_AT_ONCE):
+        if missing := [name for name in _NEEDED if name not in frame.columns]:
+            raise UsageError(
+                f"{filled_in} has no column {missing[0]!r}, so it is not a file that `glassformer labels` wrote. "
+                f"Needed: {', '.join(_NEEDED)}"
+            )
+        yield from frame.select(pl.col(*_NEEDED).cast(pl.String)).iter_rows(named=True)
+
+
+def _checked_row(line: Mapping[str, str | None], known: Mapping[int, tuple[str, str]], place: str, source: str) -> int:
+    """Return the number of the row that a line is about. Raises `UsageError` if the table has another row there."""
+    typed = _tidy(line["row"])
+    if not typed.isdecimal():
+        raise UsageError(f"{place}: {quoted(typed)} is not the number of a row")
+    row = int(typed) if len(typed) < 12 else -1
+    if row not in known:
+        raise UsageError(f"{place}: {source} has no usable row {typed}. Is it a file for another table?")
+    text, label = known[row]
+    if not _same_text(line["text"] or "", text):
+        raise UsageError(
+            f"{place}: row {row} of {source} has another text: {quoted(text)}. The table has changed, or the file is "
+            "for another table; run `glassformer labels` again"
+        )
+    if _tidy(line["label"]) != label:
+        raise UsageError(
+            f"{place}: row {row} of {source} has the label {quoted(label)}, not {quoted(_tidy(line['label']))}. The "
+            "table has changed; run `glassformer labels` again. New labels go in the column new_label"
+        )
+    return row
+
+
+def _new_label(new: str, labels: list[str], place: str, source: str) -> str | None:
+    """Return a new label, or None if the row is to be left out. Raises `UsageError` for an unknown one."""
+    if new in labels:
+        return new
+    if new.lower() == DROP:
+        return None
+    same = [label for label in labels if label_key(label) == label_key(new)]
+    near = same or difflib.get_close_matches(new[:100], [*labels, DROP], n=1, cutoff=0.7)
+    shown = ", ".join(map(quoted, labels[:10])) + (", …" if len(labels) > 10 else "")
+    hint = f"Did you mean {quoted(near[0])}?" if near else f"Known: {shown}; {DROP} leaves out the row."
+    raise UsageError(f"{place}: {quoted(new)} is not a label of {source}. {hint}")
+
+
+def _tidy(cell: str | None) -> str:
+    """Return a label or number as the reader of tables gives it: stripped, without the ".0" of whole floats."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", (cell or "").strip())
+
+
+def _same_text(one: str, other: str) -> bool:
+    """Whether texts are equal but for white space, and for the quote that keeps spreadsheets from running formulas."""
+    left, right = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (one, other))
+    return left == right or left == f"'{right}"
+
+
+def default_out(source: Path) -> Path:
+    """Return the name of the mended table: beside the table, of the same kind."""
+    plain = source.with_suffix("") if source.suffix in OPENERS else source
+    compressed = ".gz" if source.suffix == ".gz" else ""  # the other compressions are read and not written
+    return plain.with_name(f"{plain.stem}-mended{plain.suffix}{compressed}")
+
+
+def mend(source: Path, out: Path, table: Table, changes: Mapping[int, str | None]) -> Mended:
+    """Write the rows of a table to another file of the same kind, with new labels and without the rows to leave out.
+
+    All other cells stay as they are.
+
+    Args:
+        source: the file of the table.
+        table: what was read of it.
+        changes: see `read_changes`.
+
+    Raises:
+        UsageError: `out` is of another kind, or the new labels do not fit the type of the column.
+    """
+    if source.suffix == ".zip":
+        raise UsageError(f"{source}: unpack it first; a mended table is not written into a .zip")
+    kind = format_of(source)
+    if format_of(out) != kind:
+        raise UsageError(f"`out={str(out)!r}`: the mended table is of the same kind as {source}, {kind}")
+    write = {"parquet": _mend_parquet, "json": _mend_json}.get(kind, _mend_delimited)
+    label = str(table.label_column)
+    with written_aside(out) as aside:
+        rows = write(source, aside, out, label, changes)
+    dropped = sum(new is None for new in changes.values())
+    return Mended(rows=rows, relabelled=len(changes) - dropped, dropped=dropped)
+
+
+def _changed(frame: pl.DataFrame, begun: int, label: str, changes: Mapping[int, str | None]) -> pl.DataFrame:
+    """Return a part of a table with its changes.
+
+    Args:
+        begun: how many rows stand before this part.
+    """
+    numbers = range(begun + 1, begun + frame.height + 1)
+    values = frame[label].to_list()
+    here = [number for number in numbers if number in changes]
+    for number in here:
+        values[number - begun - 1] = _as_typed(changes[number], frame.schema[label])
+    frame = frame.with_columns(pl.Series(label, values, dtype=frame.schema[label]))
+    dropped = {number for number in here if changes[number] is None}
+    return (
+        frame.filter(pl.Series([number not in dropped for number in numbers], dtype=pl.Boolean)) if dropped else frame
+    )
+
+
+def _as_typed(new: str | None, dtype: pl.DataType) -> Any:
+    """Return a new label as a value of the type of its column."""
+    if new is None or dtype == pl.String:
+        return new
+    if dtype == pl.Boolean:
+        return new.lower() == "true"
+    return int(new) if dtype.is_integer() else float(new) if dtype.is_numeric() else new
+
+
+def _mend_parquet(source: Path, aside: Path, _: Path, label: str, changes: Mapping[int, str | None]) -> int:
+    frame = _changed(pl.read_parquet(source, glob=False), 0, label, changes)
+    frame.write_parquet(aside)
+    return frame.height
+
+
+def _mend_delimited(source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None]) -> int:
+    like = Delimited()
+
+    def noted(found: Delimited) -> None:
+        nonlocal like
+        like = found
+
+    begun = kept = 0
+    write: Callable[[pl.DataFrame], None] | None = None
+    with opened(aside, compressed=out.suffix == ".gz") as file:
+        for frame in iterate_rows(source, rows_per_batch=_ROWS_AT_ONCE, on_delimited=noted):
+            write = write or csv_rows(file.write, like.separator, mark=like.mark)
+            changed = _changed(frame, begun, label, changes)
+            write(changed)
+            begun, kept = begun + frame.height, kept + changed.height
+    return kept
+
+
+def _mend_json(source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None]) -> int:
+    """Only the lines with changes are written anew, so that numbers and lists in the others stay as they are."""
+    kept = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal kept
+        for number, line in enumerate(_json_lines(source), 1):
+            if number in changes and changes[number] is None:
+                continue
+            kept += 1
+            yield _relabelled(line, label, changes[number]) if number in changes else line
+
+    with opened(aside, compressed=out.suffix == ".gz") as file:
+        write_lines_to(file, lines())
+    return kept
+
+
+def _json_lines(source: Path) -> Iterator[str]:
+    """Yield the lines that hold rows. The table has been read before, so they can be read."""
+    with OPENERS.get(source.suffix.lower(), open)(source, "rb") as file:
+        yield from (line for line in lines_of(file, str(source)) if line.strip())
+
+
+def _relabelled(line: str, label: str, new: str | None) -> str:
+    record = json.loads(line)
+    record[label] = new if isinstance(record[label], str) else json.loads(str(new))
+    return json.dumps(record, ensure_ascii=False)

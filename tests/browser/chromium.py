@@ -1,0 +1,38 @@
+"""The browser of this machine, and how a page is opened in it."""
+
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CONTRAST = """element => {
+  const parse = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => { const [r, g, b] = parse(colour).map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  let behind = element;
+  while (behind && getComputedStyle(behind).backgroundColor === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
+  const pair = [light(getComputedStyle(element).color), light(getComputedStyle(behind).backgroundColor)].sort();
+  return (pair[1] + .05) / (pair[0] + .05);
+}"""
+
+
+def open_quietly(page: Page, path: Path) -> tuple[list[str], list[str]]:
+    """Open a file; whatever the console said, and whatever was asked for besides the file."""
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    return said, [url for url in asked if url != path.as_uri()]

@@ -1,0 +1,145 @@
+import csv
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.terminal import glassformer, misused
+from tests.labels.samples import opinions
+from tests.trained import write_csv
+
+ROWS = opinions(60)
+TURNED = 24
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """One label is turned, one text occurs twice, and one with both labels."""
+    rows = [(text, "bad" if number == TURNED else label) for number, (text, label) in enumerate(ROWS)]
+    return write_csv(tmp_path / "reviews.csv", [*rows, rows[1], (rows[2][0], "bad")])
+
+
+def lines_of(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
+    said = glassformer("labels", table)
+    assert said.code == 0, said.err
+    findings = tmp_path / "reviews-to-check.csv"
+    lines = lines_of(findings)
+    assert lines[0]["row"] == str(TURNED + 1)
+    assert (lines[0]["why"], lines[0]["suggested_label"], lines[0]["new_label"]) == ("probably wrong", "good", "")
+    assert f"{table}: 62 rows, 2 labels" in said.out
+    assert f"  row {TURNED + 1}  bad → good (0." in said.out
+    assert "same text, other label: 2 rows" in said.out
+    assert "same text: 1 row" in said.out
+    assert "in the test table" not in said.out
+    assert "Estimate: at most about " in said.out
+    assert f"{findings}: {len(lines)} findings. Fill in the column new_label" in said.out
+    assert f"then: glassformer labels {table} --apply {findings}" in said.err
+
+    lines[0]["new_label"] = "good"
+    repeat = next(line for line in lines if line["why"] == "same text")
+    repeat["new_label"] = "drop"
+    fixed = write_csv(tmp_path / "fixed.csv", [tuple(line.values()) for line in lines], tuple(lines[0]))
+    said = glassformer("labels", table, "--apply", fixed)
+    assert said.code == 0, said.err
+    mended = tmp_path / "reviews-mended.csv"
+    assert said.out == f"{mended}: 61 rows; 1 with another label than before, 1 left out\n"
+    before, after = lines_of(table), lines_of(mended)
+    before[TURNED]["label"] = "good"
+    del before[int(repeat["row"]) - 1]
+    assert after == before
+
+
+def test_json_quiet_and_other_formats(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "found.jsonl"
+    said = glassformer("labels", table, "--out", out, "--json", "--quiet", "--prefill", "--test", table)
+    assert (said.code, said.err) == (0, "")
+    document = said.document
+    assert document["findings"]["in the test table"] == 62
+    assert document["rows"] == 62
+    assert document["labels"] == ["bad", "good"]
+    assert document["estimated_wrong_labels"] > 0
+    records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(records) == sum(document["findings"].values())
+    assert (records[0]["row"], records[0]["new_label"]) == (TURNED + 1, "good")
+    said = glassformer("labels", table, "--apply", out, "--json", "--out", tmp_path / "new.csv")
+    assert said.code == 0, said.err
+    kept = 62 - said.document["dropped"]
+    assert said.document["rows"] == len(lines_of(tmp_path / "new.csv")) == kept
+
+
+def test_separator_of_the_table_and_formulas(tmp_path: Path) -> None:
+    table = tmp_path / "r.csv"
+    rows = [*ROWS, ("=SUM(A1) is what they said", "good"), ("=sum(a1) is what they said", "bad")]
+    pl.DataFrame(rows, schema=["text", "label"], orient="row").write_csv(table, separator=";")
+    assert glassformer("labels", table, "--safe-csv").code == 0
+    found = pl.read_csv(tmp_path / "r-to-check.csv", separator=";", infer_schema=False)
+    formulas = found.filter(pl.col("text").str.contains("SUM"))
+    assert formulas["text"].str.starts_with("'=").all()
+    filled = found.with_columns(new_label=pl.when(pl.col("text").str.contains("SUM")).then(pl.lit("drop")))
+    filled.write_csv(tmp_path / "filled.csv")
+    said = glassformer("labels", table, "--apply", tmp_path / "filled.csv")
+    assert said.code == 0, said.err
+    assert "61 rows; 0 with another label than before, 1 left out" in said.out
+
+
+def test_nothing_to_find(tmp_path: Path) -> None:
+    """The words say the label in every row."""
+    rows = [(f"{word} {text}", label) for (text, label) in ROWS for word in [label * 3]]
+    said = glassformer("labels", write_csv(tmp_path / "clean.csv", rows))
+    assert said.code == 0, said.err
+    assert "probably wrong: 0 rows" in said.out
+    assert "clean-to-check.csv: 0 findings\n" in said.out
+    assert "--apply" not in said.err
+
+
+def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
+    def refused(*given: object, says: str) -> None:
+        misused(glassformer("labels", *given), says)
+
+    refused(tmp_path / "no.csv", says="No such file")
+    refused("revews", says="neither a file nor a known data set")
+    refused(write_csv(tmp_path / "a.csv", ROWS[:9]), says="9 usable rows; a check of labels needs at least 10")
+    refused(write_csv(tmp_path / "b.csv", [(text, "good") for text, _ in ROWS]), says="every row has the label 'good'")
+    refused(write_csv(tmp_path / "c.csv", [*ROWS, ("odd", "goood")]), says="a single row: 'goood' (row 61)")
+    unlabelled = write_csv(tmp_path / "d.csv", [(text,) for text, _ in ROWS], ("text",))
+    refused(unlabelled, says="label")
+    refused(table, "--label", "stars", says="has no column 'stars' (--label)")
+    refused(table, "--multilabel", "|", says="--multilabel: only tables with one label per text can be checked")
+    refused(table, "--out", tmp_path / "x.parquet", says="write answers as .csv")
+    refused(table, "--out", tmp_path / "no" / "x.csv", says="there is no folder")
+    refused(table, "--out", table, "--overwrite", says="is the table that is read")
+    refused(table, "--out", tmp_path / "x.jsonl", "--safe-csv", says="--safe-csv is for findings as CSV or TSV")
+    (tmp_path / "reviews-to-check.csv").write_text("mine")
+    refused(table, says="is already there; choose another --out, or --overwrite to replace it")
+    assert (tmp_path / "reviews-to-check.csv").read_text() == "mine"
+    assert glassformer("labels", table, "--overwrite").code == 0
+
+
+def test_bad_input_of_apply_is_one_sentence(table: Path, tmp_path: Path) -> None:
+    def refused(*given: object, says: str, data: object = table) -> None:
+        misused(glassformer("labels", data, "--apply", *given), says)
+
+    header = ("row", "text", "label", "new_label")
+    fixed = write_csv(tmp_path / "fixed.csv", [("2", ROWS[1][0], ROWS[1][1], "goodd")], header)
+    refused(fixed, says="fixed.csv, row 1: 'goodd' is not a label of")
+    refused(fixed, says="Did you mean 'good'?")
+    refused(tmp_path / "fixd.csv", says="Near names")
+    refused(table, says="has no column 'row'")
+    refused(fixed, "--prefill", says="--prefill is for looking, not for --apply")
+    refused(fixed, data="polarity", says="polarity is a known data set; --apply mends a table in one file")
+    refused(fixed, data=tmp_path, says="is a folder; --apply mends a table in one file")
+    other = write_csv(tmp_path / "other.csv", opinions(60, seed=9))
+    refused(fixed, data=other, says="fixed.csv, row 1: row 2 of")
+    refused(fixed, "--out", tmp_path / "x.jsonl", says="not a label")
+    good = write_csv(tmp_path / "good.csv", [("2", ROWS[1][0], ROWS[1][1], "drop")], header)
+    refused(good, "--out", tmp_path / "x.jsonl", says="the mended table is of the same kind as")
+    refused(good, "--out", table, says="is already there")
+    assert not (tmp_path / "reviews-mended.csv").exists()
+    assert glassformer("labels", table, "--apply", good, "--out", table, "--overwrite").code == 0
+    assert len(lines_of(table)) == 61
