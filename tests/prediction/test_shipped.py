@@ -42,7 +42,7 @@ def test_it_is_small_and_holds_no_texts() -> None:
         assert set(names) <= {"@user"}, "users of the training tweets are masked"
 
 
-@pytest.mark.parametrize("text", ["i loved every minute of it", "a wonderful film", "best phone that i ever had"])
+@pytest.mark.parametrize("text", ["the plot is thin but i loved it", "a wonderful film", "best phone that i ever had"])
 def test_it_finds_praise(text: str) -> None:
     assert TextClassifier.load(NAME).predict([text]) == ["positive"]
 
