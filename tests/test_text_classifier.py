@@ -22,20 +22,26 @@ from glassformer.training.run import train_classifier
 
 TEXTS = ["good film", "bad film", "fine film", "dull film"] * 6
 BINARY = [1, 0] * 12
-ALONE = {"training.min_steps_per_epoch": 4, "model.dropout": 0, "model.counting": "none"}
-"""Settings of a transformer without a counting reader."""
+BOTH = {"training.min_steps_per_epoch": 4, "model.dropout": 0, "validation.min_rows": 200}
+"""Settings of both readers."""
+ALONE = BOTH | {"model.counting": "none"}
+"""Of the transformer alone, which are enough where the readers do not matter: it is cross-fitted for the other one."""
 LISTS = [["b", "a"], ["b"], [], ["a"]] * 6
 
 
 def small(**settings: Any) -> TextClassifier:
     """A classifier that trains in a moment."""
-    quick: dict[str, Any] = {"preset": "tiny", "epochs": 2}
-    quick["settings"] = {"training.min_steps_per_epoch": 4, "model.dropout": 0, "validation.min_rows": 200}
-    return TextClassifier(**(quick | settings))
+    return TextClassifier(**({"preset": "tiny", "epochs": 2, "settings": ALONE} | settings))
 
 
 @pytest.fixture(scope="module")
 def fitted() -> TextClassifier:
+    return small(learning_rate=1e-2, epochs=4, settings=BOTH).fit(TEXTS, BINARY)
+
+
+@pytest.fixture(scope="module")
+def alone() -> TextClassifier:
+    """A transformer without a counting reader."""
     return small(learning_rate=1e-2, epochs=4).fit(TEXTS, BINARY)
 
 
@@ -57,7 +63,7 @@ def fitted() -> TextClassifier:
     ],
 )
 def test_labels_keep_their_type(labels: Any, classes: list[Any], tmp_path: Path) -> None:
-    classifier = small(settings=ALONE).fit(TEXTS, labels)
+    classifier = small().fit(TEXTS, labels)
     for ours in (classifier, TextClassifier.load(classifier.save(tmp_path / "model"))):
         assert ours.classes_.tolist() == np.unique(classes).tolist() == classes
         assert [type(label) for label in ours.classes_.tolist()] == [type(label) for label in classes]
@@ -90,9 +96,9 @@ def test_predictions_are_the_likeliest_classes(fitted: TextClassifier) -> None:
 
 
 @pytest.mark.parametrize("container", [tuple, np.array, lambda texts: np.array(texts, dtype=object), pl.Series])
-def test_texts_come_in_any_sequence(container: Callable[[list[Any]], Any], fitted: TextClassifier) -> None:
+def test_texts_come_in_any_sequence(container: Callable[[list[Any]], Any], alone: TextClassifier) -> None:
     again = small(learning_rate=1e-2, epochs=4).fit(container(TEXTS), container(BINARY))
-    assert np.array_equal(again.predict_proba(container(TEXTS)), fitted.predict_proba(TEXTS))
+    assert np.array_equal(again.predict_proba(container(TEXTS)), alone.predict_proba(TEXTS))
 
 
 def test_save_and_load_answer_the_same_bit_for_bit(fitted: TextClassifier, tmp_path: Path) -> None:
@@ -126,7 +132,7 @@ def test_a_model_of_an_older_version_does_not_know_what_is_unlike_its_training_d
 
 
 def test_several_labels_per_text(tmp_path: Path) -> None:
-    classifier = small(learning_rate=1e-2, epochs=6).fit(TEXTS, LISTS)
+    classifier = small(learning_rate=1e-2, epochs=6, settings=BOTH).fit(TEXTS, LISTS)
     assert classifier.classes_.tolist() == ["a", "b"]
     assert classifier.predict(TEXTS[:4]) == [["a", "b"], ["b"], [], ["a"]]
     loaded = TextClassifier.load(classifier.save(tmp_path / "model"))
@@ -169,7 +175,7 @@ def test_cross_val_score(scoring: str) -> None:
 
 def test_grid_search_over_the_learning_rate() -> None:
     search = GridSearchCV(
-        small(epochs=4, settings=ALONE), {"learning_rate": [1e-9, 1e-2]}, cv=2, scoring="neg_log_loss"
+        small(epochs=4), {"learning_rate": [1e-9, 1e-2]}, cv=2, scoring="neg_log_loss"
     )
     search.fit(TEXTS, BINARY)
     assert search.best_params_ == {"learning_rate": 1e-2}
@@ -295,9 +301,9 @@ class Frame:
         pytest.param(lambda: (text for text in TEXTS), id="generator"),
     ],
 )
-def test_a_column_and_a_generator_are_lists_of_texts(texts: Callable[[], Any], fitted: TextClassifier) -> None:
+def test_a_column_and_a_generator_are_lists_of_texts(texts: Callable[[], Any], alone: TextClassifier) -> None:
     again = small(learning_rate=1e-2, epochs=4).fit(texts(), (label for label in BINARY))
-    assert np.array_equal(again.predict_proba(texts()), fitted.predict_proba(TEXTS))
+    assert np.array_equal(again.predict_proba(texts()), alone.predict_proba(TEXTS))
     assert again.score(texts(), BINARY) == 1.0
 
 
@@ -306,11 +312,11 @@ def test_a_frame_of_several_columns_is_not_taken_for_its_names(fitted: TextClass
         fitted.predict(Frame({"id": TEXTS, "text": TEXTS}))
 
 
-def test_labels_in_a_column_are_taken_with_a_warning(fitted: TextClassifier) -> None:
+def test_labels_in_a_column_are_taken_with_a_warning(alone: TextClassifier) -> None:
     for column in (np.array(BINARY)[:, None], pl.DataFrame({"label": BINARY})):
         with pytest.warns(DataConversionWarning, match="column-vector y"):
             again = small(learning_rate=1e-2, epochs=4).fit(TEXTS, column)
-        assert np.array_equal(again.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+        assert np.array_equal(again.predict_proba(TEXTS), alone.predict_proba(TEXTS))
 
 
 def test_an_empty_text_is_answered_with_a_warning(fitted: TextClassifier) -> None:
@@ -340,13 +346,12 @@ def test_class_weight_is_the_recipe_s() -> None:
 
 
 def test_a_weight_of_a_text_counts_as_one_of_its_class() -> None:
-    settings = {"training.min_steps_per_epoch": 4, "model.dropout": 0}
-    by_class = small(settings=settings, class_weight={1: 3.0}).fit(TEXTS, BINARY)
-    by_row = small(settings=settings).fit(TEXTS, BINARY, sample_weight=[3.0 if label else 1.0 for label in BINARY])
-    even = small(settings=settings).fit(TEXTS, BINARY, sample_weight=2.0)
+    by_class = small(settings=BOTH, class_weight={1: 3.0}).fit(TEXTS, BINARY)
+    by_row = small(settings=BOTH).fit(TEXTS, BINARY, sample_weight=[3.0 if label else 1.0 for label in BINARY])
+    even = small(settings=BOTH).fit(TEXTS, BINARY, sample_weight=2.0)
     assert np.array_equal(by_row.predict_proba(TEXTS), by_class.predict_proba(TEXTS))
     assert [row["train_loss"] for row in by_row.history_] == [row["train_loss"] for row in by_class.history_]
-    plain = small(settings=settings).fit(TEXTS, BINARY)
+    plain = small(settings=BOTH).fit(TEXTS, BINARY)
     np.testing.assert_allclose(even.predict_proba(TEXTS), plain.predict_proba(TEXTS), atol=1e-4)
     assert np.abs(np.log(by_row.predict_proba(TEXTS) / plain.predict_proba(TEXTS))).max() > 0.1
 
@@ -363,9 +368,9 @@ def test_weights_count_in_validation_too() -> None:
 
 
 def test_a_text_of_weight_0_is_left_out() -> None:
-    without = small().fit(TEXTS, BINARY)
+    without = small(settings=BOTH).fit(TEXTS, BINARY)
     noise, labels = ["good good", "dull dull"], [0, 1]
-    weighted = small().fit([*TEXTS, *noise], [*BINARY, *labels], sample_weight=[1.0] * 24 + [0.0] * 2)
+    weighted = small(settings=BOTH).fit([*TEXTS, *noise], [*BINARY, *labels], sample_weight=[1.0] * 24 + [0.0] * 2)
     np.testing.assert_allclose(weighted.predict_proba(TEXTS), without.predict_proba(TEXTS), atol=1e-6)
 
 
@@ -394,14 +399,14 @@ def test_random_state_is_the_seed() -> None:
 
 
 def test_verbose_shows_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    small(settings=ALONE).fit(TEXTS, BINARY)
+    small().fit(TEXTS, BINARY)
     assert capsys.readouterr() == ("", "")
-    small(verbose=1, settings=ALONE).fit(TEXTS, BINARY)
+    small(verbose=1).fit(TEXTS, BINARY)
     said = capsys.readouterr()
     assert said.out == ""
     assert [line.split(":")[0] for line in said.err.splitlines()] == ["epoch 1", "epoch 2"]
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    small(verbose=1, settings=ALONE).fit(TEXTS, BINARY)
+    small(verbose=1).fit(TEXTS, BINARY)
     said = capsys.readouterr()
     assert "\repoch 1/2 █" in said.err
     assert [line.rsplit("\r")[-1].split(":")[0] for line in said.err.split("\n")] == ["epoch 1", "epoch 2", ""]
@@ -520,7 +525,7 @@ def test_pretraining_on_own_and_unlabelled_texts() -> None:
 
 
 def test_minutes_decide_what_is_done() -> None:
-    trained = clone(small(minutes=0.0001)).fit(TEXTS, BINARY).predictor_.trained
+    trained = clone(small(minutes=0.0001, settings=BOTH)).fit(TEXTS, BINARY).predictor_.trained
     assert trained.metrics["time_plan"]["settings"] == {"training.epochs": 0}
     assert trained.config.answers_by_counting
     with pytest.raises(UsageError, match=r"`minutes='10'`: give a number of minutes"):

@@ -223,8 +223,8 @@ def test_a_diverging_run_fails_with_the_cause(tmp_path: Path) -> None:
 
 def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "my reviews.csv", review_rows(230))
-    flags = ["--preset", "tiny", "--set", "training.epochs=30", "--set", "training.min_steps_per_epoch=5",
-             "--set", "training.patience=30"]  # fmt: skip
+    flags = ["--preset", "tiny", "--set", "training.epochs=16", "--set", "training.min_steps_per_epoch=5",
+             "--set", "training.patience=16"]  # fmt: skip
     arguments = ["train", str(table), "--out", str(tmp_path / "stopped"), "--multilabel", "|", *flags]
     with subprocess.Popen(
         [sys.executable, "-m", "glassformer", *arguments, "--overwrite"],
