@@ -55,7 +55,7 @@ bench: .venv/ready
 
 # Many hours; finished models are kept, so that it goes on where it was stopped.
 bench-full: bench bench-tables
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed imdb --rows 4000 $(BENCH)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed imdb --rows 1000 $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy zhou --seeds 10 $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy disaster-tweets --seeds 5 $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy disaster-tweets --folds 5 $(BENCH)

@@ -1,7 +1,7 @@
 """How fast is training beside the Trainer of `transformers`?
 
     python -m benchmarks.training_speed disaster-tweets
-    python -m benchmarks.training_speed imdb --rows 4000
+    python -m benchmarks.training_speed imdb --rows 1000
 
 All train on the same rows and the same token ids, with models of the same width, depth and number of parameters. They
 are measured on the same validation rows after each epoch. Each contestant runs in a process of its own, in turn,

@@ -174,9 +174,7 @@ def test_cross_val_score(scoring: str) -> None:
 
 
 def test_grid_search_over_the_learning_rate() -> None:
-    search = GridSearchCV(
-        small(epochs=4), {"learning_rate": [1e-9, 1e-2]}, cv=2, scoring="neg_log_loss"
-    )
+    search = GridSearchCV(small(epochs=4), {"learning_rate": [1e-9, 1e-2]}, cv=2, scoring="neg_log_loss")
     search.fit(TEXTS, BINARY)
     assert search.best_params_ == {"learning_rate": 1e-2}
     assert search.predict(TEXTS[:2]).tolist() == [1, 0]
