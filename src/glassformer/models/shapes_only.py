@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
@@ -34,5 +35,5 @@ class _NoValues(TorchFunctionMode):
             return torch.empty(len(range(*args)), dtype=(kwargs or {}).get("dtype"))
         if func in _ELEMENTWISE:
             tensors = [each for each in args if isinstance(each, Tensor)]
-            return tensors[0].new_empty(torch.broadcast_shapes(*(each.shape for each in tensors)))
+            return tensors[0].new_empty(np.broadcast_shapes(*(each.shape for each in tensors)))
         return func(*args, **(kwargs or {}))

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from torch import nn
 
-from glassformer.counting.matrices import tfidf_vectors
 from glassformer.data.table import text_keys
 from glassformer.data.wording import label_text
 from glassformer.errors import GlassformerError, UsageError
@@ -149,6 +148,8 @@ def _of_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
 
 def _of_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
     """Return a function that compares a text with all training texts by n-grams: (texts,)."""
+    from glassformer.counting.matrices import tfidf_vectors  # it needs SciPy, which answers do without
+
     reader = trained.counting
     assert reader is not None
     vectors = tfidf_vectors(reader, kept.texts)
