@@ -1,5 +1,7 @@
 import csv
 import json
+import random
+import signal
 from pathlib import Path
 
 import polars as pl
@@ -33,9 +35,11 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert lines[0]["row"] == str(TURNED + 1)
     assert (lines[0]["why"], lines[0]["suggested_label"], lines[0]["new_label"]) == ("probably wrong", "good", "")
     assert f"{table}: 62 rows, 2 labels" in said.out
-    assert f"  row {TURNED + 1}  bad → good (0." in said.out
+    assert f"  row {TURNED + 1}, bad → good (0." in said.out
+    assert "A model that has not seen them gives the label of 9" in said.out
+    assert "the most frequent label has 53.2%." in said.out
     assert "same text, other label: 2 rows" in said.out
-    assert "same text: 1 row" in said.out
+    assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
     assert "Estimate: at most about " in said.out
     assert f"{findings}: {len(lines)} findings. Fill in the column new_label" in said.out
@@ -86,6 +90,31 @@ def test_separator_of_the_table_and_formulas(tmp_path: Path) -> None:
     said = glassformer("labels", table, "--apply", tmp_path / "filled.csv")
     assert said.code == 0, said.err
     assert "61 rows; 0 with another label than before, 1 left out" in said.out
+
+
+def test_rows_of_the_test_table_are_shown(table: Path, tmp_path: Path) -> None:
+    test = write_csv(tmp_path / "test.csv", [("quite another text", "good"), (f"{ROWS[7][0]} indeed", "bad"), ROWS[5]])
+    said = glassformer("labels", table, "--test", test)
+    assert said.code == 0, said.err
+    assert f"in the test table: 1 row\n  row 6, {ROWS[5][1]}, as row 3 of the test table: " in said.out
+    assert f"nearly in the test table: 1 row\n  row 8, {ROWS[7][1]}, like row 2 of the test table (simi" in said.out
+
+
+def test_doubts_of_a_model_that_knows_little_come_with_a_warning(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    table = write_csv(tmp_path / "r.csv", [(text, draw.choice(("good", "bad"))) for text, _ in opinions(200)])
+    said = glassformer("labels", table)
+    assert said.code == 0, said.err
+    assert "warning: this model knows little about your labels" in said.err
+
+
+def test_ctrl_c_leaves_no_file(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("glassformer.cli.labels.progressing", lambda _: signal.raise_signal(signal.SIGINT))
+    said = glassformer("labels", table)
+    assert said.code == 130, said.err
+    assert "stopped" in said.err
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_nothing_to_find(tmp_path: Path) -> None:

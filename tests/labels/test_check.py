@@ -1,3 +1,5 @@
+import random
+
 import polars as pl
 import pytest
 
@@ -33,8 +35,18 @@ def test_a_turned_label_is_the_first_finding() -> None:
     assert first["probability"] > 0.6
     assert first["text"] == ROWS[24][0]
     assert check.estimated_wrong >= 1
+    assert check.agreement > 0.9
+    assert check.majority == 41 / 80
+    assert not check.knows_little
     assert (check.rows, check.labels) == (80, ("bad", "good"))
     assert check.findings.schema == pl.Schema(SCHEMA)
+
+
+def test_labels_that_the_words_do_not_tell_are_no_doubts() -> None:
+    draw = random.Random(1)
+    check = check_table(table_of([(text, draw.choice(("good", "bad"))) for text, _ in opinions(200)]))
+    assert abs(check.agreement - 0.5) < 0.15
+    assert check.knows_little
 
 
 def test_contradictions_and_repeats_name_the_other_row() -> None:

@@ -146,6 +146,8 @@ def _document(check: LabelCheck, table: Table, out: Path) -> dict[str, Any]:
         "rows": check.rows,
         "labels": list(check.labels),
         "findings": {why: check.of_kind(why).height for why in WHYS},
+        "agreement": round(check.agreement, 4),
+        "most_frequent_label": round(check.majority, 4),
         "estimated_wrong_labels": round(check.estimated_wrong, 1),
         "out": str(out),
     }
@@ -156,6 +158,12 @@ def _show_found(check: LabelCheck, table: Table) -> None:
     from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
 
     show(f"{table.source}: {counted(check.rows, 'row')}, {counted(len(check.labels), 'label')}")
+    show(
+        f"A model that has not seen them gives the label of {check.agreement:.1%} of the rows; the most frequent label "
+        f"has {check.majority:.1%}."
+    )
+    if check.knows_little:
+        say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
     for why in WHYS:
         found = check.of_kind(why)
         if found.is_empty() and why not in (WRONG, *OF_LABELS):
@@ -171,20 +179,30 @@ def _show_found(check: LabelCheck, table: Table) -> None:
 
 
 def _show_some(findings: Iterable[dict[str, Any]]) -> None:
-    from glassformer.data.wording import decimals
-
     for found in findings:
-        parts = [f"row {found['row']}"]
-        if found["suggested_label"] is None:
-            parts.append(found["label"])
-        else:
-            parts.append(f"{found['label']} → {found['suggested_label']} ({decimals(found['probability'])})")
-        if found["other_row"] is not None:
-            like = "" if found["similarity"] is None else f", similarity {found['similarity']:.2f}"
-            parts.append(f"row {found['other_row']}{like}")
         text = " ".join(found["text"].split())
         beginning = text if len(text) <= _CHARACTERS_SHOWN else f"{text[: _CHARACTERS_SHOWN - 1]}…"
-        show(one_line(f"  {'  '.join(parts)}: {beginning}"))
+        show(one_line(f"  row {found['row']}, {_labels_of(found)}{_other(found)}: {beginning}"))
+
+
+def _labels_of(found: dict[str, Any]) -> str:
+    """Return the label of a row, and the suggested one with its probability."""
+    from glassformer.data.wording import decimals
+
+    if found["suggested_label"] is None:
+        return str(found["label"])
+    change = "" if found["suggested_label"] == found["label"] else f" → {found['suggested_label']}"
+    return f"{found['label']}{change} ({decimals(found['probability'])})"
+
+
+def _other(found: dict[str, Any]) -> str:
+    """Return which other row has this text, or nearly."""
+    from glassformer.labels.findings import OF_TEST
+
+    if found["other_row"] is None:
+        return ""
+    row = f"row {found['other_row']}" + (" of the test table" if found["why"] in OF_TEST else "")
+    return f", as {row}" if found["similarity"] is None else f", like {row} (similarity {found['similarity']:.2f})"
 
 
 def _findings(check: LabelCheck) -> str:

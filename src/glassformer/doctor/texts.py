@@ -202,7 +202,7 @@ def check_rows(table: Table, splits: Splits) -> list[Finding]:
             level="problem" if clashing > _SOME_CONFLICTS * height else "worth knowing",
             found=f"{occur} with different labels, so no model can get all {clashing:,} rows right ({examples}"
             f"{'; …' if len(conflicts) > 3 else ''})",
-            advice="correct or remove these rows",
+            advice="correct or remove these rows; `glassformer labels` lists them",
         ))  # fmt: skip
     parts = [splits.train, *([splits.validation] if splits.validation is not None else [])]
     left_out = {(dropped.reason, tuple(dropped.rows)) for part in parts for dropped in part.dropped}

@@ -112,6 +112,8 @@ def check_table(table: Table, test: Table | None = None, *, on_progress: OnProgr
         findings=pl.concat(parts),
         rows=len(texts),
         labels=names.names,
+        agreement=float((probabilities.argmax(axis=1) == classes).mean()),
+        majority=float(np.bincount(classes).max() / len(classes)),
         estimated_wrong=doubts.estimated_wrong,
     )
 

@@ -17,10 +17,13 @@ WHYS = (WRONG, CONFLICT, NEAR_CONFLICT, REPEAT, NEAR_REPEAT, IN_TEST, NEAR_TEST)
 """The kinds of findings, in the order in which they are listed."""
 OF_LABELS = (WRONG, CONFLICT, NEAR_CONFLICT)
 """Those that are about the label. The others are about texts that occur more than once."""
+OF_TEST = (IN_TEST, NEAR_TEST)
+"""Those whose other row is one of the test table."""
 
 DROP = "drop"
 """The word in `new_label` that leaves a row out."""
 NEW_LABEL = "new_label"
+_LEAST_GAIN = 0.2  # of what is left above the most frequent label
 SCHEMA: dict[str, type[pl.DataType]] = {
     "row": pl.UInt32,
     "text": pl.String,
@@ -44,13 +47,22 @@ class LabelCheck:
             test table. `similarity` is the share of all runs of five characters of both texts that both have.
         rows: how many rows were checked.
         labels: the labels of the table.
+        agreement: the share of rows whose label the held-out model gives.
+        majority: the share of rows with the most frequent label.
         estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too.
     """
 
     findings: pl.DataFrame
     rows: int
     labels: tuple[str, ...]
+    agreement: float
+    majority: float
     estimated_wrong: float
+
+    @property
+    def knows_little(self) -> bool:
+        """Whether the held-out model is hardly better than always the most frequent label, so its doubts say little."""
+        return self.agreement - self.majority < _LEAST_GAIN * (1 - self.majority)
 
     def of_kind(self, why: str) -> pl.DataFrame:
         """Return the findings of a kind."""
