@@ -28,7 +28,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.experiments.keeper import keep, read_kept, run_key
-from glassformer.labels.doubts import FOLDS, doubtful, held_out_probabilities
+from glassformer.labels.doubts import FOLDS, doubtful, folds_apart, held_out_probabilities
 from glassformer.labels.repeats import Repeats
 
 TABLES: dict[str, int | None] = {"disaster-tweets": None, "trec": None, "imdb": 2_500}
@@ -73,9 +73,8 @@ def line(train: Table, test: Table, share: float, seed: int) -> dict[str, Any]:
     right, given = names.encode(train), names.encode(noisy)
     texts = train.frame["text"].to_list()
     groups = train.frame["group"].to_numpy() if "group" in train.frame.columns else None
-    probabilities = held_out_probabilities(
-        texts, given, Repeats.of(texts).groups(FOLDS, groups), n_classes=len(names.names)
-    )
+    folds = folds_apart(given, Repeats.of(texts).groups(FOLDS, groups))
+    probabilities = held_out_probabilities(texts, given, folds, n_classes=len(names.names))
     doubts, injected = doubtful(probabilities, given), given != right
     mended, kept = given.copy(), np.ones(len(given), bool)
     mended[doubts.rows], kept[doubts.rows] = doubts.suggested, False

@@ -1,4 +1,4 @@
-"""The tables of docs/labels.md, from benchmarks/results/label-doctor.json."""
+"""The tables of docs/labels.md, from benchmarks/results/label-doctor.json and learning-curve.json."""
 
 from __future__ import annotations
 
@@ -63,6 +63,42 @@ def labels_tables(found: Document) -> Iterator[str]:
     )
     seeds = sorted({line["seed"] for line in lines})
     yield f"Mean and standard deviation over {seeds_in_words(seeds)}. cleanlab {found['cleanlab']}."
+
+
+def forecast_tables(found: Document) -> Iterator[str]:
+    lines = found["lines"]
+    yield markdown(
+        [
+            ("table", "rows", "more", "accuracy before", "brought", "forecast", "interval", "held"),
+            *(
+                (
+                    f"`{line['table']}`",
+                    f"{line['rows']:,}",
+                    f"{line['more']:,}",
+                    short(line["accuracy"]),
+                    f"{_points(line['brought'])} ± {_points(line['standard_error'])}",
+                    _points(mean(each["value"] for each in line["forecasts"])),
+                    " to ".join(_points(mean(each[key] for each in line["forecasts"])) for key in ("low", "high")),
+                    f"{_held(line)} of {len(line['forecasts'])}",
+                )
+                for line in lines
+            ),
+        ]
+    )
+    errors = [abs(each["value"] - line["brought"]) for line in lines for each in line["forecasts"]]
+    yield (
+        f"In percentage points of accuracy; brought: ± standard error. The interval held what the rows brought for "
+        f"{sum(map(_held, lines))} of {len(errors)} forecasts. On average, a forecast was off by "
+        f"{_points(mean(errors))} points. {seeds_in_words([found['seed']]).capitalize()}."
+    )
+
+
+def _held(line: Document) -> int:
+    return sum(each["low"] <= line["brought"] <= each["high"] for each in line["forecasts"])
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _names(part: list[Document]) -> tuple[str, ...]:

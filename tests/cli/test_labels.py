@@ -36,8 +36,9 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert (lines[0]["why"], lines[0]["suggested_label"], lines[0]["new_label"]) == ("probably wrong", "good", "")
     assert f"{table}: 62 rows, 2 labels" in said.out
     assert f"  row {TURNED + 1}, bad → good (0." in said.out
-    assert "A model that has not seen them gives the label of 9" in said.out
-    assert "the most frequent label has 53.2%." in said.out
+    assert "Each row was answered by a model that has not seen it. 9" in said.out
+    assert "The most frequent label has 53.2% of the rows." in said.out
+    assert "more labels" not in said.out  # there are too few rows
     assert "same text, other label: 2 rows" in said.out
     assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
@@ -106,6 +107,24 @@ def test_doubts_of_a_model_that_knows_little_come_with_a_warning(tmp_path: Path)
     said = glassformer("labels", table)
     assert said.code == 0, said.err
     assert "warning: this model knows little about your labels" in said.err
+
+
+def test_what_more_labels_would_bring(tmp_path: Path) -> None:
+    """A word without meaning says the label, and parts of the rows do not have all of these words."""
+    draw = random.Random(0)
+    words = ["".join(draw.choices("bcdfghklmnprstvz", k=6)) for _ in range(120)]
+    chosen = draw.choices(range(120), k=300)
+    rows = [(f"{words[number]} {row}", ("good", "bad")[number % 2]) for row, number in enumerate(chosen)]
+    table = write_csv(tmp_path / "codes.csv", rows)
+    said = glassformer("labels", table)
+    assert said.code == 0, said.err
+    heading, sizes, accuracies = said.out.partition("more labels: ")[2].splitlines()[:3]
+    assert (heading, sizes) == ("what they would bring", "  rows learned from     30     60    120    240")
+    assert "  Estimate: 1,000 more rows of the same kind would add about 6." in said.out
+    found = json.loads(glassformer("labels", table, "--json", "--overwrite").out)["learning_curve"]
+    assert (found["rows"], found["more"]) == ([30, 60, 120, 240], 1000)
+    assert f"accuracy (likely {100 * found['gain']['low']:.1f} to {100 * found['gain']['high']:.1f})." in said.out
+    assert accuracies.split() == ["accuracy", *(f"{share:.1%}" for share in found["accuracies"])]
 
 
 def test_ctrl_c_leaves_no_file(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

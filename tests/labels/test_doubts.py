@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from glassformer.labels.doubts import confident_joint, doubtful, held_out_probabilities
+from glassformer.labels.doubts import confident_joint, doubtful, folds_apart, held_out_probabilities
 from tests.labels.samples import opinions
 
 PROBABILITIES = np.array(
@@ -47,7 +47,9 @@ def test_held_out_probabilities_do_not_know_the_label_of_a_row() -> None:
     labels = right.copy()
     labels[turned] = 1 - labels[turned]
     shares: list[float] = []
-    probabilities = held_out_probabilities(texts, labels, np.arange(120), n_classes=2, on_progress=shares.append)
+    probabilities = held_out_probabilities(
+        texts, labels, folds_apart(labels, np.arange(120)), n_classes=2, on_progress=shares.append
+    )
     assert probabilities.sum(axis=1) == pytest.approx(1)
     found = doubtful(probabilities, labels)
     assert set(found.rows[:5].tolist()) == set(turned.tolist())
@@ -60,8 +62,8 @@ def test_rows_of_a_group_are_held_out_together() -> None:
     rows = opinions(60)
     texts = [text for text, _ in rows] + ["xyzzyx", "xyzzyx"]
     labels = np.array([label == "good" for _, label in rows] + [True, True]).astype(np.int64)
-    apart = held_out_probabilities(texts, labels, np.arange(62), n_classes=2)
-    together = held_out_probabilities(texts, labels, np.append(np.arange(61), 60), n_classes=2)
+    apart = held_out_probabilities(texts, labels, folds_apart(labels, np.arange(62)), n_classes=2)
+    together = held_out_probabilities(texts, labels, folds_apart(labels, np.append(np.arange(61), 60)), n_classes=2)
     assert together[60] == pytest.approx(together[61], abs=1e-6)
     assert abs(together[60, 1] - 0.5) < 0.1
     assert apart.shape == together.shape

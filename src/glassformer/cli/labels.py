@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
     from glassformer.data.table import Table
     from glassformer.labels.findings import LabelCheck
+    from glassformer.labels.learning_curve import LearningCurve
 
 _SHOWN, _CHARACTERS_SHOWN = 3, 80
 
@@ -149,7 +151,17 @@ def _document(check: LabelCheck, table: Table, out: Path) -> dict[str, Any]:
         "agreement": round(check.agreement, 4),
         "most_frequent_label": round(check.majority, 4),
         "estimated_wrong_labels": round(check.estimated_wrong, 1),
+        "learning_curve": check.curve and _curve_document(check.curve),
         "out": str(out),
+    }
+
+
+def _curve_document(curve: LearningCurve) -> dict[str, Any]:
+    return {
+        "rows": list(curve.rows),
+        "accuracies": [round(accuracy, 4) for accuracy in curve.accuracies],
+        "more": curve.more,
+        "gain": {name: round(share, 4) for name, share in asdict(curve.gain).items()},
     }
 
 
@@ -159,8 +171,8 @@ def _show_found(check: LabelCheck, table: Table) -> None:
 
     show(f"{table.source}: {counted(check.rows, 'row')}, {counted(len(check.labels), 'label')}")
     show(
-        f"A model that has not seen them gives the label of {check.agreement:.1%} of the rows; the most frequent label "
-        f"has {check.majority:.1%}."
+        f"Each row was answered by a model that has not seen it. {check.agreement:.1%} of the answers agree with the "
+        f"label. The most frequent label has {check.majority:.1%} of the rows."
     )
     if check.knows_little:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
@@ -176,6 +188,21 @@ def _show_found(check: LabelCheck, table: Table) -> None:
                 f"  Estimate: at most about {check.estimated_wrong:,.0f} labels ({share:.1%}) are wrong. Texts that "
                 "are hard to tell count too, so there may be far fewer."
             )
+    if check.curve is not None:
+        _show_curve(check.curve)
+
+
+def _show_curve(curve: LearningCurve) -> None:
+    columns = [(f"{rows:,}", f"{share:.1%}") for rows, share in zip(curve.rows, curve.accuracies, strict=True)]
+    width = max(len(cell) for column in columns for cell in column) + 2
+    show("\nmore labels: what they would bring")
+    for name, cells in zip(("rows learned from", "accuracy"), zip(*columns, strict=True), strict=True):
+        show(f"  {name:17}" + "".join(f"{cell:>{width}}" for cell in cells))
+    gain, low, high = (f"{100 * share:.1f}" for share in (curve.gain.value, curve.gain.low, curve.gain.high))
+    show(
+        f"  Estimate: {curve.more:,} more rows of the same kind would add about {gain} percentage points of accuracy "
+        f"(likely {low} to {high})."
+    )
 
 
 def _show_some(findings: Iterable[dict[str, Any]]) -> None:

@@ -14,7 +14,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.errors import InputError, UsageError
-from glassformer.labels.doubts import FOLDS, doubtful, held_out_probabilities
+from glassformer.labels.doubts import FOLDS, doubtful, folds_apart, held_out_probabilities
 from glassformer.labels.findings import (
     CONFLICT,
     IN_TEST,
@@ -26,6 +26,7 @@ from glassformer.labels.findings import (
     WRONG,
     LabelCheck,
 )
+from glassformer.labels.learning_curve import learning_curve
 from glassformer.labels.near import silent
 from glassformer.labels.repeats import Repeats
 
@@ -94,11 +95,17 @@ def check_table(table: Table, test: Table | None = None, *, on_progress: OnProgr
     groups = repeats.groups(FOLDS, group)
     if len(np.unique(groups)) == 1:
         raise UsageError(f"{table.source}: all rows are of one group or have the same text, so none can be held out")
+    folds = folds_apart(classes, groups)
     answering = "answering each row by a model that has not seen it"
     on_progress(answering, 0.0)
     probabilities = held_out_probabilities(
-        texts, classes, groups, n_classes=len(names.names),
+        texts, classes, folds, n_classes=len(names.names),
         on_progress=lambda share: on_progress(answering, share),
+    )  # fmt: skip
+    growing = "learning from parts of the rows"
+    curve = learning_curve(
+        texts, classes, folds, probabilities.argmax(axis=1) == classes, n_classes=len(names.names),
+        on_progress=lambda share: on_progress(growing, share),
     )  # fmt: skip
     doubts = doubtful(probabilities, classes)
     found = _Found(table, names.names, classes, probabilities)
@@ -115,6 +122,7 @@ def check_table(table: Table, test: Table | None = None, *, on_progress: OnProgr
         agreement=float((probabilities.argmax(axis=1) == classes).mean()),
         majority=float(np.bincount(classes).max() / len(classes)),
         estimated_wrong=doubts.estimated_wrong,
+        curve=curve,
     )
 
 

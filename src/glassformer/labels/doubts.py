@@ -18,27 +18,30 @@ Array = np.ndarray[Any, np.dtype[Any]]
 FOLDS = 5
 
 
+def folds_apart(labels: Array, groups: Array, *, seed: int = 0) -> list[Fold]:
+    """Cut rows into folds that hold out each row once, and rows of a group together.
+
+    Args:
+        labels: (rows,) class numbers.
+        groups: (rows,) numbers of at least two groups.
+    """
+    _, groups = np.unique(groups, return_inverse=True)
+    fold_of_row = stratified_group_folds(labels, groups, min(FOLDS, int(groups.max()) + 1), seed=seed)
+    return [
+        Fold(learned=np.flatnonzero(fold_of_row != fold), held_out=np.flatnonzero(fold_of_row == fold))
+        for fold in np.unique(fold_of_row)
+    ]
+
+
 def held_out_probabilities(
-    texts: Sequence[str],
-    labels: Array,
-    groups: Array,
-    *,
-    n_classes: int,
-    seed: int = 0,
-    on_progress: OnProgress = silent,
+    texts: Sequence[str], labels: Array, folds: Sequence[Fold], *, n_classes: int, on_progress: OnProgress = silent
 ) -> Array:
     """Return the probabilities of each row by a counting reader that has not seen it: (rows, n_classes).
 
     Args:
         labels: (rows,) class numbers.
-        groups: (rows,) numbers. Rows of a group are held out together; at least two groups.
+        folds: they hold out each row once.
     """
-    _, groups = np.unique(groups, return_inverse=True)
-    fold_of_row = stratified_group_folds(labels, groups, min(FOLDS, int(groups.max()) + 1), seed=seed)
-    folds = [
-        Fold(learned=np.flatnonzero(fold_of_row != fold), held_out=np.flatnonzero(fold_of_row == fold))
-        for fold in np.unique(fold_of_row)
-    ]
     logits = np.empty((len(texts), n_classes))
     rows = np.concatenate([fold.held_out for fold in folds])
     logits[rows] = held_out_logits(texts, labels, n_classes=n_classes, folds=folds, on_progress=on_progress)

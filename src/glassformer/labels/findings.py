@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from glassformer.labels.learning_curve import LearningCurve
+
 WRONG = "probably wrong"
 CONFLICT = "same text, other label"
 NEAR_CONFLICT = "nearly the same text, other label"
@@ -50,6 +52,7 @@ class LabelCheck:
         agreement: the share of rows whose label the held-out model gives.
         majority: the share of rows with the most frequent label.
         estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too.
+        curve: what more rows would bring. None if there are too few rows to tell.
     """
 
     findings: pl.DataFrame
@@ -58,6 +61,7 @@ class LabelCheck:
     agreement: float
     majority: float
     estimated_wrong: float
+    curve: LearningCurve | None
 
     @property
     def knows_little(self) -> bool:

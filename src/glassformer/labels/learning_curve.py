@@ -1,0 +1,203 @@
+"""What more labels would bring: accuracy at parts of the rows, and curves through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glassformer.counting.fitting import held_out_logits
+from glassformer.counting.folds import Fold
+from glassformer.labels.near import OnProgress, silent
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SHARES = (0.125, 0.25, 0.5)
+"""The parts of the rows that are learned from, beside all of them."""
+MORE = 1_000
+_FEWEST_ROWS, _FEWEST_PER_CLASS = 200, 16
+_EXPONENTS = np.linspace(0, 1, 101)
+_RESAMPLES = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """How much the accuracy should rise, and an interval. Shares: .01 is a percentage point.
+
+    The interval spans curves that level off and curves that do not. It held the gain of new rows less often than 95% of
+    the time: see docs/labels.md.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningCurve:
+    """How the accuracy grows with the number of rows.
+
+    Attributes:
+        rows: how many rows were learned from, fewest first.
+        accuracies: the accuracy on rows that were not learned from, after each of these.
+        more: so many more rows of the same kind.
+        gain: what they should add to the accuracy that all rows give.
+    """
+
+    rows: tuple[int, ...]
+    accuracies: tuple[float, ...]
+    more: int
+    gain: Gain
+
+
+def learning_curve(
+    texts: Sequence[str],
+    labels: Array,
+    folds: Sequence[Fold],
+    right: Array,
+    *,
+    n_classes: int,
+    more: int = MORE,
+    seed: int = 0,
+    on_progress: OnProgress = silent,
+) -> LearningCurve | None:
+    """Learn from parts of the rows with the counting reader, and foretell what more rows would bring.
+
+    Each part holds the smaller ones, and all are judged by the same rows.
+
+    Args:
+        labels: (rows,) class numbers.
+        right: (rows,) which rows are answered rightly by a reader that learned from all rows of the other folds.
+
+    Returns:
+        None if there are too few rows for a curve.
+    """
+    if len(texts) < max(_FEWEST_ROWS, _FEWEST_PER_CLASS * n_classes):
+        return None
+    rng = np.random.default_rng(seed)
+    ends = np.cumsum([len(fold.held_out) for fold in folds])
+    rows, hits = _hits(texts, labels, folds, right, n_classes=n_classes, rng=rng, on_progress=on_progress)
+    return LearningCurve(
+        rows=tuple(round(size) for size in rows.tolist()),
+        accuracies=tuple(hits.mean(axis=1).tolist()),
+        more=more,
+        gain=_forecast(rows, np.split(hits, ends[:-1], axis=1), len(texts), more, rng),
+    )
+
+
+def _hits(
+    texts: Sequence[str],
+    labels: Array,
+    folds: Sequence[Fold],
+    right: Array,
+    *,
+    n_classes: int,
+    rng: np.random.Generator,
+    on_progress: OnProgress,
+) -> tuple[Array, Array]:
+    """Return the numbers of rows that are learned from, and for each which rows are answered rightly: (sizes, rows)."""
+    orders = [rng.permutation(fold.learned) for fold in folds]
+    judged = np.concatenate([fold.held_out for fold in folds])
+    found, sizes = [], []
+    for number, share in enumerate(SHARES):
+        parts = [
+            Fold(learned=np.sort(order[: round(share * len(order))]), held_out=fold.held_out)
+            for order, fold in zip(orders, folds, strict=True)
+        ]
+        logits = held_out_logits(
+            texts, labels, n_classes=n_classes, folds=parts,
+            on_progress=_in_parts(number, on_progress),
+        )  # fmt: skip
+        found.append(logits.argmax(axis=1) == labels[judged])
+        sizes.append(float(np.mean([len(part.learned) for part in parts])))
+    rows = np.array([*sizes, float(np.mean([len(order) for order in orders]))])
+    return rows, np.stack([*found, right[judged]])
+
+
+def _in_parts(number: int, on_progress: OnProgress) -> OnProgress:
+    return lambda done: on_progress((number + done) / len(SHARES))
+
+
+def _forecast(rows: Array, hits: Sequence[Array], now: int, more: int, rng: np.random.Generator) -> Gain:
+    """Return how much the accuracy rises from `now` rows to `now + more`.
+
+    The estimate is that of a power law. Beyond the rows the right curve is unknown, so the interval spans three curves.
+    Each is fitted to 500 bootstrap samples (Efron 1979).
+
+    Args:
+        rows: (sizes,) numbers of rows that were learned from.
+        hits: for each fold, whether its held-out rows are then answered rightly: (sizes, held-out rows).
+    """
+    at = np.array([now, now + more])
+    errors = _drawn_errors(hits, rng)
+    curves = [power_law(rows, errors, at), power_law_with_floor(rows, errors, at), line(rows, errors, at)]
+    low, high = np.quantile([curve[:, 0] - curve[:, 1] for curve in curves], [0.025, 0.975])
+    found = 1 - np.concatenate(hits, axis=1).mean(axis=1)
+    ((before, after),) = power_law(rows, found[None], at)
+    value, low, high = np.clip([before - after, low, high], 0.0, found[-1]).tolist()  # no more than all errors
+    return Gain(value=value, low=low, high=high)
+
+
+def _drawn_errors(hits: Sequence[Array], rng: np.random.Generator) -> Array:
+    """Draw folds anew, and then rows of each, and return the shares of wrong answers: (resamples, sizes).
+
+    Folds are drawn because each was answered by readers of its own. Rows with the same answers are counted together, so
+    many rows take no longer than few.
+    """
+    sizes = np.arange(len(hits[0]))
+    answers = np.arange(2 ** len(sizes))[:, None] >> sizes & 1  # (combinations of right and wrong answers, sizes)
+    counts = [np.bincount((1 << sizes) @ fold, minlength=len(answers)) for fold in hits]
+    errors = []
+    for _ in range(_RESAMPLES):
+        drawn = [counts[fold] for fold in rng.integers(0, len(counts), len(counts))]
+        total = np.sum([rng.multinomial(count.sum(), count / count.sum()) for count in drawn], axis=0)
+        errors.append(1 - total @ answers / total.sum())
+    return np.stack(errors)
+
+
+def power_law(rows: Array, errors: Array, at: Array) -> Array:
+    """Fit errors b · n^−c by least squares, and return those at other numbers of rows n: (curves, other numbers).
+
+    Args:
+        rows: (sizes,)
+        errors: (curves, sizes), each of them fitted for itself.
+        at: (other numbers,)
+    """
+    terms = _terms(rows, rows)
+    slopes = errors @ terms.T / (terms**2).sum(axis=1)
+    return _best(np.zeros_like(slopes), slopes, rows, errors, at)
+
+
+def power_law_with_floor(rows: Array, errors: Array, at: Array) -> Array:
+    """Do the same with a + b · n^−c, a and b not below 0: the error that stays (Cortes et al. 1994, eq. 1)."""
+    terms = _terms(rows, rows)
+    centred = terms - terms.mean(axis=1, keepdims=True)
+    squares = np.maximum((centred**2).sum(axis=1), 1e-12)  # with an exponent of 0 all terms are the same
+    slopes = np.maximum(0, errors @ centred.T / squares)
+    floors = errors.mean(axis=1, keepdims=True) - slopes * terms.mean(axis=1)
+    without = errors @ terms.T / (terms**2).sum(axis=1)
+    return _best(np.maximum(0, floors), np.where(floors < 0, without, slopes), rows, errors, at)
+
+
+def line(rows: Array, errors: Array, at: Array) -> Array:
+    """Do the same with a − b · ln n, b not below 0: each doubling of the rows brings the same. It may fall below 0."""
+    logs = np.log(rows) - np.log(rows).mean()
+    slopes = np.minimum(0, errors @ logs / (logs**2).sum())
+    found: Array = errors.mean(axis=1)[:, None] + slopes[:, None] * (np.log(at) - np.log(rows).mean())
+    return found
+
+
+def _terms(rows: Array, at: Array) -> Array:
+    """Return n^−c, scaled to 1 for the fewest rows: (exponents, other numbers)."""
+    found: Array = (at / rows[0]) ** -_EXPONENTS[:, None]
+    return found
+
+
+def _best(floors: Array, slopes: Array, rows: Array, errors: Array, at: Array) -> Array:
+    """Return each curve with the exponent that misses its errors least. Floors and slopes: (curves, exponents)."""
+    misses = floors[..., None] + slopes[..., None] * _terms(rows, rows) - errors[:, None]
+    best = np.arange(len(errors)), (misses**2).sum(axis=2).argmin(axis=1)
+    found: Array = floors[best][:, None] + slopes[best][:, None] * _terms(rows, at)[best[1]]
+    return found

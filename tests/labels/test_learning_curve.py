@@ -1,0 +1,66 @@
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from glassformer.labels.doubts import folds_apart, held_out_probabilities
+from glassformer.labels.learning_curve import LearningCurve, learning_curve, line, power_law, power_law_with_floor
+from tests.labels.samples import opinions
+
+
+def curve_of(rows: list[tuple[str, str]]) -> LearningCurve | None:
+    texts, labels = [text for text, _ in rows], np.array([label == "good" for _, label in rows], np.int64)
+    folds = folds_apart(labels, np.arange(len(rows)))
+    right = held_out_probabilities(texts, labels, folds, n_classes=2).argmax(axis=1) == labels
+    return learning_curve(texts, labels, folds, right, n_classes=2)
+
+
+ROWS, LATER = np.array([100, 200, 400, 800.0]), np.array([800, 1600.0])
+
+
+def test_each_curve_is_found_again() -> None:
+    parts = ROWS / 100
+    law, line_of_logs = 0.3 * parts**-0.5, 0.3 - 0.05 * np.log2(parts)
+    both = power_law_with_floor(ROWS, np.stack([0.1 + law, law]), LATER)
+    np.testing.assert_allclose(both[0], [0.1 + 0.3 / 8**0.5, 0.1 + 0.3 / 4], atol=1e-6)
+    np.testing.assert_allclose(both[1], power_law(ROWS, law[None], LATER)[0])
+    np.testing.assert_allclose(power_law(ROWS, law[None], LATER), [[0.3 / 8**0.5, 0.3 / 4]])
+    np.testing.assert_allclose(line(ROWS, line_of_logs[None], LATER), [[0.15, 0.1]])
+
+
+@pytest.mark.parametrize("curve", [power_law, power_law_with_floor, line])
+def test_a_curve_never_rises(curve: Callable[..., np.ndarray]) -> None:
+    errors = np.array([[0.1, 0.2, 0.3, 0.4], [0, 0, 0, 0]])
+    found = curve(ROWS, errors, LATER)
+    assert (found[:, 1] <= found[:, 0] + 1e-12).all()
+    np.testing.assert_allclose(found, [[0.25, 0.25], [0.0, 0.0]], atol=1e-12)
+
+
+def test_rare_words_leave_something_to_learn() -> None:
+    """One of 120 words without meaning says the label of each row, so parts of the rows do not know them all."""
+    draw = random.Random(0)
+    words = ["".join(draw.choices("bcdfghklmnprstvz", k=6)) for _ in range(120)]
+    chosen = draw.choices(range(120), k=300)
+    found = curve_of([(f"{words[number]} {row}", ("good", "bad")[number % 2]) for row, number in enumerate(chosen)])
+    assert found is not None
+    assert found.rows == (30, 60, 120, 240)
+    assert found.accuracies[0] < found.accuracies[2] < found.accuracies[3]
+    assert 0 < found.gain.low < found.gain.value < found.gain.high <= 1 - found.accuracies[3]
+
+
+def test_what_is_learned_already_gains_nothing() -> None:
+    found = curve_of(opinions(300))
+    assert found is not None
+    assert found.accuracies[-1] == 1
+    assert found.gain.high < 0.01
+
+
+def test_the_same_rows_give_the_same_curve() -> None:
+    rows = opinions(240)
+    assert curve_of(rows) == curve_of(rows)
+
+
+@pytest.mark.parametrize("count", [40, 198])
+def test_few_rows_have_no_curve(count: int) -> None:
+    assert curve_of(opinions(count)) is None
