@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.plots import plots
 from benchmarks.tables_aims import aims_table
+from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
 from benchmarks.tables_distil import distil_tables
@@ -67,6 +68,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "label-doctor": from_file(results, labels_tables),
         "learning-curve": from_file(results, forecast_tables),
         "unlike": from_file(results, unlike_tables),
+        "automatic": from_file(results, automatic_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),
         "processes": from_file(results, processes_tables),

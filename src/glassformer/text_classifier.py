@@ -18,14 +18,16 @@ from glassformer.data.in_memory import (
     as_table,
     as_texts,
     as_weights,
+    folded,
     plain_labels,
+    settings_by_name,
     unequal,
     warn_caller,
 )
 from glassformer.data.sources import Sources
-from glassformer.data.spellings import joined_spellings, table_spellings
+from glassformer.data.spellings import table_spellings
 from glassformer.data.wording import counted, label_name
-from glassformer.errors import GlassformerError, InputError, brief_value
+from glassformer.errors import GlassformerError, InputError
 from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.devices import choose_device
@@ -150,7 +152,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             UsageError: the sizes differ, a text is not a string, the labels have several types, there is only one
                 class, a setting is unknown, or the weights to start from cannot be read.
         """
-        table, by_name = as_table(X, _folded(plain_labels(y)) if self.fold_labels else y, sample_weight)
+        table, by_name = as_table(X, folded(plain_labels(y)) if self.fold_labels else y, sample_weight)
         if several := table_spellings(table):
             warn_caller(several)
         start = None if self.init is None else read_initial_weights(self.init)
@@ -179,7 +181,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
 
     def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of the recipe that the parameters replace."""
-        settings = _by_name(self.settings)
+        settings = settings_by_name(self.settings)
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -233,7 +235,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """Return the share of texts with the right label. For a multi-label classifier, all labels must be right."""
         given, truth = self.predict(X), plain_labels(y)
         if self.fold_labels:
-            truth = _folded(truth, [label for label in self.classes_ if isinstance(label, str)])
+            truth = folded(truth, [label for label in self.classes_ if isinstance(label, str)])
         if len(given) != len(truth):
             raise unequal(len(given), len(truth))
         if not truth:
@@ -295,6 +297,24 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
                 "train it again"
             )
         return seen
+
+    def needs_review(self, X: Iterable[str], *, automatic: float = 0.9) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
+        """Return which answers a person should see (texts,), if this share of them is automatic: docs/automatic.md.
+
+        Raises `UsageError`: see `Answering.thresholds` and `Thresholds.rule`.
+        """
+        check_is_fitted(self)
+        below = self.predictor_.thresholds.rule(automatic).below
+        return self._answer(X).confidences() < below
+
+    def label_sets(self, X: Iterable[str], *, coverage: float = 0.9) -> list[list[Any]]:  # noqa: N803
+        """Return the labels that each text may have: this share of such sets hold the right label (docs/automatic.md).
+
+        Raises `UsageError`: see `Answering.thresholds` and `Thresholds.label_threshold`.
+        """
+        check_is_fitted(self)
+        least = self.predictor_.thresholds.label_threshold(coverage)
+        return self._answer(X).label_sets(least)
 
     def unknown_words(self, X: Iterable[str]) -> Counter[str]:  # noqa: N803
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
@@ -367,7 +387,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             UsageError: a text is not a string, there is no such preset or recipe, or a setting does not fit.
         """
         check_is_fitted(self)
-        recipe = student_recipe(into, _by_name(settings))
+        recipe = student_recipe(into, settings_by_name(settings))
         teacher = Teacher(name="a model in memory", answering=self.predictor_)
         how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer()}
         student = distil(teacher, [as_documents(texts, "texts")], recipe, temperature=temperature, **how)
@@ -378,23 +398,3 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
-    """Replace other spellings of labels (see `joined_spellings`). Labels that are not strings stay as they are."""
-    flat = [label for value in labels for label in (value if isinstance(value, list) else [value])]
-    replaced = joined_spellings([label for label in flat if isinstance(label, str)], names)
-
-    def folded(label: Any) -> Any:
-        return replaced.get(label, label) if isinstance(label, str) else label
-
-    return [list(dict.fromkeys(map(folded, value))) if isinstance(value, list) else folded(value) for value in labels]
-
-
-def _by_name(settings: Any) -> dict[str, Any]:
-    """Return the settings as a dictionary. Raises `InputError` if they are not values by name."""
-    if settings is None:
-        return {}
-    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
-        raise InputError(f"settings is {brief_value(settings)}; give values by name, as in {{'training.clip': 0.5}}")
-    return dict(settings)

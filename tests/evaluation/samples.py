@@ -6,6 +6,7 @@ from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.readers import ReaderOutcome
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+from glassformer.prediction.review import Thresholds
 
 LONG = "It went on, and on, and on. " * 60
 HISTORY = [
@@ -76,6 +77,7 @@ def sample_evaluation(
             ),
         ],
         readers=readers if two_readers else (),
+        thresholds=Thresholds.of(probs, labels, multilabel=multilabel),
         fit_seconds=94.0,
         predict_seconds=1.7,
         size_bytes=4_700_000,

@@ -155,6 +155,9 @@ def test_probabilities_are_calibrated_by_those_of_the_teacher(both_readers: Trai
     """Its answers alone would call a student that is as unsure as its teacher, and always agrees, much too unsure."""
     student = distil(taught(both_readers), [documents()], of_student())
     mean = student.metrics["held_out_answers"]["confidence"]["mean"]
+    thresholds = student.metrics["held_out_answers"]["thresholds"]
+    assert (thresholds["wrong"], thresholds["label_probability"]) == (None, None)  # no label is known
+    assert thresholds["rows"][-1] == student.metrics["held_out_answers"]["rows"]
     expected = Predictor(both_readers).answer(TEXTS.to_list()).confidences().mean()
     assert mean == pytest.approx(expected, abs=0.05)
 
@@ -166,6 +169,8 @@ def test_known_labels_measure_and_are_not_learned(both_readers: TrainedModel) ->
     students = [distil(taught(both_readers), [], of_student(), labelled=labelled) for labelled in (rows, swapped)]
     right, left = (student.metrics["best"]["validation_accuracy"] for student in students)
     assert right > 0.9
+    wrong_of = [student.metrics["held_out_answers"]["thresholds"]["wrong"][-1] for student in students]
+    assert wrong_of == [round(28 * (1 - right)), round(28 * right)]
     assert left == pytest.approx(1 - right)
     for name, weights in students[0].model.state_dict().items():
         assert torch.equal(weights, students[1].model.state_dict()[name])

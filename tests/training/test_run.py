@@ -148,13 +148,22 @@ def test_the_answers_to_held_out_rows_are_summed_up(tmp_path: Path) -> None:
     answers = Predictor(trained).answer(validation.frame["text"].to_list())
     assert answers.unseen is not None
     assert trained.config.unlike is not None
-    expected = HeldOutAnswers.of(answers, answers.unseen, threshold=trained.config.unlike.threshold)
+    labels = trained.config.label_set.encode(validation)
+    expected = HeldOutAnswers.of(answers, answers.unseen, threshold=trained.config.unlike.threshold, labels=labels)
     found = HeldOutAnswers.model_validate(load_model(tmp_path, CLASSIFIER).metrics["held_out_answers"])
     assert (found.rows, found.labels) == (30, expected.labels)
     assert sum(found.labels.values()) == pytest.approx(1, abs=1e-5)
     assert found.confidence.mean == pytest.approx(expected.confidence.mean, abs=2e-6)
     assert found.confidence.sd == pytest.approx(expected.confidence.sd, abs=2e-6)
     assert (found.unseen_share, found.unlike_training) == (expected.unseen_share, expected.unlike_training)
+    assert found.thresholds is not None
+    assert expected.thresholds is not None
+    assert found.thresholds.confidence == pytest.approx(expected.thresholds.confidence, abs=3e-6)
+    assert found.thresholds.label_probability == pytest.approx(expected.thresholds.label_probability, abs=3e-6)
+    assert found.thresholds.wrong is not None
+    assert found.thresholds.wrong[-1] == sum(
+        answer != label for answer, label in zip(answers.read(), validation.frame["label"], strict=True)
+    )
 
 
 def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> None:

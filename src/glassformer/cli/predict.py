@@ -16,6 +16,7 @@ from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextCol
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
+from glassformer.cli.review import review_below, say_needs_review
 from glassformer.cli.unknown import Marked, is_punctuation, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
@@ -59,6 +60,14 @@ def predict(
         int | None,
         typer.Option(min=1, metavar="<int>", help="Show only this many most probable labels per text. Default: all."),
     ] = None,
+    automatic: Annotated[
+        float | None,
+        typer.Option(
+            metavar="<share>",
+            help="Give this share of the answers automatically, such as 0.9. Add needs_review: whether the confidence "
+            "of an answer is lower than that of so many held-out rows.",
+        ),
+    ] = None,
     safe_csv: SafeCsv = False,
     engine: Annotated[
         str | None, typer.Option(help="What answers a folder of shards: plain (default), one process; or ray.")
@@ -85,17 +94,18 @@ def predict(
     by = Workers(engine=engine, workers=workers, address=address)
     by.check(folder=_is_folder(file))
     if file is not None and out is not None and _is_folder(file):
-        asked: dict[str, Any] = {"text": text, "device": device, "safe_csv": safe_csv}
+        asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": device, "safe_csv": safe_csv}
         predict_shards(model, file, out, by=by, overwrite=overwrite, json=json, **asked)
         return
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=device)
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
+    below = review_below(predictor, automatic)
     if file is None:
-        _answer_texts(predictor, texts, top_k, style)
+        _answer_texts(predictor, texts, top_k, style, below)
     else:
-        _answer_file(predictor, file, out, text, style, safe_csv=safe_csv)
+        _answer_file(predictor, file, out, text, style, below, safe_csv=safe_csv)
     if style == "plain":
         _notes(predictor)
 
@@ -153,7 +163,9 @@ def _is_folder(file: Path | None) -> bool:
     return file is not None and file.is_dir()
 
 
-def _answer_texts(predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style) -> None:
+def _answer_texts(
+    predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style, below: float | None
+) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive."""
     from glassformer.data.pipe import arriving_lines
     from glassformer.data.tokenizers import batched
@@ -169,7 +181,7 @@ def _answer_texts(predictor: Answering, texts: list[str] | None, top_k: int | No
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
-            answers = predictor.answer(batch, on_progress=pace.on_progress)
+            answers = predictor.answer(batch, on_progress=pace.on_progress, review_below=below)
             if style == "plain":
                 write(text_lines(answers, batch, top_k))
             else:
@@ -187,6 +199,7 @@ def _answer_file(
     out: Path | None,
     text: str | None,
     style: Style,
+    below: float | None,
     *,
     safe_csv: bool,
 ) -> None:
@@ -197,12 +210,11 @@ def _answer_file(
     frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
-    labels = predictor.trained.config.labels
-    with write_answers(out, style, labels=labels, table=file, like=like, safe=safe_csv) as write:
+    with write_answers(out, style, table=file, like=like, safe=safe_csv) as write:
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
             batch = texts_of(frame, column)
-            answers = predictor.answer(batch, on_progress=pace.on_progress)
+            answers = predictor.answer(batch, on_progress=pace.on_progress, review_below=below)
             write(frame, answers)
             told.add(answers, batch)
             pace.end(frame.height)
@@ -211,6 +223,7 @@ def _answer_file(
         return
     if style == "json":
         counts = {"rows": told.rows, "answered": told.rows - told.empty, "unanswered": told.empty}
+        counts |= {} if told.needs_review is None else {"needs_review": told.needs_review}
         print_json({"out": str(out), **counts, "predictions": told.predictions()})
     else:
         shown = ", ".join(f"{label} {human_count(count)}" for label, count in list(told.predictions().items())[:10])
@@ -219,12 +232,17 @@ def _answer_file(
 
 
 class _Told:
-    """Counts over all answers: the rows, the labels, the texts without words, and the unknown words."""
+    """Counts over all answers: the rows, the labels, the texts without words, and the unknown words.
+
+    Attributes:
+        needs_review: how many answers need review. None if nobody asked.
+    """
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.rows = 0
         self._empty, self._wordless, self._unlike = Marked(), Marked(), Marked()
+        self.needs_review: int | None = None
         self._labels: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
 
@@ -235,6 +253,8 @@ class _Told:
         for marked, which in ((self._empty, answers.empty), (self._unlike, answers.unlike), (self._wordless, wordless)):
             if which is not None:
                 marked.add(which, after=self.rows)
+        if (review := answers.needs_review) is not None:
+            self.needs_review = (self.needs_review or 0) + int((review & ~answers.empty).sum())
         self.rows += len(answers.empty)
         self._labels.update(label_cell(label) for label in answers.predictions() if label is not None)
         self._unknown.update(answers.unknown)
@@ -261,6 +281,8 @@ class _Told:
         warn_of_unlike(self._unlike, self.rows, self.unit)
         self._wordless.warn(self.rows, self.unit, punctuation)
         self._empty.warn(self.rows, self.unit, empty)
+        if self.needs_review is not None:
+            say_needs_review(self.needs_review, self.rows, self.unit)
 
 
 def table_in_batches(

@@ -19,6 +19,7 @@ from glassformer.cli.output import (
     show,
 )
 from glassformer.cli.resume import Stopped
+from glassformer.cli.review import review_below, say_needs_review
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def predict_shards(
     *,
     by: Workers,
     text: str | None,
+    automatic: float | None,
     device: str,
     safe_csv: bool,
     overwrite: bool,
@@ -86,10 +88,11 @@ def predict_shards(
         device = "cpu" if device == "auto" else device  # a task of Ray has the devices that it asks for
     # The workers of Ray load the model themselves. This process learns early whether it can be loaded.
     predictor = load_answering(model, device="cpu" if by.engine == "ray" else device)
+    below = review_below(predictor, automatic)
     column = text or predictor.text_column
     if column is None:
         raise UsageError("this model does not know which column its texts come from; name it with --text")
-    job = Job(model=model, out=out, text_column=column, safe_csv=safe_csv, device=device)
+    job = Job(model=model, out=out, text_column=column, safe_csv=safe_csv, device=device, review_below=below)
     engine = by.begin(predictor)
     doing("starting Ray" if by.engine == "ray" else "answering")
     begun, pace = time.monotonic(), _Pace()
@@ -102,7 +105,8 @@ def predict_shards(
     progressing("")
     _warn(bulk, shards)
     bulk.check()
-    _report(bulk, out, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
+    review = None if below is None else bulk.needs_review
+    _report(bulk, out, review, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
 
 
 class _Pace:
@@ -150,10 +154,12 @@ def _warn(bulk: Bulk, shards: Path) -> None:
         say(f"warning: {human_count(bulk.empty)} {of_rows} have an empty text and get no answer")
 
 
-def _report(bulk: Bulk, out: Path, *, seconds: float, rows: int, json: bool) -> None:
+def _report(bulk: Bulk, out: Path, needs_review: int | None, *, seconds: float, rows: int, json: bool) -> None:
     from glassformer.data.wording import counted
 
     predictions = dict(bulk.predictions.most_common())
+    if needs_review is not None:
+        say_needs_review(needs_review, bulk.rows, "row")
     if json:
         print_json(
             {
@@ -163,6 +169,7 @@ def _report(bulk: Bulk, out: Path, *, seconds: float, rows: int, json: bool) -> 
                 "rows": bulk.rows,
                 "answered": bulk.rows - bulk.empty,
                 "unanswered": bulk.empty,
+                **({} if needs_review is None else {"needs_review": needs_review}),
                 "predictions": predictions,
                 "rows_of_this_run": rows,
                 "seconds_of_this_run": round(seconds, 3),

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from glassformer.cli.output import one_line, show, write_json, write_table
 from glassformer.data.files import written_aside
@@ -90,7 +90,7 @@ def check_replaced(out: Path, names: Sequence[str], *, key: str) -> None:
 
 @contextmanager
 def write_answers(
-    out: Path | None, style: Style, *, labels: tuple[Any, ...], table: Path, like: Delimited, safe: bool
+    out: Path | None, style: Style, *, table: Path, like: Delimited, safe: bool
 ) -> Iterator[WriteAnswers]:
     """Yield a function that writes a frame with its answers, to standard output or to a file.
 
@@ -104,13 +104,13 @@ def write_answers(
     if out is not None:
         with (
             written_aside(out) as aside,
-            answer_file(aside, name=out, labels=labels, table=table, like=like, safe=safe) as write,
+            answer_file(aside, name=out, table=table, like=like, safe=safe) as write,
         ):
             yield write
     elif style == "plain":
         separator = "," if like.separator == "\t" else like.separator
         write_rows = csv_rows(write_table, separator, mark=like.mark, safe=safe)
-        yield csv_answers(write_rows, separator, labels=labels, source=str(table))
+        yield csv_answers(write_rows, separator, source=str(table))
     else:
         with write_lines(style) as write_records:
             yield json_answers(write_records, source=str(table))
@@ -184,14 +184,17 @@ def write_lines(style: Style) -> Iterator[WriteLines]:
 
 
 def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None) -> Iterator[str]:
-    """Yield a line per text: its label, the most likely labels, and the beginning of the text."""
+    """Yield a line per text: its label, the most likely labels, whether it needs review, and how the text begins."""
     from glassformer.data.wording import decimals, label_text
 
+    review = answers.needs_review
     for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
         if label is None:
             cells = ["(no text)", ""]
         else:
             ranked = "  ".join(f"{name} {decimals(prob)}" for name, prob in answers.ranked(row, top_k))
             cells = [label_text(label), ranked]
+        if review is not None:
+            cells.append("" if label is None else "needs review" if review[row] else "automatic")
         beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
         yield "\t".join(map(one_line, [*cells, beginning]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.documents import Documents
+from glassformer.data.spellings import joined_spellings
 from glassformer.data.table import Dropped, Table
 from glassformer.data.wording import counted, label_name
 from glassformer.errors import InputError, brief_value
@@ -73,6 +74,26 @@ def plain_labels(labels: Iterable[Any]) -> list[Any]:
             DataConversionWarning,
         )
     return taken
+
+
+def folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
+    """Replace other spellings of labels (see `joined_spellings`). Labels that are not strings stay as they are."""
+    flat = [label for value in labels for label in (value if isinstance(value, list) else [value])]
+    replaced = joined_spellings([label for label in flat if isinstance(label, str)], names)
+
+    def folded(label: Any) -> Any:
+        return replaced.get(label, label) if isinstance(label, str) else label
+
+    return [list(dict.fromkeys(map(folded, value))) if isinstance(value, list) else folded(value) for value in labels]
+
+
+def settings_by_name(settings: Any) -> dict[str, Any]:
+    """Return the settings as a dictionary. Raises `InputError` if they are not values by name."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
+        raise InputError(f"settings is {brief_value(settings)}; give values by name, as in {{'training.clip': 0.5}}")
+    return dict(settings)
 
 
 def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -12,7 +12,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
-from glassformer.evaluation.ranking import ranking
+from glassformer.evaluation.ranking import class_curves, ranking
 from glassformer.evaluation.readers import ReaderOutcome, which_reader_decides
 from glassformer.evaluation.reliability import confidences, reliability
 from glassformer.evaluation.result import (
@@ -26,8 +26,10 @@ from glassformer.evaluation.result import (
     Machine,
     WorstError,
 )
+from glassformer.evaluation.review import review
 from glassformer.evaluation.verdict import TRANSFORMER, TWO_READERS, verdict
 from glassformer.prediction.probabilities import THRESHOLD, probabilities
+from glassformer.prediction.review import Thresholds
 
 WORST_ERRORS = 20
 
@@ -45,6 +47,7 @@ def evaluate(
     model: Mapping[str, JsonValue],
     baselines: Sequence[BaselineOutcome] = (),
     readers: Sequence[ReaderOutcome] = (),
+    thresholds: Thresholds | None = None,
     fit_seconds: float | None = None,
     predict_seconds: float | None = None,
     size_bytes: int | None = None,
@@ -64,6 +67,7 @@ def evaluate(
         model: facts about the model for the report: name, preset, parameters, versions, ….
         baselines: the results of `run_baseline`. The verdict compares the model with the most accurate one.
         readers: the results of `reader_outcomes`: both readers of the model, or none if it has only one.
+        thresholds: those that held-out rows of training gave. None if the model does not know them.
         fit_seconds, predict_seconds, size_bytes: the cost of the model; None if not measured.
 
     Raises:
@@ -98,6 +102,10 @@ def evaluate(
             after=reliability(*confidences(probs, labels, multilabel)),
         ),
         duel=_duel(measured, contestant, probs, baselines, readers),
+        class_curves=class_curves(probs, labels, class_names, multilabel=multilabel),
+        review=review(
+            probs, labels, class_names, multilabel=multilabel, thresholds=thresholds, seed=seed, resamples=resamples
+        ),
         worst_errors=_worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
         dropped=tuple(dropped),
         notes=tuple(notes),

@@ -171,6 +171,7 @@ def measure_model(
         model=_model_summary(trained, folder),
         baselines=baselines,
         readers=reader_outcomes(config, by_reader),
+        thresholds=None if predictor.held_out_answers is None else predictor.held_out_answers.thresholds,
         fit_seconds=config.training_seconds,
         predict_seconds=predict_seconds,
         size_bytes=sum((folder / name).stat().st_size for name in files),

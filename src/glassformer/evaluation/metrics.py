@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix, roc_auc_score
+from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.result import ClassScores, Metrics, Scores
@@ -41,6 +41,7 @@ def measure(
 
     counts = (row_counts @ patterns.astype(np.int64)).reshape(1, 3, n_classes)
     per_class = _scores(counts)[:, 0]
+    average = _average_precisions(probs, labels, multilabel=multilabel)
     auc, reason = roc_auc(probs, labels, class_names, multilabel=multilabel)
     return Metrics(
         rows=len(labels),
@@ -57,6 +58,7 @@ def measure(
                 f1=float(per_class[2, i]),
                 support=int(counts[0, 1, i]),
                 predicted=int(counts[0, 2, i]),
+                average_precision=average[i],
             )
             for i, name in enumerate(class_names)
         ),
@@ -112,6 +114,17 @@ def roc_auc(
         return None, f"needs rows with and without every label; this is not so for {listed}"
     columns = [1] if len(class_names) == 2 and not multilabel else range(len(class_names))
     return float(np.mean([roc_auc_score(hot[:, c], probs[:, c]) for c in columns])), None
+
+
+def _average_precisions(
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
+) -> list[float | None]:
+    """Return the average precision of each class against the rest, or None if no row has it, or every row."""
+    hot = labels > 0 if multilabel else labels[:, None] == np.arange(probs.shape[1])
+    return [
+        float(average_precision_score(hot[:, c], probs[:, c])) if 0 < count < len(hot) else None
+        for c, count in enumerate(hot.sum(axis=0))
+    ]
 
 
 def _label_counts(truth: Bool[np.ndarray, "n c"], predicted: Bool[np.ndarray, "n c"]) -> NDArray[np.uint8]:

@@ -9,6 +9,7 @@ from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
+from glassformer.evaluation.report_review import review_section
 from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed
 from glassformer.pages.html import page, scrolling, table
@@ -37,6 +38,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "classes": ("Class by class", _classes(evaluation)),
         "ranking": ("Which threshold?", ranking_curves(evaluation)),
         "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
+        "review": ("Send to a person", review_section(evaluation.review)),
         "errors": ("Worst errors", _errors(evaluation)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),
@@ -150,26 +152,30 @@ def _confusions(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
 def _classes(evaluation: Evaluation) -> str:
     metrics = evaluation.metrics
     rows = [
-        (escape(scores.name), [*_scores(scores), f"{scores.support:,}", f"{scores.predicted:,}"])
+        (escape(scores.name), [*_scores(scores), _average(scores), f"{scores.support:,}", f"{scores.predicted:,}"])
         for scores in metrics.per_class
     ]
     averages = {"macro average": metrics.macro, "weighted average": metrics.weighted, "micro average": metrics.micro}
     foot = [
-        (name, [*map(_bar, (scores.precision, scores.recall, scores.f1)), "", ""])
+        (name, [*map(_bar, (scores.precision, scores.recall, scores.f1)), "", "", ""])
         for name, scores in averages.items()
         if scores is not None
     ]
     caption = (
         "Precision: the share of the predicted rows that is right. Recall: the share of the true rows that is found. "
-        "Click a heading to sort."
+        "Average precision: the mean precision over all thresholds. Click a heading to sort."
     )
-    head = ("class", "precision", "recall", "F1", "true rows", "predicted rows")
+    head = ("class", "precision", "recall", "F1", "average precision", "true rows", "predicted rows")
     return table(caption, head, rows, foot=foot, sortable=True)
 
 
 def _scores(scores: ClassScores) -> list[str]:
     """Return the cells of a class; a class without rows has no scores."""
     return [_bar(value) if scores.support else "–" for value in (scores.precision, scores.recall, scores.f1)]
+
+
+def _average(scores: ClassScores) -> str:
+    return "–" if scores.average_precision is None else _bar(scores.average_precision)
 
 
 def _bar(value: float) -> str:

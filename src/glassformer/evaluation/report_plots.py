@@ -14,8 +14,10 @@ from glassformer.evaluation.charts import (
     square_chart,
 )
 from glassformer.evaluation.reliability import N_BINS
-from glassformer.evaluation.result import Evaluation
+from glassformer.evaluation.result import ClassCurve, Evaluation
 from glassformer.evaluation.verdict import share
+
+_LONGEST_NAME = 36  # letters of a class above its curve
 
 History = Sequence[Mapping[str, Any]]
 
@@ -84,7 +86,32 @@ def ranking_curves(evaluation: Evaluation) -> str:
         f"<p>A lower threshold finds more rows, but is wrong more often. {of}</p>"
         f'<div class="pair">{drawn}</div>'
         f'<p class="soft">Average precision: {averages}. Chance: {share(ours.base_rate)}.</p>'
+        f"{_class_curves(evaluation)}"
     )
+
+
+def _class_curves(evaluation: Evaluation) -> str:
+    """Draw the precision–recall curve of each of the rarest classes."""
+    drawn = "".join(
+        "<figure>"
+        + square_chart(
+            f"Precision and recall, class {number}: {found.name}",
+            f"Average precision {share(found.average_precision)}; chance: {share(found.base_rate)}.",
+            [Series(name=_class_name(found), style="first", points=found.points)],
+            x="recall",
+            y="precision",
+        )
+        + "</figure>"
+        for number, found in enumerate(evaluation.class_curves, 1)
+    )
+    rarest = "Each class" if len(evaluation.class_curves) == len(evaluation.class_names) else "The rarest classes"
+    said = f"<p>{rarest} against all others, with average precision (AP).</p>"
+    return f'{said}<div class="pair">{drawn}</div>' if drawn else ""
+
+
+def _class_name(found: ClassCurve) -> str:
+    name = found.name if len(found.name) <= _LONGEST_NAME else f"{found.name[: _LONGEST_NAME - 1]}…"
+    return f"{name}, AP {share(found.average_precision)}"
 
 
 def calibration_plots(evaluation: Evaluation) -> str:

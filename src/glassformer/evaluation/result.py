@@ -28,11 +28,15 @@ class Scores(Record):
 
 
 class ClassScores(Scores):
-    """One class: `support` rows truly have it, `predicted` rows were given it."""
+    """One class: `support` rows truly have it, `predicted` rows were given it.
+
+    `average_precision` is None if no row has the class, or every row.
+    """
 
     name: str
     support: int
     predicted: int
+    average_precision: float | None = None
 
 
 class Metrics(Record):
@@ -99,6 +103,90 @@ class Ranking(Record):
     positive: str | None
     base_rate: float
     curves: RankingCurves
+
+
+class ClassCurve(Record):
+    """The precision–recall curve of one class against the rest: the points (recall, precision)."""
+
+    name: str
+    base_rate: float
+    average_precision: float
+    points: tuple[tuple[float, float], ...]
+
+
+class AppliedThreshold(Record):
+    """A threshold of confidence that held-out rows of training gave, and what it did on the measured rows.
+
+    `held_out_error` is the share of wrong answers among the `held_out_rows` above the threshold, None if it is not
+    known. `coverage` is the share of the measured rows above it. `error` is that of these rows, None if there are none.
+    """
+
+    confidence: float
+    held_out_rows: int
+    held_out_error: float | None
+    coverage: Estimate
+    error: Estimate | None
+
+
+class AutomaticShare(Record):
+    """The error among the surest `asked` of the measured rows, and the threshold of held-out rows for this share.
+
+    The threshold is None for a share of 1, and if the model does not know it.
+    """
+
+    asked: float
+    error: Estimate
+    threshold: AppliedThreshold | None
+
+
+class AutomaticClass(Record):
+    """How many rows were answered with a class; how many of these automatically, and how many of these wrongly."""
+
+    name: str
+    rows: int
+    automatic: int
+    wrong: int
+
+
+class ClassCoverage(Record):
+    """How many rows truly have a class, and how many of their label sets hold it."""
+
+    name: str
+    rows: int
+    covered: int
+
+
+class LabelSets(Record):
+    """The sets of all labels with at least `probability`, which held-out rows gave, so that `asked` hold the right one.
+
+    `coverage` is the share of the measured rows whose set holds the right label. `sizes[k]` rows have k labels.
+    """
+
+    asked: float
+    probability: float
+    coverage: Estimate
+    mean_size: float
+    sizes: tuple[int, ...]
+    per_class: tuple[ClassCoverage, ...]
+
+
+class Review(Record):
+    """Which answers can be given automatically, and which a person should see.
+
+    `curve` is the risk–coverage curve: (share of the rows, the surest ones; share of wrong answers among them).
+    `coverage_got` is (share of automatic answers that was asked for, share of the measured rows that came out so), and
+    `sets_got` (share of label sets that should hold the right label, share that do). `by_class` is for the threshold of
+    90%. It is empty with several labels per text, as are `sets_got` and `sets`. If the model knows no thresholds,
+    `missing_because` says why.
+    """
+
+    curve: tuple[tuple[float, float], ...]
+    shares: tuple[AutomaticShare, ...]
+    coverage_got: tuple[tuple[float, float], ...] = ()
+    sets_got: tuple[tuple[float, float], ...] = ()
+    by_class: tuple[AutomaticClass, ...] = ()
+    sets: tuple[LabelSets, ...] = ()
+    missing_because: str | None = None
 
 
 class Contestant(Record):
@@ -207,6 +295,8 @@ class Evaluation(Record):
     confusion: tuple[tuple[int, ...], ...] | None
     calibration: Calibration
     duel: Duel
+    class_curves: tuple[ClassCurve, ...] = ()
+    review: Review | None = None
     worst_errors: tuple[WorstError, ...]
     dropped: tuple[DroppedRows, ...]
     notes: tuple[str, ...]

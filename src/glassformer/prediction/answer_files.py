@@ -7,19 +7,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import polars as pl
 
 from glassformer.data.rows import Delimited
 from glassformer.errors import UsageError
 from glassformer.prediction.answered_rows import (
+    NEEDS_REVIEW,
     RECORD_KEYS,
-    added_columns,
     only_answers,
     record_lines,
     refuse_taken,
-    with_answers,
 )
 from glassformer.prediction.answers import Answers
 
@@ -33,21 +32,18 @@ _NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
 
 
 @contextmanager
-def answer_file(
-    path: Path, *, name: Path, labels: tuple[Any, ...], table: Path, like: Delimited, safe: bool
-) -> Iterator[WriteAnswers]:
+def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: bool) -> Iterator[WriteAnswers]:
     """Yield a function that writes a frame with its answers to a file.
 
     Args:
         path: where to write.
         name: the name that the file will have. Its extension sets the format. Parquet needs a table in Parquet.
-        labels: the labels of the model.
         table: the table that the frames come from.
         like: how the columns of the table are separated. CSV keeps it, except tabs; it keeps a byte order mark too.
         safe: write cells that a spreadsheet could run as a formula as text.
     """
     if kind_of(name) == ".parquet":
-        yield from _parquet_answers(path, labels, table)
+        yield from _parquet_answers(path, table)
         return
     separator = separator_of(name, like)
     with opened(path, compressed=name.suffix == ".gz") as file:
@@ -55,19 +51,17 @@ def answer_file(
             yield json_answers(lambda lines: write_lines_to(file, lines), source=str(table))
         else:
             write = csv_rows(file.write, separator, mark=like.mark, safe=safe)
-            yield csv_answers(write, separator, labels=labels, source=str(table))
+            yield csv_answers(write, separator, source=str(table))
 
 
-def csv_answers(
-    write: Callable[[pl.DataFrame], None], separator: str, *, labels: tuple[Any, ...], source: str
-) -> WriteAnswers:
-    """Return a function that writes a frame with the columns of `with_answers`."""
-    added = added_columns(labels)
+def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source: str) -> WriteAnswers:
+    """Return a function that writes a frame with the columns of `only_answers`."""
 
     def write_answered(frame: pl.DataFrame, answers: Answers) -> None:
-        refuse_taken(frame, added, source)
+        added = only_answers(answers)
+        refuse_taken(frame, added.columns, source)
         check_columns(frame, separator)
-        write(with_answers(frame, answers))
+        write(frame.hstack(added))
 
     return write_answered
 
@@ -76,21 +70,20 @@ def json_answers(write: Callable[[Iterable[str]], None], *, source: str) -> Writ
     """Return a function that writes a frame as the lines of `record_lines`."""
 
     def write_records(frame: pl.DataFrame, answers: Answers) -> None:
-        refuse_taken(frame, RECORD_KEYS, source)
+        refuse_taken(frame, [*RECORD_KEYS, *([] if answers.review_below is None else [NEEDS_REVIEW])], source)
         check_columns(frame, None)
         write(record_lines(frame, answers))
 
     return write_records
 
 
-def _parquet_answers(path: Path, labels: tuple[Any, ...], table: Path) -> Iterator[WriteAnswers]:
+def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
     """Keep the answers of the whole table, and put them beside its own columns at the end, which are read again."""
-    added = added_columns(labels)
     kept: list[pl.DataFrame] = []
 
     def write(frame: pl.DataFrame, answers: Answers) -> None:
-        refuse_taken(frame, added, str(table))
         kept.append(only_answers(answers))
+        refuse_taken(frame, kept[-1].columns, str(table))
 
     yield write
     rows = pl.scan_parquet(table, glob=False)

@@ -19,13 +19,14 @@ def texts_of(frame: pl.DataFrame, text_column: str) -> list[str]:
 
 
 def added_columns(labels: tuple[Any, ...]) -> list[str]:
-    """Return the names of the columns that `with_answers` adds."""
+    """Return the names of the columns that `with_answers` adds, besides `needs_review`."""
     return ["prediction", "confidence", *(f"probability_{label}" for label in labels), *_UNLIKE]
 
 
 _UNLIKE = ["unseen_share", "unlike_training"]
+NEEDS_REVIEW = "needs_review"
 RECORD_KEYS = ["prediction", "confidence", "probabilities", "readers", *_UNLIKE]
-"""The keys that `record_lines` adds."""
+"""The keys that `record_lines` adds, besides `needs_review`."""
 
 
 def refuse_taken(frame: pl.DataFrame, added: list[str], source: str) -> None:
@@ -44,7 +45,8 @@ def with_answers(frame: pl.DataFrame, answers: Answers) -> pl.DataFrame:
 def only_answers(answers: Answers) -> pl.DataFrame:
     """Return the prediction, its confidence, a probability per label, and whether the text is unlike the training data.
 
-    All are null for an empty text. The last two are null too if the model does not know.
+    All are null for an empty text. The last two are null too if the model does not know. With `review_below` there is
+    `needs_review` too.
     """
     names = added_columns(answers.labels)
     columns: dict[str, list[Any]] = {
@@ -56,8 +58,10 @@ def only_answers(answers: Answers) -> pl.DataFrame:
     unknown = [None] * len(answers.empty)
     columns["unseen_share"] = unknown if answers.unseen is None else _rounded(answers.unseen.tolist())
     columns["unlike_training"] = unknown if answers.unlike is None else answers.unlike.tolist()
-    types = {"prediction": pl.String, "unlike_training": pl.Boolean}
-    added = pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in names})
+    if (review := answers.needs_review) is not None:
+        columns[NEEDS_REVIEW] = review.tolist()
+    types = {"prediction": pl.String, "unlike_training": pl.Boolean, NEEDS_REVIEW: pl.Boolean}
+    added = pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns})
     return added.select(pl.when(pl.Series(~answers.empty)).then(pl.all()))
 
 

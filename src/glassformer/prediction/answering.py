@@ -16,9 +16,12 @@ import numpy as np
 from glassformer.counting.reader import CountingReader
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
+from glassformer.errors import UsageError
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.answers import Answers, BoolArray, Reader
+from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.probabilities import FloatArray, probabilities
+from glassformer.prediction.review import Thresholds
 from glassformer.prediction.unlike import Seen
 
 
@@ -49,6 +52,26 @@ class Answering(ABC):
     @abstractmethod
     def text_column(self) -> str | None:
         """The column of the training table that the texts came from. None if they came from memory."""
+
+    @property
+    @abstractmethod
+    def held_out_answers(self) -> HeldOutAnswers | None:
+        """The figures of its answers to held-out rows. None if it does not know them."""
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The thresholds that held-out rows give.
+
+        Raises:
+            UsageError: the model does not know them.
+        """
+        known = self.held_out_answers
+        if known is None or known.thresholds is None:
+            raise UsageError(
+                "this model does not know how sure it was of held-out rows: it was made by an older glassformer, or "
+                "without held-out rows; train it again"
+            )
+        return known.thresholds
 
     @abstractmethod
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
@@ -107,10 +130,18 @@ class Answering(ABC):
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
         return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
 
-    def answer(self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None) -> Answers:
+    def answer(
+        self,
+        texts: Sequence[str],
+        *,
+        on_progress: Callable[[float], None] | None = None,
+        review_below: float | None = None,
+    ) -> Answers:
         """Return calibrated probabilities.
 
-        `on_progress` is called with the share of tokens that are done.
+        Args:
+            on_progress: called with the share of tokens that are done.
+            review_below: see `Answers`.
         """
         config = self.trained.config
         rows = self._tokens(texts)
@@ -129,6 +160,7 @@ class Answering(ABC):
             texts=texts,
             seen=self.trained.seen,
             find_unknown=partial(self.unknown_words, with_unknown),
+            review_below=review_below,
         )
 
 

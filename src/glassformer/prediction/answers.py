@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from glassformer.prediction.probabilities import THRESHOLD, FloatArray
+from glassformer.prediction.probabilities import THRESHOLD, FloatArray, confidences_of
 from glassformer.prediction.unlike import Seen
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
@@ -33,6 +33,7 @@ class Answers:
             of their sum.
         texts: the texts. Needed for `unseen` and `unlike` alone, as is `seen`.
         seen: the words of the training texts. None if the model does not know them: it was made by an older version.
+        review_below: an answer of a lower confidence needs review. None: nobody asked.
         find_unknown: computes `unknown`.
     """
 
@@ -43,6 +44,7 @@ class Answers:
     readers: Mapping[Reader, FloatArray]
     texts: Sequence[str] = ()
     seen: Seen | None = None
+    review_below: float | None = None
     find_unknown: Callable[[], Counter[str]] = Counter
 
     @cached_property
@@ -83,11 +85,20 @@ class Answers:
 
     def confidences(self) -> FloatArray:
         """Return the probability of each predicted label; with `multilabel`, that of the least certain decision."""
-        if self.multilabel:
-            least: FloatArray = np.maximum(self.probs, 1 - self.probs).min(axis=1)
-            return least
-        top: FloatArray = self.probs.max(axis=1)
-        return top
+        return confidences_of(self.probs, multilabel=self.multilabel)
+
+    @property
+    def needs_review(self) -> BoolArray | None:
+        """Which answers have a lower confidence than `review_below` (texts,). None without `review_below`."""
+        return None if self.review_below is None else self.confidences() < self.review_below
+
+    def label_sets(self, least: float) -> list[list[Any]]:
+        """Return the labels of each text with at least this probability, the most probable one first.
+
+        Args:
+            least: see `Thresholds.label_threshold`.
+        """
+        return [[label for label, prob in self.ranked(row) if prob >= least] for row in range(len(self.probs))]
 
     def margins(self) -> dict[Reader, FloatArray]:
         """Return what each reader adds to the margin of each prediction, in logits: (texts,).
@@ -115,10 +126,10 @@ class Answers:
         """Yield the JSON of each answer: `prediction`, `confidence` and `probabilities`, most probable label first.
 
         With two readers there is also `readers`, their `margins`. At the end, `unseen_share` and `unlike_training` are
-        those of `unseen` and `unlike`, or null.
+        those of `unseen` and `unlike`, or null. With `review_below` there is `needs_review` too.
         """
         confidences, margins = self.confidences(), self.margins() if len(self.readers) > 1 else {}
-        unseen, unlike = self.unseen, self.unlike
+        unseen, unlike, review = self.unseen, self.unlike, self.needs_review
         for row, prediction in enumerate(self.predictions()):
             record: dict[str, Any] = {"prediction": None, "confidence": None, "probabilities": None}
             if not self.empty[row]:
@@ -133,6 +144,8 @@ class Answers:
             known = not self.empty[row]
             record["unseen_share"] = round(float(unseen[row]), 6) if known and unseen is not None else None
             record["unlike_training"] = bool(unlike[row]) if known and unlike is not None else None
+            if review is not None:
+                record["needs_review"] = bool(review[row]) if known else None
             yield record
 
     def lines(self, rows: Iterable[Mapping[str, Any]], top_k: int | None = None) -> Iterator[str]:

@@ -118,6 +118,10 @@ class ExportedPredictor(Answering):
     def text_column(self) -> str | None:
         return self.trained.config.text_column
 
+    @property
+    def held_out_answers(self) -> HeldOutAnswers | None:
+        return self.trained.config.held_out_answers
+
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         """Return the logits (texts, n_classes) of the transformer. A text of several windows gets their mean.
 

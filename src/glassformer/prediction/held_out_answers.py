@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.probabilities import FloatArray
+from glassformer.prediction.review import Thresholds
 
 
 class Mean(BaseModel):
@@ -40,14 +41,24 @@ class HeldOutAnswers(BaseModel):
     """Of the words and word pairs that no training text has. Of a long table, some rows are read."""
     unlike_training: float
     """The share of the rows that are unlike the training data."""
+    thresholds: Thresholds | None = None
+    """None if an older version trained the model."""
 
     @classmethod
-    def of(cls, answers: Answers, unseen: FloatArray, *, threshold: float) -> Self:
+    def of(
+        cls,
+        answers: Answers,
+        unseen: FloatArray,
+        *,
+        threshold: float,
+        labels: np.ndarray[Any, Any] | None = None,
+    ) -> Self:
         """Sum up the answers to held-out rows.
 
         Args:
             unseen: the unseen shares of these rows, or of some of them.
             threshold: the largest unseen share of a text that is not unlike the training data.
+            labels: the right labels as numbers (see `Thresholds.of`). None if they are not known.
         """
         read = answers.read()
         given = Counter(str(label) for found in read for label in (found if answers.multilabel else [found]))
@@ -57,4 +68,5 @@ class HeldOutAnswers(BaseModel):
             confidence=Mean.of(answers.confidences()),
             unseen_share=Mean.of(unseen),
             unlike_training=round(float(np.mean(unseen > np.float32(threshold))), 6),
+            thresholds=Thresholds.of(answers.probs, labels, multilabel=answers.multilabel),
         )

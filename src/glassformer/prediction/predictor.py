@@ -9,6 +9,7 @@ from pathlib import Path
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.answers import BoolArray
+from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.nearest import NearestSearch
 from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, array_logits_of, logits_of, score
@@ -36,6 +37,11 @@ class Predictor(Answering):
     def text_column(self) -> str | None:
         remembered = self.trained.config.remembered
         return None if remembered.read_as is None else remembered.data.text_column
+
+    @property
+    def held_out_answers(self) -> HeldOutAnswers | None:
+        found = self.trained.metrics.get("held_out_answers")
+        return None if found is None else HeldOutAnswers.model_validate(found)
 
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         on_cpu = next(self.trained.model.parameters()).device.type == "cpu"

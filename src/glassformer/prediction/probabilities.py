@@ -31,3 +31,12 @@ def probabilities(
     powers = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
     softmax: np.ndarray[Any, np.dtype[np.float64]] = powers / powers.sum(axis=1, keepdims=True)
     return softmax
+
+
+def confidences_of(probs: FloatArray, *, multilabel: bool) -> FloatArray:
+    """Return the probability of each predicted label (texts,). With `multilabel`: of the least certain decision."""
+    if multilabel:
+        least: FloatArray = np.maximum(probs, 1 - probs).min(axis=1)
+        return least
+    top: FloatArray = probs.max(axis=1)
+    return top

@@ -39,6 +39,7 @@ class MadeBy(_Line):
     """The SHA-256 of the model's files."""
     text_column: str
     safe_csv: bool
+    review_below: float | None = None
 
 
 class Finished(_Line):
@@ -49,6 +50,7 @@ class Finished(_Line):
         answers: the name of the file with the answers.
         empty: how many rows have an empty text, and so no answer.
         unlike: how many rows are unlike the training data.
+        needs_review: how many answers need review.
         predictions: how often each answer was given.
     """
 
@@ -61,6 +63,7 @@ class Finished(_Line):
     rows: int
     empty: int
     unlike: int
+    needs_review: int = 0
     predictions: dict[str, int]
 
     def has_answers(self, out: Path) -> bool:
@@ -166,6 +169,8 @@ def _check_same(out: Path, before: MadeBy, now: MadeBy) -> None:
         raise UsageError(
             f"{out} was begun {'with' if before.safe_csv else 'without'} safe CSV; do the same again, or {way_out}"
         )
+    if before.review_below != now.review_below:
+        raise UsageError(f"{out} was begun with another `automatic=`, or without it; do the same again, or {way_out}")
 
 
 def _check_unchanged(out: Path, finished: Mapping[str, Finished], shards: Sequence[Path]) -> None:

@@ -53,6 +53,7 @@ class Job:
         text_column: the column of the texts. A shard may spell it with other capitals, spaces and underscores.
         safe_csv: write cells that a spreadsheet could run as a formula as text.
         device: where a worker of an engine computes.
+        review_below: see `Answers`.
     """
 
     model: Path
@@ -60,6 +61,7 @@ class Job:
     text_column: str
     safe_csv: bool = False
     device: str = "cpu"
+    review_below: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +110,7 @@ class Bulk:
 
     Attributes:
         earlier: how many shards were finished by earlier runs.
-        empty, unlike, predictions: see `Finished`.
+        empty, unlike, needs_review, predictions: see `Finished`.
         gone: shards that were answered and are no longer in the folder.
         unanswered: shards that could not be answered.
     """
@@ -119,6 +121,7 @@ class Bulk:
     rows: int = 0
     empty: int = 0
     unlike: int = 0
+    needs_review: int = 0
     predictions: Counter[str] = field(default_factory=Counter)
     unanswered: list[Unanswered] = field(default_factory=list)
 
@@ -158,7 +161,12 @@ def answer_folder(
         raise UsageError(f"`out={str(job.out)!r}` lies in {shards}, whose files are read; name another folder")
     files = shards_in(shards)
     _check_names(files)
-    made_by = MadeBy(model=model_sha256(job.model), text_column=job.text_column, safe_csv=job.safe_csv)
+    made_by = MadeBy(
+        model=model_sha256(job.model),
+        text_column=job.text_column,
+        safe_csv=job.safe_csv,
+        review_below=job.review_below,
+    )
     with only_writer(job.out):
         manifest = Manifest.begin(job.out, made_by, files, overwrite=overwrite)
         _remove_unfinished(job.out)
@@ -199,6 +207,7 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -
             rows=counts.rows,
             empty=counts.empty,
             unlike=counts.unlike,
+            needs_review=counts.needs_review,
             predictions=dict(counts.predictions),
         )
     except UsageError as error:
@@ -240,6 +249,7 @@ def _answer_waiting(
     for name in names & manifest.finished.keys():
         line = manifest.finished[name]
         bulk.rows, bulk.empty, bulk.unlike = bulk.rows + line.rows, bulk.empty + line.empty, bulk.unlike + line.unlike
+        bulk.needs_review += line.needs_review
         bulk.predictions.update(line.predictions)
     return bulk
 
@@ -282,12 +292,15 @@ class _Counts:
     rows: int = 0
     empty: int = 0
     unlike: int = 0
+    needs_review: int = 0
     predictions: Counter[str] = field(default_factory=Counter)
 
     def add(self, answers: Answers) -> None:
         self.rows += len(answers.empty)
         self.empty += int(answers.empty.sum())
         self.unlike += 0 if answers.unlike is None else int(answers.unlike.sum())
+        review = answers.needs_review
+        self.needs_review += 0 if review is None else int((review & ~answers.empty).sum())
         self.predictions.update(label_cell(label) for label in answers.predictions() if label is not None)
 
 
@@ -303,10 +316,10 @@ def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_
     column = _column(first, job.text_column)
     like = read_as[0] if read_as else Delimited()
     counts = _Counts()
-    name, labels = Path(answers_name(shard)), predictor.trained.config.labels
-    with answer_file(aside, name=name, labels=labels, table=shard, like=like, safe=job.safe_csv) as write:
+    name = Path(answers_name(shard))
+    with answer_file(aside, name=name, table=shard, like=like, safe=job.safe_csv) as write:
         for frame in itertools.chain([first], frames):
-            answers = predictor.answer(texts_of(frame, column))
+            answers = predictor.answer(texts_of(frame, column), review_below=job.review_below)
             write(frame, answers)
             counts.add(answers)
             on_rows(frame.height)

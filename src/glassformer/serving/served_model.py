@@ -181,10 +181,7 @@ class ServedModel:
     @property
     def held_out_answers(self) -> HeldOutAnswers | None:
         """The figures of its answers to held-out rows. None if it does not know them."""
-        if isinstance(self.predictor, ExportedPredictor):
-            return self.predictor.trained.config.held_out_answers
-        found = self.whole.trained.metrics.get("held_out_answers")
-        return None if found is None else HeldOutAnswers.model_validate(found)
+        return self.predictor.held_out_answers
 
     @property
     def time_lapse(self) -> Path | None:

@@ -271,6 +271,12 @@ class PreparedStudent(Prepared):
         return probs
 
     @property
+    def known_labels(self) -> np.ndarray[Any, Any] | None:
+        if self.known is None or self.validation_labels is None or len(self.known.rows) < len(self.validation_labels):
+            return None
+        return self.known.labels[np.argsort(self.known.rows)]
+
+    @property
     def label_values(self) -> tuple[Any, ...]:
         return self.teacher.answering.trained.config.labels
 

@@ -131,6 +131,11 @@ class Prepared:
         return self.validation_labels
 
     @property
+    def known_labels(self) -> np.ndarray[Any, Any] | None:
+        """The right labels of the validation rows as numbers. None if nothing is held out, or some are not known."""
+        return self.validation_labels
+
+    @property
     def label_values(self) -> tuple[Any, ...]:
         """The labels as the model folder keeps them."""
         return self.labels.names

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
@@ -279,7 +278,7 @@ def _finished(
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     seconds += pretraining.get("seconds", 0)
     seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
-    usual = _held_out_answers(labels, readers, temperature, counting, logits, unseen, seen.config.threshold)
+    usual = _held_out_answers(prepared, readers, temperature, counting, logits, unseen, seen.config.threshold)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -310,7 +309,7 @@ def _finished(
 
 
 def _held_out_answers(
-    labels: LabelSet,
+    prepared: Prepared,
     readers: Readers | None,
     temperature: float,
     counting: LearnedCounting | None,
@@ -325,6 +324,7 @@ def _held_out_answers(
         total = total if transformer is None else total + readers.transformer.weight * transformer
     if total is None:
         return None
+    labels = prepared.labels
     probs = probabilities(total, temperature=temperature, multilabel=labels.multilabel).astype(np.float32)
     answers = Answers(
         labels=labels.names,
@@ -333,7 +333,8 @@ def _held_out_answers(
         empty=np.zeros(len(probs), np.bool_),
         readers={},
     )
-    return HeldOutAnswers.of(answers, unseen, threshold=threshold)
+    truth = prepared.known_labels if counting is None else counting.labels
+    return HeldOutAnswers.of(answers, unseen, threshold=threshold, labels=truth)
 
 
 def _in_words(readers: Readers, figures: dict[str, Any]) -> str:

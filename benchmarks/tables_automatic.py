@@ -1,0 +1,67 @@
+"""The tables of docs/automatic.md, from benchmarks/results/automatic.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.tables_common import Document, interval, seeds_in_words
+from glassformer.experiments.published.table import markdown, short
+
+
+def automatic_tables(found: Document) -> Iterator[str]:
+    """Yield a table of thresholds and one of label sets."""
+    lines = found["lines"]
+    yield "Automatic answers:"
+    head = ("table", "asked", "automatic", "wrong of these", "wrong of held-out rows", "wrong of the surest")
+    rows = [
+        (
+            f"`{line['table']}`" if number == 0 else "",
+            f"{each['asked']:.0%}",
+            interval(each["coverage"]) if each["asked"] < 1 else short(1.0),
+            short(each["error"]),
+            short(each["held_out_error"]),
+            short(each["error_of_surest"]),
+        )
+        for line in lines
+        for number, each in enumerate(line["shares"])
+    ]
+    yield markdown([head, *rows])
+    yield "Label sets:"
+    heads = (
+        "table",
+        "asked",
+        "hold the right label",
+        "seeds from, to",
+        "labels per set",
+        "no label",
+        "one label",
+    )
+    lines_of_sets = [
+        (
+            f"`{line['table']}`, {line['classes']} labels" if number == 0 else "",
+            f"{each['asked']:.0%}",
+            interval(each["coverage"]),
+            f"{short(min(each['of_seeds']))}, {short(max(each['of_seeds']))}",
+            f"{each['mean_size']:.2f}",
+            short(each["empty"]),
+            short(each["one"]),
+        )
+        for line in lines
+        for number, each in enumerate(line["sets"])
+    ]
+    yield markdown([heads, *lines_of_sets])
+    of_rows = "; ".join(
+        f"`{line['table']}` {_rows(line['training_rows'])}, {_rows(line['held_out_rows'])}"
+        f"{' (cross-fitted)' if line['cross_fitted'] else ''}, {line['test_rows']:,}"
+        for line in lines
+    )
+    yield (
+        f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
+        f"the test rows. Training rows, held-out rows and test rows: {of_rows}."
+    )
+
+
+def _rows(of_seeds: list[int]) -> str:
+    """Return how many rows: of all seeds, or from the fewest to the most."""
+    fewest, most = min(of_seeds), max(of_seeds)
+    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"

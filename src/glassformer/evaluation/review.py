@@ -1,0 +1,162 @@
+"""Which answers can be given automatically: the error among the surest ones, and label sets."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from glassformer.evaluation.intervals import RESAMPLES, share_right
+from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.ranking import thinned
+from glassformer.evaluation.result import (
+    AppliedThreshold,
+    AutomaticClass,
+    AutomaticShare,
+    ClassCoverage,
+    Estimate,
+    LabelSets,
+    Review,
+)
+from glassformer.prediction.probabilities import confidences_of
+from glassformer.prediction.review import Thresholds
+
+ASKED, ASKED_OF_SETS = (0.8, 0.9, 0.95, 1.0), (0.8, 0.9, 0.95)
+BY_CLASS = 0.9
+_DRAWN = tuple(percent / 100 for percent in range(5, 100, 5))
+_LEAST_DRAWN = 0.05  # of the rows: among fewer rows, the error is chance
+
+
+def review(
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    class_names: Sequence[str],
+    *,
+    multilabel: bool,
+    thresholds: Thresholds | None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Review:
+    """Measure what remains wrong if a person sees the least sure answers.
+
+    The confidence of a row is that of its least certain decision with `multilabel`, and a row is right if all its
+    labels are right.
+
+    Args:
+        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        thresholds: those that held-out rows of training gave. They are never found by the measured rows.
+    """
+    confidence = confidences_of(probs, multilabel=multilabel)
+    wrong = ~correct_rows(probs, labels, multilabel=multilabel)
+
+    def estimate(which: Bool[np.ndarray, " m"]) -> Estimate:
+        return share_right(which, seed=seed, resamples=resamples)
+
+    def applied(asked: float) -> AppliedThreshold | None:
+        if thresholds is None or asked == 1:
+            return None
+        rule = thresholds.rule(asked)
+        automatic = confidence >= rule.below
+        return AppliedThreshold(
+            confidence=rule.below,
+            held_out_rows=rule.automatic,
+            held_out_error=None if rule.wrong is None else rule.wrong / rule.automatic,
+            coverage=estimate(automatic),
+            error=estimate(wrong[automatic]) if automatic.any() else None,
+        )
+
+    single = None if multilabel or thresholds is None or thresholds.label_probability is None else thresholds
+    return Review(
+        curve=_curve(confidence, wrong),
+        shares=tuple(
+            AutomaticShare(asked=asked, error=estimate(wrong[surest(confidence, asked)]), threshold=applied(asked))
+            for asked in ASKED
+        ),
+        coverage_got=()
+        if thresholds is None
+        else tuple((asked, float((confidence >= thresholds.rule(asked).below).mean())) for asked in _DRAWN),
+        sets_got=()
+        if single is None
+        else tuple((asked, float(_covered(probs, labels, single.label_threshold(asked)).mean())) for asked in _DRAWN),
+        by_class=()
+        if thresholds is None or multilabel
+        else _by_class(probs, wrong, thresholds.rule(BY_CLASS).below, class_names),
+        sets=()
+        if single is None
+        else tuple(
+            label_sets(probs, labels, class_names, asked, single, seed=seed, resamples=resamples)
+            for asked in ASKED_OF_SETS
+        ),
+        missing_because=_NO_THRESHOLDS if thresholds is None else None,
+    )
+
+
+def surest(confidence: Float[np.ndarray, " n"], share: float) -> Bool[np.ndarray, " n"]:
+    """Return the surest share of the rows. Rows that are as sure as the last of them belong to them."""
+    which: Bool[np.ndarray, " n"] = confidence >= np.sort(confidence)[-int(np.ceil(share * len(confidence) - 1e-9))]
+    return which
+
+
+def label_sets(
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Int[np.ndarray, " n"],
+    class_names: Sequence[str],
+    asked: float,
+    thresholds: Thresholds,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> LabelSets:
+    """Measure the sets of labels that should hold the right one in this share of the rows."""
+    least = thresholds.label_threshold(asked)
+    covered, sizes = _covered(probs, labels, least), (probs >= least).sum(axis=1)
+    return LabelSets(
+        asked=asked,
+        probability=least,
+        coverage=share_right(covered, seed=seed, resamples=resamples),
+        mean_size=float(sizes.mean()),
+        sizes=tuple(np.bincount(sizes).tolist()),
+        per_class=tuple(
+            ClassCoverage(name=name, rows=int((labels == c).sum()), covered=int(covered[labels == c].sum()))
+            for c, name in enumerate(class_names)
+        ),
+    )
+
+
+def _covered(
+    probs: Float[np.ndarray, "n n_classes"], labels: Int[np.ndarray, " n"], least: float
+) -> Bool[np.ndarray, " n"]:
+    covered: Bool[np.ndarray, " n"] = probs[np.arange(len(labels)), labels] >= least
+    return covered
+
+
+def _curve(confidence: Float[np.ndarray, " n"], wrong: Bool[np.ndarray, " n"]) -> tuple[tuple[float, float], ...]:
+    """Return the risk–coverage curve (El-Yaniv & Wiener 2010). It has no point between rows of the same confidence."""
+    order = np.argsort(-confidence, kind="stable")
+    ordered, rows = confidence[order], np.arange(1, len(order) + 1)
+    last_of_its_kind = np.append(ordered[1:] < ordered[:-1], True)
+    drawn = last_of_its_kind & (rows >= _LEAST_DRAWN * len(rows))
+    return thinned((rows / len(rows))[drawn], (np.cumsum(wrong[order]) / rows)[drawn])
+
+
+def _by_class(
+    probs: Float[np.ndarray, "n n_classes"],
+    wrong: Bool[np.ndarray, " n"],
+    below: float,
+    class_names: Sequence[str],
+) -> tuple[AutomaticClass, ...]:
+    predicted, automatic = probs.argmax(axis=1), confidences_of(probs, multilabel=False) >= below
+    return tuple(
+        AutomaticClass(
+            name=name,
+            rows=int((predicted == c).sum()),
+            automatic=int((automatic & (predicted == c)).sum()),
+            wrong=int((wrong & automatic & (predicted == c)).sum()),
+        )
+        for c, name in enumerate(class_names)
+    )
+
+
+_NO_THRESHOLDS = (
+    "This model does not know how sure it was of held-out rows: it was made by an older glassformer, or without "
+    "held-out rows. Train it again to get thresholds."
+)

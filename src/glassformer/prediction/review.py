@@ -1,0 +1,147 @@
+"""Which answers a person should see, and which labels a text may have: thresholds that held-out rows give.
+
+Answers are automatic from a confidence on (selective classification: Geifman & El-Yaniv 2017). A label is in the set of
+a text from a probability on (split conformal prediction: Angelopoulos & Bates 2023, eq. 1). Without PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from glassformer.errors import UsageError
+from glassformer.prediction.probabilities import THRESHOLD, FloatArray, confidences_of
+
+Shares = Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(min_length=100, max_length=100)]
+Counts = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=100, max_length=100)]
+SomeRows = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=100, max_length=100)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewRule:
+    """An answer of a lower confidence than `below` needs review.
+
+    Attributes:
+        held_out_rows: how many rows gave the rule.
+        automatic: how many of them have at least this confidence.
+        wrong: how many of these were answered wrongly. None if the held-out rows have no labels.
+    """
+
+    below: float
+    held_out_rows: int
+    automatic: int
+    wrong: int | None
+
+    def __str__(self) -> str:
+        """Return the rule in words."""
+        error = "" if self.wrong is None else f"; {self.wrong / self.automatic:.1%} of these were wrong"
+        return (
+            f"an answer with a confidence below {self.below:.6g} needs review. Of {self.held_out_rows:,} held-out "
+            f"rows, {self.automatic:,} had at least this confidence{error}"
+        )
+
+
+class Thresholds(BaseModel):
+    """The thresholds for 1%, 2%, … 100% of texts, by the answers to held-out rows."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    confidence: Shares
+    """The lowest confidence of this share of the rows, the surest ones."""
+    rows: SomeRows
+    """How many rows have at least this confidence."""
+    wrong: Counts | None
+    """How many of these were answered wrongly; with several labels per text, those with any wrong label. None if the
+    rows have no labels."""
+    label_probability: Shares | None
+    """The probability from which on a label is in the set, so that this share of the sets hold the right label. 0 if
+    there are too few rows. None with several labels per text, and without labels."""
+
+    @classmethod
+    def of(cls, probs: np.ndarray[Any, Any], labels: np.ndarray[Any, Any] | None, *, multilabel: bool) -> Self:
+        """Find the thresholds.
+
+        Args:
+            probs: (rows, n_classes) the calibrated probabilities of at least one row.
+            labels: class numbers (rows,), or multi-hot (rows, n_classes) with `multilabel`.
+        """
+        confidences, count = confidences_of(probs, multilabel=multilabel), len(probs)
+        lowest = [_rounded_down(value) for value in _descending(confidences)]
+        confidence = [lowest[-(-count * percent // 100) - 1] for percent in range(1, 101)]
+        wrong = of_truth = None
+        if labels is not None and multilabel:
+            wrong = ((probs >= THRESHOLD) != (labels > 0)).any(axis=1)
+        elif labels is not None:
+            wrong = probs.argmax(axis=1) != labels
+            of_truth = [_rounded_down(value) for value in _descending(probs[np.arange(count), labels])]
+        automatic = [confidences >= least for least in confidence]
+        return cls(
+            confidence=tuple(confidence),
+            rows=tuple(int(sure.sum()) for sure in automatic),
+            wrong=None if wrong is None else tuple(int(wrong[sure].sum()) for sure in automatic),
+            label_probability=None if of_truth is None else tuple(_conformal(of_truth, i) for i in range(1, 101)),
+        )
+
+    def rule(self, automatic: float) -> ReviewRule:
+        """Return the rule by which this share of answers is given automatically, from 0.01 to 1.
+
+        Raises:
+            UsageError: it is not such a share, or not in whole percents.
+        """
+        at = percent_of(automatic, "automatic") - 1
+        return ReviewRule(
+            below=self.confidence[at],
+            held_out_rows=self.rows[-1],
+            automatic=self.rows[at],
+            wrong=None if self.wrong is None else self.wrong[at],
+        )
+
+    def label_threshold(self, coverage: float) -> float:
+        """Return the probability from which on a label is in the set of a text.
+
+        Args:
+            coverage: the share of the sets that should hold the right label, from 0.01 to 1.
+
+        Raises:
+            UsageError: the coverage is not such a share, or the held-out rows do not give sets.
+        """
+        at = percent_of(coverage, "coverage") - 1
+        if self.label_probability is None:
+            raise UsageError(
+                "this model gives no label sets: they need one label per text, and held-out rows with labels"
+            )
+        return self.label_probability[at]
+
+
+def percent_of(share: float, setting: str) -> int:
+    """Return a share in percent.
+
+    Raises:
+        UsageError: it is not from 0.01 to 1, or not in whole percents.
+    """
+    if not 0 < share <= 1 or abs(100 * share - round(100 * share)) > 1e-9:
+        raise UsageError(f"`{setting}={share:g}`: give a share from 0.01 to 1 in whole percents, such as 0.9")
+    return round(100 * share)
+
+
+def _conformal(descending: list[float], percent: int) -> float:
+    """Return the ⌈(n + 1) · coverage⌉-th largest probability of the right label, or 0 if n rows are too few.
+
+    With the score 1 − p of the right label, this is 1 − q̂ of Angelopoulos & Bates 2023, eq. 1.
+    """
+    place = -(-(len(descending) + 1) * percent // 100)  # whole numbers: 0.9 · 10 must not become 9.000000000000002
+    return descending[place - 1] if place <= len(descending) else 0.0
+
+
+def _descending(values: FloatArray) -> list[float]:
+    ordered: list[float] = np.sort(values.astype(np.float64))[::-1].tolist()
+    return ordered
+
+
+def _rounded_down(probability: float) -> float:
+    """Round to six decimals, so that the row itself has at least this probability."""
+    return math.floor(probability * 1e6) / 1e6
