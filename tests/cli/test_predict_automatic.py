@@ -10,9 +10,9 @@ import pytest
 from glassformer import TextClassifier
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.review import ReviewRule
-from tests.cli.conftest import Trained, write_csv
 from tests.cli.shards import answers, write_shards
 from tests.cli.terminal import Outcome, glassformer, misused
+from tests.trained import Trained, write_csv
 
 SURE, UNSURE = "good good great fine film", "zzz"
 
@@ -87,6 +87,8 @@ def test_shards_have_the_column_and_go_on_with_the_same_share(reviews: Trained, 
     assert found["needs_review"].to_list() == expected.to_list()
     assert said.document["needs_review"] == expected.sum()
     assert f"note: {expected.sum()} of 40 rows" in said.err
+    (out / "part-001.parquet").unlink()
+    assert run("--automatic", "0.9", "--json").document["needs_review"] == expected.sum()
     misused(run("--automatic", "0.8"), "was begun with another --automatic, or without it", "--overwrite")
     misused(run(), "was begun with another --automatic")
     plain = tmp_path / "plain"
@@ -115,7 +117,7 @@ def test_an_older_model_says_that_it_has_no_thresholds(reviews: Trained, tmp_pat
     shards, out = write_shards(tmp_path / "shards", 1, 5), tmp_path / "answers"
     for given in ([SURE], ["--file", table, "--out", tmp_path / "a.csv"], ["--file", shards, "--out", out]):
         said = glassformer("predict", old, *given, "--automatic", "0.9")
-        misused(said, "this model does not know how sure it was of held-out rows", "train it again")
+        misused(said, "this model does not know how sure it was of held-out rows", "train it again with")
     assert not (tmp_path / "a.csv").exists()
     assert not out.exists()
     assert glassformer("predict", old, SURE).code == 0

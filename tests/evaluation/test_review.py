@@ -130,7 +130,7 @@ def test_a_model_without_thresholds_says_why() -> None:
     assert all(each.threshold is None for each in result.shares)
     assert result.sets == ()
     html = review_section(result)
-    assert "made by an older glassformer, or without held-out rows. Train it again" in html
+    assert "made by an older glassformer, or without held-out rows. Train it again with" in html
     assert "Label sets" not in html
 
 
@@ -141,7 +141,7 @@ def test_the_report_shows_shares_classes_and_sets() -> None:
     assert evaluation.review is not None
     (chosen,) = (each for each in evaluation.review.sets if each.asked == 0.9)
     covered = f"{chosen.coverage.value:.3f}".removeprefix("0")
-    said = f"Of the sets for new texts like the training texts, 90% hold the right label. Here it was {covered} (95%: "
+    said = f"If 90% of the sets should hold the right label, {covered} (95%: "
     assert said in html
     assert html.count("threshold for 90%</text>") == 1
     several = render(sample_evaluation(90, 4, multilabel=True))

@@ -151,6 +151,7 @@ def measure_model(
         learnable, overlap = _learnable(seen, table, refitted=trained.counting is not None)
         notes += overlap
         baselines = _run_baselines(learnable, trained, texts, say)
+    held_out = predictor.held_out_answers
     files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     return evaluate(
         logits=np.sum(list(by_reader.values()), axis=0),
@@ -171,7 +172,7 @@ def measure_model(
         model=_model_summary(trained, folder),
         baselines=baselines,
         readers=reader_outcomes(config, by_reader),
-        thresholds=None if predictor.held_out_answers is None else predictor.held_out_answers.thresholds,
+        thresholds=None if held_out is None else held_out.thresholds,
         fit_seconds=config.training_seconds,
         predict_seconds=predict_seconds,
         size_bytes=sum((folder / name).stat().st_size for name in files),

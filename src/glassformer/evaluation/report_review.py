@@ -117,9 +117,9 @@ def _sets(review: Review) -> str:
         for each in chosen.per_class
     ]
     return (
-        "<h3>Label sets</h3><p>A text can also get all labels with at least a certain probability. Of the sets for new "
-        f"texts like the training texts, {BY_CLASS:.0%} hold the right label. Here it was "
-        f"{_plain_interval(chosen.coverage)}. A set without a label, or with several, is one for a person.</p>"
+        "<h3>Label sets</h3><p>A text can also get all labels with at least a certain probability. If "
+        f"{BY_CLASS:.0%} of the sets should hold the right label, {_plain_interval(chosen.coverage)} of the sets for "
+        "these rows do. A set without a label, or with several, is one for a person.</p>"
         + table("Label sets by split conformal prediction. Intervals: 95%.", head, rows)
         + table(
             f"Sets that hold the right label, asked for {BY_CLASS:.0%}, by class.",

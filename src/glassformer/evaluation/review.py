@@ -1,6 +1,7 @@
 """Which answers can be given automatically: the error among the surest ones, and label sets."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
@@ -64,29 +65,26 @@ def review(
             error=estimate(wrong[automatic]) if automatic.any() else None,
         )
 
-    single = None if multilabel or thresholds is None or thresholds.label_probability is None else thresholds
+    more: dict[str, Any] = {}
+    if thresholds is None:
+        more["missing_because"] = _NO_THRESHOLDS
+    else:
+        got = [(asked, float((confidence >= thresholds.rule(asked).below).mean())) for asked in _DRAWN]
+        more["coverage_got"] = tuple(got)
+    if thresholds is not None and not multilabel:
+        more["by_class"] = _by_class(probs, wrong, thresholds.rule(BY_CLASS).below, class_names)
+    if thresholds is not None and thresholds.label_probability is not None:
+        held = [(asked, float(_covered(probs, labels, thresholds.label_threshold(asked)).mean())) for asked in _DRAWN]
+        how: dict[str, Any] = {"seed": seed, "resamples": resamples}
+        sets = [label_sets(probs, labels, class_names, asked, thresholds, **how) for asked in ASKED_OF_SETS]
+        more |= {"sets_got": tuple(held), "sets": tuple(sets)}
     return Review(
         curve=_curve(confidence, wrong),
         shares=tuple(
             AutomaticShare(asked=asked, error=estimate(wrong[surest(confidence, asked)]), threshold=applied(asked))
             for asked in ASKED
         ),
-        coverage_got=()
-        if thresholds is None
-        else tuple((asked, float((confidence >= thresholds.rule(asked).below).mean())) for asked in _DRAWN),
-        sets_got=()
-        if single is None
-        else tuple((asked, float(_covered(probs, labels, single.label_threshold(asked)).mean())) for asked in _DRAWN),
-        by_class=()
-        if thresholds is None or multilabel
-        else _by_class(probs, wrong, thresholds.rule(BY_CLASS).below, class_names),
-        sets=()
-        if single is None
-        else tuple(
-            label_sets(probs, labels, class_names, asked, single, seed=seed, resamples=resamples)
-            for asked in ASKED_OF_SETS
-        ),
-        missing_because=_NO_THRESHOLDS if thresholds is None else None,
+        **more,
     )
 
 
@@ -158,5 +156,5 @@ def _by_class(
 
 _NO_THRESHOLDS = (
     "This model does not know how sure it was of held-out rows: it was made by an older glassformer, or without "
-    "held-out rows. Train it again to get thresholds."
+    "held-out rows. Train it again with held-out rows to get thresholds."
 )

@@ -69,7 +69,7 @@ class Answering(ABC):
         if known is None or known.thresholds is None:
             raise UsageError(
                 "this model does not know how sure it was of held-out rows: it was made by an older glassformer, or "
-                "without held-out rows; train it again"
+                "without held-out rows; train it again with held-out rows"
             )
         return known.thresholds
 

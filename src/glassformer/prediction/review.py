@@ -6,7 +6,6 @@ a text from a probability on (split conformal prediction: Angelopoulos & Bates 2
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
@@ -69,21 +68,24 @@ class Thresholds(BaseModel):
             probs: (rows, n_classes) the calibrated probabilities of at least one row.
             labels: class numbers (rows,), or multi-hot (rows, n_classes) with `multilabel`.
         """
-        confidences, count = confidences_of(probs, multilabel=multilabel), len(probs)
-        lowest = [_rounded_down(value) for value in _descending(confidences)]
-        confidence = [lowest[-(-count * percent // 100) - 1] for percent in range(1, 101)]
+        count = len(probs)
+        confidences = _rounded_down(confidences_of(probs, multilabel=multilabel))
+        ascending = np.sort(confidences)
+        confidence = ascending[count - _places(count)]
+        rows = count - np.searchsorted(ascending, confidence)
         wrong = of_truth = None
         if labels is not None and multilabel:
             wrong = ((probs >= THRESHOLD) != (labels > 0)).any(axis=1)
         elif labels is not None:
             wrong = probs.argmax(axis=1) != labels
-            of_truth = [_rounded_down(value) for value in _descending(probs[np.arange(count), labels])]
-        automatic = [confidences >= least for least in confidence]
+            of_truth = _label_probabilities(probs[np.arange(count), labels])
+        if wrong is not None:
+            wrong = wrong[np.argsort(-confidences)].cumsum()[rows - 1]
         return cls(
-            confidence=tuple(confidence),
-            rows=tuple(int(sure.sum()) for sure in automatic),
-            wrong=None if wrong is None else tuple(int(wrong[sure].sum()) for sure in automatic),
-            label_probability=None if of_truth is None else tuple(_conformal(of_truth, i) for i in range(1, 101)),
+            confidence=tuple(confidence.tolist()),
+            rows=tuple(rows.tolist()),
+            wrong=None if wrong is None else tuple(wrong.tolist()),
+            label_probability=None if of_truth is None else tuple(of_truth.tolist()),
         )
 
     def rule(self, automatic: float) -> ReviewRule:
@@ -128,20 +130,25 @@ def percent_of(share: float, setting: str) -> int:
     return round(100 * share)
 
 
-def _conformal(descending: list[float], percent: int) -> float:
-    """Return the ⌈(n + 1) · coverage⌉-th largest probability of the right label, or 0 if n rows are too few.
+def _places(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return ⌈count · 1%⌉, …, ⌈count · 100%⌉. In whole numbers, as 0.9 · 10 must not become 9.000000000000002."""
+    places: np.ndarray[Any, np.dtype[np.int64]] = -(-count * np.arange(1, 101) // 100)
+    return places
+
+
+def _label_probabilities(of_truth: FloatArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return for 1%, … 100% the ⌈(n + 1) · coverage⌉-th largest probability of the right label, or 0 if n is too small.
 
     With the score 1 − p of the right label, this is 1 − q̂ of Angelopoulos & Bates 2023, eq. 1.
+
+    Args:
+        of_truth: (rows,) the probability of the right label of each row.
     """
-    place = -(-(len(descending) + 1) * percent // 100)  # whole numbers: 0.9 · 10 must not become 9.000000000000002
-    return descending[place - 1] if place <= len(descending) else 0.0
+    places, descending = _places(len(of_truth) + 1), np.sort(_rounded_down(of_truth))[::-1]
+    return np.append(descending, 0.0)[places - 1]
 
 
-def _descending(values: FloatArray) -> list[float]:
-    ordered: list[float] = np.sort(values.astype(np.float64))[::-1].tolist()
-    return ordered
-
-
-def _rounded_down(probability: float) -> float:
-    """Round to six decimals, so that the row itself has at least this probability."""
-    return math.floor(probability * 1e6) / 1e6
+def _rounded_down(probs: FloatArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Round to six decimals, so that each row itself has at least its rounded probability."""
+    rounded: np.ndarray[Any, np.dtype[np.float64]] = np.floor(probs.astype(np.float64) * 1e6) / 1e6
+    return rounded
