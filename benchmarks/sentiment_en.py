@@ -29,6 +29,7 @@ from glassformer.data.splits import Splits, make_splits
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.intervals import share_right
+from glassformer.prediction.held_out_answers import HeldOutAnswers, unseen_figures
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 from glassformer.training.unlike import learn_seen
@@ -103,8 +104,13 @@ def smaller(trained: Path, splits: Splits, experiment: Experiment) -> Path:
     shutil.copytree(trained, folder)
     weights = {name: tensor.half() for name, tensor in load_file(trained / "model.safetensors").items()}
     save_file(weights, folder / "model.safetensors")
-    seen, _ = learn_seen(splits.train, splits.validation, most_hashes=HASHES)
+    seen, unseen = learn_seen(splits.train, splits.validation, most_hashes=HASHES)
     seen.save(folder)
+    metrics = json.loads((trained / "metrics.json").read_text(encoding="utf-8"))
+    usual = HeldOutAnswers.model_validate(metrics["held_out_answers"])
+    usual = usual.model_copy(update=unseen_figures(unseen, seen.config.threshold))  # fewer words: more are unseen
+    metrics["held_out_answers"] = usual.model_dump()
+    (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
     config = json.loads((trained / "config.json").read_text(encoding="utf-8"))
     text = json.dumps(config | {"unlike": seen.config.model_dump()}, indent=2, ensure_ascii=False)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")

@@ -80,7 +80,7 @@ def with_sentences(train: Table) -> Table:
         drawn = pl.int_range(pl.len()).shuffle(seed=SEED).over("place") < MOST_SENTENCES
         kept.append(own.filter(agreement > LEAST_AGREEMENT).filter(drawn))
     sentences = pl.concat(kept).sort("place", maintain_order=True).drop("row", "place")
-    first = int(frame["row"].max() or 0) + 1  # type: ignore[call-overload]
+    first = int(frame["row"].to_numpy().max()) + 1
     sentences = sentences.with_row_index("row", first).select(frame.columns)
     return replace(train, frame=pl.concat([frame, sentences]), source="imdb, sentences of it, and sentiment140")
 

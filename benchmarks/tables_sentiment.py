@@ -38,8 +38,8 @@ def sentiment_tables(found: Document) -> Iterator[str]:
     ]
     yield markdown([heads, *rows])
     size = sum(found["bytes"].values()) / 1e6
-    rows = f"{found['training_rows']:,} reviews and tweets, and {found['sentences']:,} sentences of the reviews"
-    yield f"Accuracy with its 95% interval. Training rows: {rows}. {size:.1f} MB in all."
+    learned = f"{found['training_rows']:,} reviews and tweets, and {found['sentences']:,} sentences of the reviews"
+    yield f"Accuracy with its 95% interval. Training rows: {learned}. {size:.1f} MB in all."
 
 
 def _accuracy(found: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ def training_tables(found: Document) -> Iterator[str]:
         (
             each["name"],
             f"{each['parameters']:,}",
-            f"{sorted(each['texts_per_second'])[len(each['texts_per_second']) // 2]:,.0f}",
+            f"{median(each['texts_per_second']):,.0f}",
             _ratio(each["ours_is_faster_by"]),
             f"{each['seconds_to_first_step']:.1f} s",
             ", ".join(f"{accuracy:.3f}" for accuracy in each["accuracy_by_epoch"]),

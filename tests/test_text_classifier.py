@@ -31,7 +31,8 @@ LISTS = [["b", "a"], ["b"], [], ["a"]] * 6
 
 def small(**settings: Any) -> TextClassifier:
     """A classifier that trains in a moment."""
-    return TextClassifier(**({"preset": "tiny", "epochs": 2, "settings": ALONE} | settings))
+    usual: dict[str, Any] = {"preset": "tiny", "epochs": 2, "settings": ALONE}
+    return TextClassifier(**usual | settings)
 
 
 @pytest.fixture(scope="module")

@@ -182,6 +182,21 @@ def test_bad_shards_are_named_and_the_others_are_answered(reviews: Trained, tmp_
     assert predict(reviews, shards, out).code == 0
 
 
+def test_a_shard_that_vanishes_meanwhile_is_named(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards, out = write_shards(tmp_path / "shards", 3, 10), tmp_path / "answers"
+    answer_shard = prediction_shards.answer_shard
+
+    def removing(*given: object) -> object:
+        (shards / "part-001.parquet").unlink(missing_ok=True)
+        return answer_shard(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(prediction_shards, "answer_shard", removing)
+    misused(predict(reviews, shards, out), "1 shard has no answers, of 3", "No such file: ", "part-001.parquet")
+    assert answers(out)["id"].to_list() == [*range(10), *range(20, 30)]
+
+
 def test_ctrl_c_loses_only_the_shard_in_work(reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shards, out = write_shards(tmp_path / "shards", 3, 10), tmp_path / "answers"
     answer_shard = prediction_shards.answer_shard
@@ -278,6 +293,18 @@ def test_a_damaged_manifest_is_told(reviews: Trained, tmp_path: Path) -> None:
     with (out / MANIFEST).open("a", encoding="utf-8") as file:
         file.write("{}\n")
     failed(predict(reviews, shards, out), "is damaged", "delete the folder")
+
+
+@pytest.mark.parametrize("name", ["../kept.csv", "..", "", "/kept.csv"])
+def test_overwrite_deletes_only_files_in_the_folder(reviews: Trained, tmp_path: Path, name: str) -> None:
+    shards, out = write_shards(tmp_path / "shards", 1, 1), tmp_path / "answers"
+    predict(reviews, shards, out)
+    (tmp_path / "kept.csv").write_text("", encoding="utf-8")
+    first, line = (out / MANIFEST).read_text(encoding="utf-8").splitlines()
+    edited = json.dumps(json.loads(line) | {"answers": name})
+    (out / MANIFEST).write_text(f"{first}\n{edited}\n", encoding="utf-8")
+    failed(predict(reviews, shards, out, "--overwrite"), "is damaged")
+    assert (tmp_path / "kept.csv").is_file()
 
 
 def test_progress_in_words() -> None:

@@ -1,6 +1,8 @@
 import dataclasses
+import gc
 import json
 import math
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +53,19 @@ def test_many_texts_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> N
     alone = np.concatenate([READER.logits([text]) for text in texts])
     monkeypatch.setattr("glassformer.counting.reader._ROWS_AT_ONCE", 5)
     assert np.array_equal(READER.logits(texts), alone)
+
+
+def test_a_replaced_reader_does_not_wait_for_the_garbage_collector() -> None:
+    """A server freezes what it has in memory, so the collector would never find it."""
+    pieces = NgramWeights(family="characters", ngrams=(" g", "oo"), idf=np.ones(2, np.float32))
+    gc.disable()
+    try:
+        assert pieces.counts([["good"]]).ngrams.tolist() == [0, 1]
+        alive = weakref.ref(pieces)
+        del pieces
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def edited(**values: object) -> Callable[[Path], None]:

@@ -113,6 +113,46 @@ def test_files_that_may_not_be_so_large(limit: int, model: Path, tmp_path: Path)
     assert names(tmp_path) == {"model"}
 
 
+@pytest.mark.parametrize("out", [".", ".."])
+def test_the_current_folder_is_not_replaced(
+    out: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(
+        UsageError, match=r"`out=`: \.+ is replaced as a whole; name a folder in it, such as .*exported"
+    ):
+        export(model, Path(out), to="transformers")
+    assert names(tmp_path) == {"model", "here"}
+
+
+def test_what_a_killed_process_of_the_same_number_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    left = tmp_path / f".out.writing-{os.getpid()}"
+    left.mkdir()
+    (left / "half").write_text("")
+    with folder_written_aside(tmp_path / "out") as aside:
+        (aside / "new").write_text("")
+    assert names(tmp_path) == {"out"}
+    assert names(tmp_path / "out") == {"new"}
+
+
+def test_a_folder_that_can_be_put_nowhere_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_text("")
+    move = Path.replace
+
+    def fail(path: Path, target: Path) -> Path:
+        if target.name == "out":
+            raise OSError("no")
+        return move(path, target)
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="no"), folder_written_aside(tmp_path / "out"):
+        pass
+    (kept,) = tmp_path.iterdir()
+    assert names(kept) == {"old"}
+
+
 def test_a_folder_that_cannot_be_put_in_place_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").write_text("")

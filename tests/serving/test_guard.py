@@ -41,6 +41,7 @@ def client() -> Iterator[TestClient]:
         (b"Bearer \xff\xfe", 401),
         (b"Basic !", 401),
         (b"Basic Zm9v", 401),
+        (b"Basic \xff\xfe", 401),
         (b"", 401),
     ],
 )

@@ -50,6 +50,8 @@ def test_feedback_is_kept_as_lines_that_can_be_trained_on(tmp_path: Path) -> Non
         for text, label in ((TEXT, "good"), ("ünicode \n\u2028 line", "bad")):
             assert client.post("/feedback", json={"text": text, "label": label}).json() == {"status": "kept"}
         answer = client.post("/predict", json={"text": TEXT}).json()["answers"][0]
+        counted = 'glassformer_texts_total{model="reviews"} 1.0'
+        assert counted in client.get("/metrics").text, "texts of /predict alone"
         for body, says in (
             ({"text": TEXT, "label": "superb"}, "`label='superb'`: the model has no such label, only bad, fine, good"),
             ({"text": TEXT, "label": ["good"]}, "give one label, not a list"),

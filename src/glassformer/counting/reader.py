@@ -81,8 +81,10 @@ class NgramWeights:
 
     @cached_property
     def _known_in_word(self) -> Callable[[str], tuple[int, ...]]:
+        index = self.index  # a function that holds `self` would keep a replaced model in a server's memory
+
         def known(word: str) -> tuple[int, ...]:
-            return tuple(number for number in self._known(pieces_of(word)) if number != _UNKNOWN)
+            return tuple(index[piece] for piece in pieces_of(word) if piece in index)
 
         return lru_cache(_MOST_WORDS)(known)  # many words occur in many texts
 

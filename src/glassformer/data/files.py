@@ -28,6 +28,7 @@ def written_aside(path: Path) -> Iterator[Path]:
 def folder_written_aside(path: Path) -> Iterator[Path]:
     """Give a hidden empty folder beside `path` to fill. At the end it replaces `path`; after an error it is removed."""
     aside, before = (path.with_name(f".{path.name}.{what}-{os.getpid()}") for what in ("writing", "replaced"))
+    shutil.rmtree(aside, ignore_errors=True)  # of a killed process with the same number, as in containers
     try:
         aside.mkdir()
         yield aside
@@ -39,9 +40,9 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
             if before.exists():
                 before.replace(path)
             raise
+        shutil.rmtree(before, ignore_errors=True)
     finally:
-        for left in (aside, before):
-            shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_aside(path: Path, text: str) -> None:

@@ -75,8 +75,11 @@ def check_out(out: Path, *, overwrite: bool) -> None:
     """Refuse a path that no folder can be written to, and to lose files.
 
     Raises:
-        UsageError: `out` is a file, is in a folder that does not exist, or holds files that must not be replaced.
+        UsageError: `out` has no name, is a file, is in a folder that does not exist, or holds files that must not be
+            replaced.
     """
+    if out.name in ("", ".."):
+        raise UsageError(f"`out=`: {out} is replaced as a whole; name a folder in it, such as {out / 'exported'}")
     if out.exists() and not out.is_dir():
         raise UsageError(f"`out=`: {out} is a file; name a folder")
     if not out.absolute().parent.is_dir():

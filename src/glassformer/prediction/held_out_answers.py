@@ -66,7 +66,14 @@ class HeldOutAnswers(BaseModel):
             rows=len(read),
             labels={str(label): round(given[str(label)] / len(read), 6) for label in answers.labels},
             confidence=Mean.of(answers.confidences()),
-            unseen_share=Mean.of(unseen),
-            unlike_training=round(float(np.mean(unseen > np.float32(threshold))), 6),
+            **unseen_figures(unseen, threshold),
             thresholds=Thresholds.of(answers.probs, labels, multilabel=answers.multilabel),
         )
+
+
+def unseen_figures(unseen: FloatArray, threshold: float) -> dict[str, Any]:
+    """Return the figures `unseen_share` and `unlike_training` of `HeldOutAnswers`, whose arguments these are."""
+    return {
+        "unseen_share": Mean.of(unseen),
+        "unlike_training": round(float(np.mean(unseen > np.float32(threshold))), 6),
+    }

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
 from glassformer.data.files import write_aside
@@ -58,7 +58,7 @@ class Finished(_Line):
     size: int
     modified_ns: int
     sha256: str
-    answers: str
+    answers: str = Field(pattern="^[^/]*[^/.][^/]*$")  # no path: `overwrite` deletes this file
     answers_size: int
     rows: int
     empty: int

@@ -28,7 +28,7 @@ from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.files import why_not_written
 from glassformer.data.locks import only_writer
-from glassformer.data.rows import FORMATS, OPENERS, Delimited, format_of, iterate_rows
+from glassformer.data.rows import FORMATS, OPENERS, Delimited, check_file, format_of, iterate_rows
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted, label_cell
 from glassformer.errors import GlassformerError, UsageError, quoted
@@ -195,7 +195,7 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -
     name = answers_name(shard)
     aside = job.out / f".{name}{_ASIDE}{platform.node()}-{os.getpid()}"
     try:
-        before = shard.stat()
+        before = check_file(shard).stat()
         counts = _write_answers(predictor, job, shard, aside, on_rows)
         line = Finished(
             shard=shard.name,

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -93,7 +94,8 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
         config = model.predictor.trained.config
         _check_label(body.label, config.labels, multilabel=config.multilabel)
         note(request, model.name, [body.text])
-        (answer,) = await unless_closed(request, service.worker.answer(model, [body.text]))
+        # Not `worker.answer`: the metrics count the texts of /predict.
+        (answer,) = await unless_closed(request, service.worker.do(partial(model.answers, [body.text])))
         record = {
             "text": body.text,
             "label": body.label,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import binascii
 from base64 import b64decode
 from collections.abc import Mapping
 from hashlib import sha256
@@ -124,7 +123,7 @@ def _sent_key(authorization: str) -> bytes:
     if scheme.lower() == "basic":
         try:
             return b64decode(value).partition(b":")[2]  # any user name will do
-        except binascii.Error:
+        except ValueError:  # binascii.Error, or letters beyond ASCII
             return b""
     return b""
 
