@@ -32,7 +32,7 @@ from glassformer.labels.repeats import Repeats
 
 TABLES: dict[str, int | None] = {
     "customer-reviews": None, "trec": None, "disaster-tweets": None, "vietnamese-feedback": None,
-    "sentiment140": 6_000, "clinc150": 6_000, "imdb": 2_500,
+    "sentiment140": 6_000, "clinc150": 6_000, "imdb": 1_500,
 }  # fmt: skip
 """The tables, and how many training rows are drawn; None for all."""
 FEW, MORE = 500, 1_000
