@@ -161,3 +161,37 @@ def test_nothing_of_a_table_is_kept(client: TestClient, tmp_path: Path, monkeypa
 def test_a_second_table_waits_its_turn(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asyncio.Lock, "locked", lambda _: True)
     assert "another table is being answered" in sent(client, "text\na\n").json()["reason"]
+
+
+def test_a_client_that_is_gone_before_the_first_line_does_not_keep_others_waiting() -> None:
+    """Nothing of the answer is begun then, as the client has not read what was sent before."""
+    app, statuses = create_app(served(), limits=SMALL), []
+    scope = {
+        "type": "http", "method": "POST", "path": "/table", "query_string": b"name=new.csv", "headers": [],
+        "asgi": {"version": "3.0", "spec_version": "2.3"}, "scheme": "http", "http_version": "1.1",
+    }  # fmt: skip
+
+    async def ask(*, reads: bool) -> None:
+        messages = [{"type": "http.request", "body": b"text\ngood\n"}]
+
+        async def receive() -> Any:
+            if messages:
+                return messages.pop()
+            if reads:
+                await asyncio.Event().wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            statuses.append(message.get("status"))
+            if not reads:
+                await asyncio.Event().wait()
+
+        await app(dict(scope), receive, send)
+
+    async def both() -> None:
+        async with asyncio.timeout(10):
+            await ask(reads=False)
+            await ask(reads=True)
+
+    asyncio.run(both())
+    assert [status for status in statuses if status] == [200, 200]

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answers import Answers
@@ -72,7 +73,22 @@ def add_tables(app: FastAPI, service: Service) -> None:
         except BaseException:
             kept.close()
             raise
-        return StreamingResponse(_lines(asked, sent, kept, baselines=baselines), media_type="application/x-ndjson")
+        return _Lines(_lines(asked, sent, baselines=baselines), kept)
+
+
+class _Lines(StreamingResponse):
+    """Lines of JSON. At the end, or if nobody reads them any more, `kept` is closed.
+
+    The lines cannot close it: if the client is gone before the first one, they never begin.
+    """
+
+    def __init__(self, lines: AsyncIterator[str], kept: ExitStack) -> None:
+        super().__init__(lines, media_type="application/x-ndjson")
+        self._kept = kept
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._kept:
+            await super().__call__(scope, receive, send)
 
 
 def _read(path: Path, name: str, service: Service, text: str | None, label: str | None) -> SentTable:
@@ -85,23 +101,22 @@ def _read(path: Path, name: str, service: Service, text: str | None, label: str 
     return sent
 
 
-async def _lines(service: Service, sent: SentTable, kept: ExitStack, *, baselines: bool) -> AsyncIterator[str]:
-    """Yield the lines of the answer. At the end, or if nobody reads them any more, the table is deleted."""
-    with kept:
-        parts: dict[str, list[Answers]] = {name: [] for name in service.models}
-        rows = len(sent.texts)
-        try:
-            for start in range(0, rows, ROWS_AT_ONCE):
-                texts = sent.texts[start : start + ROWS_AT_ONCE]
-                for name, model in service.models.items():
-                    parts[name].append(await service.worker.go_on(partial(model.predictor.answer, texts)))
-                yield _line({"answered": start + len(texts), "rows": rows})
-            answers = {name: joined(found) for name, found in parts.items()}
-            yield _line({"result": await run_in_threadpool(_result, service, sent, answers, baselines=baselines)})
-        except GlassformerError as error:
-            yield _line({"reason": error.message})
-        except OSError as error:  # the model folder is gone, the disk is full
-            yield _line({"reason": f"{error.strerror}: {error.filename}"})
+async def _lines(service: Service, sent: SentTable, *, baselines: bool) -> AsyncIterator[str]:
+    """Yield the lines of the answer."""
+    parts: dict[str, list[Answers]] = {name: [] for name in service.models}
+    rows = len(sent.texts)
+    try:
+        for start in range(0, rows, ROWS_AT_ONCE):
+            texts = sent.texts[start : start + ROWS_AT_ONCE]
+            for name, model in service.models.items():
+                parts[name].append(await service.worker.go_on(partial(model.predictor.answer, texts)))
+            yield _line({"answered": start + len(texts), "rows": rows})
+        answers = {name: joined(found) for name, found in parts.items()}
+        yield _line({"result": await run_in_threadpool(_result, service, sent, answers, baselines=baselines)})
+    except GlassformerError as error:
+        yield _line({"reason": error.message})
+    except OSError as error:  # the model folder is gone, the disk is full
+        yield _line({"reason": f"{error.strerror}: {error.filename}"})
 
 
 def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *, baselines: bool) -> dict[str, Any]:
