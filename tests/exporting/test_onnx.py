@@ -104,15 +104,25 @@ with TestClient(create_app(load_models([Path(sys.argv[1])], device="auto"))) as 
     [
         (["predict", "{}", "the plot is thin", "--json"], 0, '"prediction": '),
         (["explain", "{}", "the plot is thin", "--counterfactual"], 0, "By deletion of words"),
-        (["predict", "{}", "--file", "new.csv"], 2, "this needs polars, which glassformer-light leaves out"),
-        (["train", "new.csv", "--out", "model"], 2, "which glassformer-light leaves out: pip install glassformer"),
+        (["predict", "{}", "--file", "new.csv"], 2, "Polars, which is not installed: pip install 'glassformer-light[tab"),
+        (["predict", "nothere", "x"], 2, "nothere: no such model folder"),
+        (["predict", "new.csv", "x"], 2, "new.csv is a file, and a model folder is needed here"),
+        (["predict", "empty", "x"], 2, "empty holds no exported model: it has no config.json"),
+        (["predict", "sentiment-en", "x"], 2, "error: sentiment-en needs PyTorch, which is not installed here; export it"),
+        (["train", "new.csv", "--out", "model"], 2, "`glassformer train` needs PyTorch, which glassformer-light leaves"),
+        (["evaluate", "--help"], 0, "Measure a model"),
+        (["version", "--devices"], 0, "cpu (the choice of --device auto)"),
     ],
-    ids=["predict", "explain", "table", "train"],
+    ids=["predict", "explain", "table", "no folder", "a file", "no model", "shipped", "train", "help", "version"],
 )
 def test_it_answers_where_nothing_else_is_installed(
     arguments: list[str], code: int, says: str, folder: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "new.csv").write_text("text,label\nthe plot,good\n")
+    (tmp_path / "empty").mkdir()
+    light = tmp_path / "glassformer_light-1.0.dist-info" / "METADATA"
+    light.parent.mkdir()
+    light.write_text("Metadata-Version: 2.1\nName: glassformer-light\nVersion: 1.0\n")
     command = [sys.executable, "-c", LIGHT, *(part.format(folder) for part in arguments)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == code, done.stderr

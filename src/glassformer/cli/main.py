@@ -43,6 +43,7 @@ from glassformer.training.stopping import watched_signals
 
 _CTRL_C = 130  # the exit code of typer and of shells
 _LEFT_OUT = {"torch", "polars", "scipy", "sklearn", "jaxtyping"}  # an exported model answers without them
+_LIGHT = ("predict", "explain", "serve", "version")  # the commands that answer without them
 _READER_GONE = 141  # the exit code of any program in a pipe whose reader is gone
 
 app = typer.Typer(
@@ -90,6 +91,20 @@ def _root(
     ),
 ) -> None:
     check_command(context.invoked_subcommand)
+    _check_installed(str(context.invoked_subcommand))
+
+
+def _check_installed(command: str) -> None:
+    """Refuse a command that needs PyTorch, if it is not installed. Its help can be read."""
+    if command in _LIGHT or "--help" in sys.argv:
+        return
+    from glassformer.prediction.installed import is_installed
+
+    if not is_installed("torch"):
+        raise UsageError(
+            f"`glassformer {command}` needs PyTorch, which glassformer-light leaves out; run it in an environment with "
+            f"glassformer. Here, predict, explain and serve work with models that `glassformer export` wrote"
+        )
 
 
 def main() -> None:
@@ -171,12 +186,29 @@ def _fail(error: Exception) -> NoReturn:
         # Do not try again to write the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_READER_GONE if reader_gone else 1)
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _LEFT_OUT:
-        say_error(f"this needs {error.name}, which glassformer-light leaves out: pip install glassformer")
+    missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
+    if missing in _LEFT_OUT:
+        say_error(_missing(missing))
         sys.exit(2)
-    from glassformer.models.memory import is_out_of_memory
-
-    if is_out_of_memory(error):
+    if _is_out_of_memory(error):
         say_error("out of memory; close other programs, or use a smaller model, shorter texts or fewer texts")
         sys.exit(1)
     raise error
+
+
+def _missing(package: str) -> str:
+    from glassformer.prediction.installed import pip_install
+
+    if package == "polars":  # the only one that an extra of the light distribution adds
+        return f"tables need Polars, which is not installed: {pip_install('tables')}"
+    return f"this needs {package}, which is not installed; run it in an environment with glassformer"
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    from glassformer.prediction.installed import is_installed
+
+    if not is_installed("torch"):
+        return isinstance(error, MemoryError)
+    from glassformer.models.memory import is_out_of_memory
+
+    return is_out_of_memory(error)

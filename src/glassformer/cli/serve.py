@@ -50,12 +50,14 @@ def serve(
     """Serve a page to play with a model, and an API, on this machine. Ctrl-C stops it."""
     if quiet:
         hush()
+    from glassformer.prediction.installed import pip_install
+
     try:
         import fastapi  # noqa: F401
         import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise UsageError("serving needs an extra: pip install 'glassformer[serve]'") from error
+        raise UsageError(f"serving needs an extra: {pip_install('serve')}") from error
     from glassformer.serving.api import create_app
     from glassformer.serving.feedback import FeedbackFile
     from glassformer.serving.listening import allowed_hosts, answer_requests, listen

@@ -9,7 +9,7 @@ import typer
 from glassformer.cli.options import Json
 from glassformer.cli.output import print_json, show
 
-_LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "scikit-learn", "polars", "pydantic", "typer")
+_LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "scikit-learn", "polars", "pydantic", "typer", "onnxruntime")
 
 
 def version(
@@ -21,7 +21,6 @@ def version(
 ) -> None:
     """Show the versions of glassformer, Python and the libraries, for a bug report."""
     import platform
-    from importlib.metadata import version as version_of
 
     from glassformer import __version__
 
@@ -29,12 +28,12 @@ def version(
         "glassformer": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "libraries": {name: version_of(name) for name in _LIBRARIES},
+        "libraries": {name: _version_of(name) for name in _LIBRARIES},
     } | (_devices() if devices else {})
     if json:
         print_json(found)
         return
-    lines = found | {"libraries": ", ".join(f"{name} {number}" for name, number in found["libraries"].items())}
+    lines = found | {"libraries": ", ".join(f"{name} {number or 'not installed'}" for name, number in found["libraries"].items())}
     if devices:
         lines |= {
             "devices": ", ".join(found["devices"]),
@@ -44,7 +43,22 @@ def version(
         show(f"{name:<12} {value}")
 
 
+def _version_of(library: str) -> str | None:
+    """Return the version of a library, or None if it is not installed, as in the light distribution."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
 def _devices() -> dict[str, Any]:
+    from glassformer.prediction.exported import threads_asked
+    from glassformer.prediction.installed import is_installed
+
+    if not is_installed("torch"):
+        return {"devices": ["cpu"], "device": "cpu", "threads": threads_asked() or "one for each core"}
     import torch
 
     from glassformer.prediction.devices import choose_device

@@ -30,6 +30,7 @@ from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.held_out_answers import HeldOutAnswers
+from glassformer.prediction.installed import pip_install
 from glassformer.prediction.probabilities import FloatArray
 from glassformer.prediction.unlike import Seen
 
@@ -167,12 +168,11 @@ def open_session(path: Path, n_classes: int) -> Any:
         import onnxruntime
     except ImportError as error:
         raise UsageError(
-            "an exported model needs ONNX Runtime, which is not installed: pip install 'glassformer[onnx]'"
+            f"an exported model needs ONNX Runtime, which is not installed: {pip_install('onnx')}"
         ) from error
     check_is_file(path)
     options = onnxruntime.SessionOptions()
-    threads = os.environ.get("OMP_NUM_THREADS", "")
-    options.intra_op_num_threads = int(threads) if threads.isdigit() else 0
+    options.intra_op_num_threads = threads_asked()
     options.log_severity_level = 4  # its own messages would stand between ours
     try:
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
@@ -183,6 +183,12 @@ def open_session(path: Path, n_classes: int) -> Any:
     if inputs != {TOKEN_IDS, ATTENTION_MASK} or outputs.get(LOGITS, [0])[-1] != n_classes:
         raise GlassformerError(f"{path} does not match config.json; the files come from different models")
     return session
+
+
+def threads_asked() -> int:
+    """Return how many threads ONNX Runtime gets: OMP_NUM_THREADS, or 0, which is one for each core."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return int(asked) if asked.isdigit() else 0
 
 
 def _read_config(path: Path) -> ExportedConfig:

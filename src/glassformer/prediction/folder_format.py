@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 
 from glassformer.data.json_files import read_json
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError
 
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
 
@@ -23,3 +24,25 @@ def format_of(folder: Path) -> str | None:
             named = re.search(rb'"format"\s*:\s*"([^"]*)"', opened.read(_BEGINNING))
         return None if named is None else named[1].decode(errors="replace")
     return str(raw.get("format")) if isinstance(raw, dict) else None
+
+
+def check_is_folder(folder: Path, *, command: str) -> None:
+    """Raise `UsageError` if there is no such folder.
+
+    Args:
+        command: the command that makes such folders.
+    """
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file, and a model folder is needed here (`glassformer {command}` makes one)")
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such model folder{_near_names(folder)}")
+
+
+def _near_names(folder: Path) -> str:
+    """Return a hint at folders beside this one whose names are spelled alike, or nothing."""
+    try:
+        beside = [other.name for other in folder.parent.iterdir() if other.is_dir()]
+    except OSError:
+        return f" (the folder {folder.parent} does not exist)" if not folder.parent.exists() else ""
+    near = difflib.get_close_matches(folder.name, beside)
+    return f"; there is {' and '.join(str(folder.with_name(name)) for name in near)}" if near else ""

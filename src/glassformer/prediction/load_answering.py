@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
+from glassformer.errors import UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor, is_exported
+from glassformer.prediction.folder_format import check_is_folder, format_of
+from glassformer.prediction.installed import is_installed
+from glassformer.prediction.shipped import shown
 
 
 def load_answering(folder: Path, *, device: str) -> Answering:
     """Return what answers with the model in a folder. An exported model computes on the CPU, whatever the device.
 
     Raises:
+        UsageError: the folder holds a model that needs PyTorch, which is not installed.
         UsageError, GlassformerError: see `choose_device`, `load_model` and `ExportedPredictor.load`.
     """
     if is_exported(folder):
         return ExportedPredictor.load(folder)
+    if not is_installed("torch"):
+        _refuse(folder)
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
 
     return Predictor.load(folder, device=choose_device(device))
+
+
+def _refuse(folder: Path) -> NoReturn:
+    """Say why a folder without an exported model cannot be read without PyTorch."""
+    check_is_folder(folder, command="export")
+    if format_of(folder) is None:
+        raise UsageError(f"{folder} holds no exported model: it has no config.json (`glassformer export` makes one)")
+    raise UsageError(
+        f"{shown(folder)} needs PyTorch, which is not installed here; export it on a machine that has PyTorch "
+        "(`format='onnx'`), and name the exported folder"
+    )

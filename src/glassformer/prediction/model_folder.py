@@ -15,7 +15,6 @@ README.md           the model card
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
@@ -49,7 +48,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
-from glassformer.prediction.folder_format import format_of
+from glassformer.prediction.folder_format import check_is_folder, format_of
 from glassformer.prediction.folder_names import (
     CHECKPOINT_FOLDER,
     EVALUATION_FOLDER,
@@ -246,12 +245,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         UsageError: the folder does not exist, or is not a model folder of this kind.
         GlassformerError: a file is missing, incomplete or of a later format, or does not match the others.
     """
-    if folder.is_file():
-        raise UsageError(
-            f"{folder} is a file, and a model folder is needed here (`glassformer {kind.command}` makes one)"
-        )
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such model folder{_near_names(folder)}")
+    check_is_folder(folder, command=kind.command)
     if format_of(folder) == EXPORTED:
         raise UsageError(
             f"{folder} is an exported model, which only answers and explains; name the model folder that it was made of"
@@ -308,16 +302,6 @@ def _kept_in(folder: Path, config: AnyFolderConfig) -> Callable[[], KeptTexts] |
     if not isinstance(config, FolderConfig) or not (folder / TEXTS_FILE).exists():
         return None
     return partial(KeptTexts.load, folder, config)
-
-
-def _near_names(folder: Path) -> str:
-    """Return a hint at folders beside this one whose names are spelled alike, or nothing."""
-    try:
-        beside = [other.name for other in folder.parent.iterdir() if other.is_dir()]
-    except OSError:
-        return f" (the folder {folder.parent} does not exist)" if not folder.parent.exists() else ""
-    near = difflib.get_close_matches(folder.name, beside)
-    return f"; there is {' and '.join(str(folder.with_name(name)) for name in near)}" if near else ""
 
 
 def _described(kind: Kind[Config, Module], config: Config) -> Described[Module]:

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
+from glassformer.prediction.installed import pip_install
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.shards import Engine, Job, OnRows, Outcome, Unanswered, answer_shard
 
@@ -58,7 +59,7 @@ def on_ray(*, address: str | None = None, workers: int | None = None) -> Engine:
         import ray
         import ray.exceptions
     except ImportError as error:
-        raise UsageError("the engine ray needs Ray, which is not installed: pip install 'glassformer[ray]'") from error
+        raise UsageError(f"the engine ray needs Ray, which is not installed: {pip_install('ray')}") from error
 
     def answered(job: Job, shards: Sequence[Path], _: OnRows) -> Generator[Outcome, None, None]:
         # A worker may stand in another folder.

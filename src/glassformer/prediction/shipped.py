@@ -22,6 +22,11 @@ def folder_of(model: str | Path) -> Path:
     return SHIPPED / path if str(model) in shipped_names() and not path.exists() else path
 
 
+def shown(folder: Path) -> str:
+    """Return how a message names a model: by its name if it comes with the package, otherwise by its folder."""
+    return folder.name if is_shipped(folder) else str(folder)
+
+
 def is_shipped(folder: Path) -> bool:
     """Whether this folder belongs to the package: nothing may be written into it."""
     return folder.parent == SHIPPED
