@@ -51,7 +51,9 @@ def test_a_student_is_a_model_like_any_other(reviews: Trained, texts: Path, tmp_
     test = write_csv(tmp_path / "test.csv", review_rows(300)[230:])
     measured = glassformer("evaluate", out, test, "--train", reviews.table)
     assert measured.code == 0, measured.err
-    assert "training the baselines on all 2" in measured.err  # on the rows that the labels came from
+    assert re.search(r"training the baselines on all 2\d\d rows that its teacher saw", measured.err)
+    again = glassformer("evaluate", out, reviews.table, "--train", reviews.table)
+    assert "also in the training of its teacher; all figures are too good" in again.err
 
 
 def test_an_exported_student_teaches_too(attending: Trained, texts: Path, tmp_path: Path) -> None:
@@ -59,6 +61,9 @@ def test_an_exported_student_teaches_too(attending: Trained, texts: Path, tmp_pa
     with unchecked_shapes():
         exported = glassformer("export", tmp_path / "first", "--format", "onnx", "--out", tmp_path / "small")
     assert exported.code == 0, exported.err
+    with unchecked_shapes():
+        int8 = glassformer("export", tmp_path / "first", "--format", "onnx-int8", "--out", tmp_path / "int8")
+    assert re.search(r"[Oo]n \d+ validation rows of its teacher, [\d.]+% ", int8.err)
     again = distil(tmp_path / "small", tmp_path / "second", texts, "--json")
     assert again.code == 0, again.err
     document = again.document

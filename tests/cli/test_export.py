@@ -19,6 +19,7 @@ def test_a_model_is_exported(attending: Trained, tmp_path: Path) -> None:
     assert said.code == 0, said.err
     assert said.out.startswith(f"{out}: {attending.folder} as transformers, ")
     assert "EuroBERT" in said.err
+    assert f"next: in Python: transformers.pipeline(\"text-classification\", model='{out}'" in said.err
     assert "counting" not in said.err
     misused(glassformer("export", attending.folder, *TO, "--out", out), "already holds an export", "--overwrite")
     quiet = glassformer("export", attending.folder, *TO, "--out", out, "--overwrite", "--json", "--quiet")
@@ -32,6 +33,8 @@ def test_an_onnx_folder_answers_and_explains(reviews: Trained, tmp_path: Path) -
     out = tmp_path / "onnx"
     said = glassformer("export", reviews.folder, "--format", "onnx", "--out", out)
     assert "The model answers by counting alone, so the export holds no transformer." in said.err
+    assert f'next: glassformer predict {out} "a text"' in said.err
+    assert "ONNX Runtime" not in (out / "README.md").read_text()  # nothing is left to run with it
     answered = glassformer("predict", out, "good film", "--json").document
     assert answered == glassformer("predict", reviews.folder, "good film", "--json").document
     table = glassformer("predict", out, "--file", reviews.table).out
@@ -68,6 +71,8 @@ def test_mistakes(attending: Trained, tmp_path: Path) -> None:
     misused(glassformer("export", attending.folder, "--format", "gguf", *out), "--format gguf", "transformers")
     misused(glassformer("export", tmp_path / "none", *TO, *out), "no such model folder")
     misused(glassformer("export", attending.table, *TO, *out), "is a file")
+    shipped = glassformer("export", "sentiment-en", "--format", "onnx-int8", *out)
+    misused(shipped, "error: sentiment-en cannot be exported", "checked on validation rows", "--format onnx")
     misused(glassformer("export", attending.folder, *TO, "--out", attending.table), "--out", "is a file")
     misused(glassformer("export", attending.folder, *TO, "--out", tmp_path / "a/b"), "--out", "no folder")
     misused(glassformer("export", attending.folder, *TO, "--out", attending.folder), "other files")

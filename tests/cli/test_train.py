@@ -25,7 +25,7 @@ def names_in(folder: Path) -> set[str]:
 def test_it_says_what_it_took_and_leaves_a_model_folder(reviews: Trained) -> None:
     said = reviews.outcome
     assert said.code == 0
-    assert re.fullmatch(r"model: validation accuracy [\d.]+, trained in .* s\n", said.out)  # by counting: no epoch
+    assert re.fullmatch(r"model: validation accuracy [\d.]+, by counting alone, trained in .* s\n", said.out)
     for words in (
         "'text' (by its name)",
         "'label' (by its name)",
@@ -47,7 +47,7 @@ def test_the_result_names_the_epoch_of_a_transformer_that_answers(reviews: Train
 def test_without_epochs_the_model_counts(reviews: Trained, tmp_path: Path) -> None:
     flags = ("--set", "validation.min_rows=200", "--epochs", 0)
     said = glassformer("train", reviews.table, "--out", tmp_path / "m", *flags)
-    assert re.fullmatch(r".*m: validation accuracy [\d.]+, trained in .* s\n", said.out)
+    assert re.fullmatch(r".*m: validation accuracy [\d.]+, by counting alone, trained in .* s\n", said.out)
     assert "No transformer was trained, so the model answers by counting" in said.err
     assert "epoch 1" not in said.err
     assert glassformer("predict", tmp_path / "m", "good film").code == 0

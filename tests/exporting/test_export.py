@@ -92,7 +92,7 @@ def test_a_full_disk_leaves_what_was_there(
         (folder / "half").write_text("")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setitem(formats.FORMATS, "transformers", Format(purpose="Full.", write=fill))
+    monkeypatch.setitem(formats.FORMATS, "transformers", Format(purpose="Full.", write=fill, use=""))
     with pytest.raises(GlassformerError, match=r"export could not be written.*No space left.*Free at least"):
         export(model, tmp_path / "out", to="transformers", overwrite=overwrite)
     assert names(tmp_path) == ({"model", "out"} if overwrite else {"model"})

@@ -104,12 +104,24 @@ with TestClient(create_app(load_models([Path(sys.argv[1])], device="auto"))) as 
     [
         (["predict", "{}", "the plot is thin", "--json"], 0, '"prediction": '),
         (["explain", "{}", "the plot is thin", "--counterfactual"], 0, "By deletion of words"),
-        (["predict", "{}", "--file", "new.csv"], 2, "Polars, which is not installed: pip install 'glassformer-light[tab"),
+        (
+            ["predict", "{}", "--file", "new.csv"],
+            2,
+            "Polars, which is not installed: pip install 'glassformer-light[tab",
+        ),
         (["predict", "nothere", "x"], 2, "nothere: no such model folder"),
         (["predict", "new.csv", "x"], 2, "new.csv is a file, and a model folder is needed here"),
         (["predict", "empty", "x"], 2, "empty holds no exported model: it has no config.json"),
-        (["predict", "sentiment-en", "x"], 2, "error: sentiment-en needs PyTorch, which is not installed here; export it"),
-        (["train", "new.csv", "--out", "model"], 2, "`glassformer train` needs PyTorch, which glassformer-light leaves"),
+        (
+            ["predict", "sentiment-en", "x"],
+            2,
+            "error: sentiment-en needs PyTorch, which is not installed here; export it",
+        ),
+        (
+            ["train", "new.csv", "--out", "model"],
+            2,
+            "`glassformer train` needs PyTorch, which glassformer-light leaves",
+        ),
         (["evaluate", "--help"], 0, "Measure a model"),
         (["version", "--devices"], 0, "cpu (the choice of --device auto)"),
     ],
@@ -221,7 +233,7 @@ def test_int8_is_checked_on_held_out_rows(attending: Trained, tmp_path: Path, mo
     assert export.transformer_logits(["good film"]) != pytest.approx(floats.transformer_logits(["good film"]), abs=1e-7)
     monkeypatch.setattr("glassformer.exporting.onnx.LEAST_AGREEMENT", 1.1)
     (tmp_path / "refused").mkdir()
-    with pytest.raises(UsageError, match=r"int8 would change the answers: on \d+ texts"):
+    with pytest.raises(UsageError, match=r"int8 would change the answers: on \d+ validation rows, "):
         write_onnx(trained, tmp_path / "refused", precision="int8")
 
 

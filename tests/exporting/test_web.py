@@ -115,6 +115,7 @@ def test_a_model_that_counts_alone_needs_no_runtime(reviews: Trained, tmp_path: 
     assert "wasm-unsafe-eval" not in page
     assert "Microsoft" not in page
     assert config_in(page)["name"] == reviews.folder.name
+    assert "The page holds n-grams of the training texts" in (tmp_path / "out" / "README.md").read_text()
     assert export(reviews.folder, tmp_path / "out", to="web", overwrite=True).files == found.files
     assert (tmp_path / "out" / "index.html").read_text(encoding="utf-8") == page  # the same bytes each time
 

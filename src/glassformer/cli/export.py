@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -38,13 +39,17 @@ def export(
     if quiet:
         hush()
     from glassformer.exporting.export import export as run
+    from glassformer.exporting.formats import FORMATS
+    from glassformer.prediction.shipped import shown
 
-    doing(f"exporting {model}")
+    name = shown(model)
+    doing(f"exporting {name}")
     exported = run(model, out, to=to, overwrite=overwrite, runtime=runtime)
     notes, size = [as_flags(note) for note in exported.notes], sum(exported.files.values())
     for note in notes:
         say(note)
     if json:
-        print_json({"model": str(model), "format": to, "out": str(out), "files": exported.files, "notes": notes})
+        print_json({"model": name, "format": to, "out": str(out), "files": exported.files, "notes": notes})
     else:
-        show(f"{out}: {model} as {to}, {size / 1e6:,.1f} MB")
+        show(f"{out}: {name} as {to}, {size / 1e6:,.1f} MB")
+        say(f"next: {FORMATS[to].use.format(out=shlex.quote(str(out)), path=str(out))}")

@@ -188,7 +188,8 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
             }
         )
         return
-    show(f"{out}: {_measured(trained)}, trained in {duration(trained.config.training_seconds)}")
+    alone = ", by counting alone" if trained.config.answers_by_counting else ""  # said under --quiet too
+    show(f"{out}: {_measured(trained)}{alone}, trained in {duration(trained.config.training_seconds)}")
     folder = shlex.quote(str(out))
     say(f'next: glassformer predict {folder} "a text"    glassformer explain {folder} "a text"')
     say(f"      glassformer evaluate {folder} TEST_TABLE")

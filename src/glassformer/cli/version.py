@@ -9,7 +9,17 @@ import typer
 from glassformer.cli.options import Json
 from glassformer.cli.output import print_json, show
 
-_LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "scikit-learn", "polars", "pydantic", "typer", "onnxruntime")
+_LIBRARIES = (
+    "torch",
+    "numpy",
+    "tokenizers",
+    "safetensors",
+    "scikit-learn",
+    "polars",
+    "pydantic",
+    "typer",
+    "onnxruntime",
+)
 
 
 def version(
@@ -33,7 +43,9 @@ def version(
     if json:
         print_json(found)
         return
-    lines = found | {"libraries": ", ".join(f"{name} {number or 'not installed'}" for name, number in found["libraries"].items())}
+    lines = found | {
+        "libraries": ", ".join(f"{name} {number or 'not installed'}" for name, number in found["libraries"].items())
+    }
     if devices:
         lines |= {
             "devices": ", ".join(found["devices"]),

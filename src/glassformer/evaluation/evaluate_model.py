@@ -148,7 +148,7 @@ def measure_model(
     if isinstance(seen, str):
         notes.append(seen)
     else:
-        learnable, overlap = _learnable(seen, table, refitted=trained.counting is not None)
+        learnable, overlap = _learnable(seen, table, trained)
         notes += overlap
         baselines = _run_baselines(learnable, trained, texts, say)
     held_out = predictor.held_out_answers
@@ -209,19 +209,19 @@ def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | No
     return seen
 
 
-def _learnable(seen: Splits, measured: Table, *, refitted: bool) -> tuple[Table, list[str]]:
+def _learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Table, list[str]]:
     """Return the rows that the baselines learn from, training and validation, and notes on measured texts among them.
 
-    Args:
-        refitted: the model learned from the validation rows too. Otherwise validation rows that are measured now are
-            left out: the model did not learn from them, so the baselines must not either.
+    A counting reader learned from the validation rows too. Without one, validation rows that are measured now are left
+    out: the model did not learn from them, so the baselines must not either.
     """
     train, validation = seen.train, seen.validation
-    if refitted and validation is not None:
+    if trained.counting is not None and validation is not None:
         train, validation = _joined(train, validation.frame), None
     notes = []
     if both := shared(measured, train):
-        notes.append(f"{counted_of(both, measured)} also in training; {effect_of(both, measured)}")
+        whose = "training" if trained.config.learner == "the model" else "the training of its teacher"
+        notes.append(f"{counted_of(both, measured)} also in {whose}; {effect_of(both, measured)}")
     if validation is None:
         return train, notes
     if both := shared(measured, validation):
@@ -239,7 +239,7 @@ def _run_baselines(rows: Table, trained: TrainedModel, texts: list[str], say: Sa
     multilabel, n_classes = trained.config.multilabel, trained.config.n_classes
     train_texts, train_labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
     groups = rows.frame["group"].to_numpy() if "group" in rows.frame.columns else None
-    say(f"training the baselines on all {len(train_texts):,} rows that the model saw")
+    say(f"training the baselines on all {len(train_texts):,} rows that {trained.config.learner} saw")
     return [
         run_baseline(baseline, train_texts=train_texts, train_labels=train_labels, texts=texts)
         for baseline in (MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel, groups=groups))

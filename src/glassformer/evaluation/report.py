@@ -252,7 +252,7 @@ def _method(evaluation: Evaluation) -> str:
         "paired. McNemar’s test is exact and two-sided. Macro averages are means over the classes that occur in the "
         "truth or the predictions. ROC-AUC of more than two classes is the mean of each class against the rest. "
         "Log loss is in nats. The baselines were trained on all rows that the "
-        "model saw: training and validation rows.</p>"
+        "model, or the teacher of a student, saw: training and validation rows.</p>"
     )
 
 

@@ -14,6 +14,7 @@ from glassformer.data.files import folder_written_aside, why_not_written
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.formats import FORMATS
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.prediction.shipped import shown
 
 RECORD_FILE = "glassformer.json"
 """The file that marks a folder as an export. Only such a folder is replaced."""
@@ -64,7 +65,7 @@ def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime:
                     os.fsync(file.fileno())  # some disks report only now that they are full
             sizes = {str(path.relative_to(aside)): path.stat().st_size for path in files}
     except UsageError as error:
-        raise UsageError(f"{model} cannot be exported as {to}: {error}") from error
+        raise UsageError(f"{shown(model)} cannot be exported as {to}: {error}") from error
     except (OSError, SafetensorError) as error:
         needed = sum(tensor.nbytes for tensor in trained.model.state_dict().values())
         raise GlassformerError(f"the export could not be written: {why_not_written(out, error, needed)}") from error

@@ -9,6 +9,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from glassformer.prediction.exported import (
     ExportedPredictor,
     open_session,
 )
+from glassformer.prediction.installed import pip_install
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 
@@ -51,6 +53,14 @@ class Int8RefusedError(UsageError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}; export in float32 instead (`format='onnx'`)")
         self.reason = reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """The rows that answers are compared on, and what they are: for example, "validation rows of its teacher"."""
+
+    table: Table
+    kind: str
 
 
 def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> list[str]:
@@ -94,7 +104,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     _write_config(folder, exported)
     loaded = ExportedPredictor.load(folder)
     if rows is not None:
-        checked |= {"on": rows.source} | _compared(predictor, loaded, rows)
+        checked |= {"on": rows.table.source, "kind": rows.kind} | _compared(predictor, loaded, rows.table)
         _write_config(folder, exported.model_copy(update={"checked": checked}))
     notes = _notes(exported, checked)
     (folder / "README.md").write_text(_readme(exported, notes), encoding="utf-8")
@@ -103,7 +113,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     return notes
 
 
-def _rows(trained: TrainedModel) -> Table:
+def _rows(trained: TrainedModel) -> _Rows:
     """Return the rows that answers are compared on.
 
     Raises:
@@ -111,8 +121,10 @@ def _rows(trained: TrainedModel) -> Table:
     """
     seen = remembered_rows(trained.config.remembered, trained.config.label_set, None)
     if isinstance(seen, str):
-        raise Int8RefusedError(f"int8 must be checked on validation rows, and they cannot be read ({seen})")
-    return seen.train if seen.validation is None else seen.validation
+        raise Int8RefusedError(f"int8 must be checked on validation rows, and they cannot be read: {seen}")
+    kind = "training rows" if seen.validation is None else "validation rows"
+    whose = "" if trained.config.learner == "the model" else f" of {trained.config.learner}"
+    return _Rows(table=seen.validation or seen.train, kind=f"{kind}{whose}")
 
 
 _SHARED = ("vocab_size", "tokenizer", "labels", "multilabel", "temperature", "readers", "unlike")
@@ -131,7 +143,7 @@ def _write_transformer(model: nn.Module, path: Path, vocab_size: int, max_seq_le
     try:
         import onnxscript  # noqa: F401  # torch.onnx needs it
     except ImportError as error:
-        raise UsageError("an export to ONNX needs more packages: pip install 'glassformer[onnx]'") from error
+        raise UsageError(f"an export to ONNX needs more packages: {pip_install('onnx')}") from error
     width = min(17, max_seq_len)
     token_ids = torch.randint(vocab_size, (3, width))
     mask = torch.arange(width) < torch.tensor([width, width, max(1, width // 2)])[:, None]
@@ -238,8 +250,8 @@ def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
     notes = [f"The logits of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
     if config.precision == "int8":
         notes = [
-            f"On {checked['rows']:,} rows, {checked['same_labels']:.1%} get the same labels as from the model, and the "
-            f"macro F1 is {checked['macro_f1_exported']:.3f} (the model: {checked['macro_f1']:.3f})."
+            f"On {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} get the same labels as from the "
+            f"model, and the macro F1 is {checked['macro_f1_exported']:.3f} (the model: {checked['macro_f1']:.3f})."
         ]
     return notes
 
@@ -247,15 +259,16 @@ def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
 def _readme(config: ExportedConfig, notes: Sequence[str]) -> str:
     labels = ", ".join(map(str, config.labels[:_LABELS_SHOWN])) + (", …" if len(config.labels) > _LABELS_SHOWN else "")
     said = "\n".join(f"- {note}" for note in notes)
+    runs = "" if config.answers_by_counting else " with ONNX Runtime,"
+    weights = "" if config.answers_by_counting else f"- Weights of the transformer: {config.precision}\n"
     return f"""# An exported text classifier
 
     glassformer predict FOLDER "a text"
 
-It answers with ONNX Runtime, without PyTorch. `glassformer explain` and `glassformer serve` read it too.
+It answers{runs} without PyTorch. `glassformer explain` and `glassformer serve` read it too.
 
 - Labels: {labels}
-- Weights of the transformer: {config.precision}
-{said}
+{weights}{said}
 """
 
 
@@ -264,7 +277,7 @@ def _refuse_changed_answers(checked: dict[str, Any]) -> None:
     if checked["same_labels"] >= LEAST_AGREEMENT and lost <= MOST_F1_LOST:
         return
     raise Int8RefusedError(
-        f"int8 would change the answers: on {checked['rows']:,} texts, {checked['same_labels']:.1%} keep their labels "
-        f"(at least {LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
+        f"int8 would change the answers: on {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} keep "
+        f"their labels (at least {LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
         f"{checked['macro_f1_exported']:.3f}"
     )

@@ -174,6 +174,11 @@ def _letters(content: bytes) -> str:
 
 def _readme(name: str, notes: list[str], ort: BrowserRuntime | None) -> str:
     said = "\n".join(f"- {note}" for note in notes)
+    holds = "n-grams of the training texts, up to three words in a row"
+    licence = ""
+    if ort is not None:
+        holds = f"the vocabulary of the model, and {holds}"
+        licence = _RUNTIME_LICENCE.format(version=ort.version)
     return f"""# {name}: a text classifier in a page
 
 Open `index.html` in a browser, or put it on any web server. The model is in the page and runs in the browser. The page
@@ -181,5 +186,5 @@ sends nothing, and works offline.
 
 {said}
 
-The page holds the vocabulary of the model, and words of the training texts, up to three in a row.
-{"" if ort is None else _RUNTIME_LICENCE.format(version=ort.version)}"""
+The page holds {holds}.
+{licence}"""

@@ -176,6 +176,11 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
         return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
 
     @property
+    def learner(self) -> str:
+        """Who learned the labels of the `remembered` rows: a student has its labels from its teacher."""
+        return "its teacher" if "teacher" in self.data else "the model"
+
+    @property
     def seed(self) -> int:
         """The seed of the run that made the model."""
         return TrainingChoices.model_validate(self.recipe).training.seed

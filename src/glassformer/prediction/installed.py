@@ -6,7 +6,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 
 LIGHT = "glassformer-light"
-_OF_LIGHT = {"onnx": LIGHT, "serve": f"{LIGHT}[serve]", "tables": f"{LIGHT}[tables]"}  # it has ONNX Runtime without extras
+_OF_LIGHT = {
+    "onnx": LIGHT,
+    "serve": f"{LIGHT}[serve]",
+    "tables": f"{LIGHT}[tables]",
+}  # it has ONNX Runtime without extras
 
 
 def is_installed(package: str) -> bool:
