@@ -13,7 +13,7 @@ from glassformer.experiments.published.table import markdown, short
 def training_tables(found: Document) -> Iterator[str]:
     """Return how fast each contestant trains, and how good it is after each epoch."""
     heads = (
-        "", "parameters", "texts per second", "our fastest ÷ this one", "first step",
+        "", "parameters", "texts per second", "glassformer is faster by", "first step",
         "validation accuracy by epoch", "seconds by epoch",
     )  # fmt: skip
     rows = [
@@ -36,7 +36,7 @@ def literal_tables(found: Document) -> Iterator[str]:
     """Return how fast each variant of a published system trains, and how good it is after the same seconds."""
     for each in found["systems"]:
         heads = (
-            "", "parameters", "batch", "steps", "texts per second", "our default ÷ this one", "validation accuracy",
+            "", "parameters", "batch", "steps", "texts per second", "our default is faster by", "validation accuracy",
         )  # fmt: skip
         rows = [
             (
@@ -70,7 +70,9 @@ def answering_tables(found: Document) -> Iterator[str]:
         shown = {name: figures for name, figures in contestants.items() if "texts" in figures}
         pipeline = next(figures for name, figures in shown.items() if name.startswith("transformers pipeline"))
         yield f"{pipeline['texts']:,.0f} held-out {kind}, one thread:"
-        yield markdown([heads, *((name, *_figures(figures, pipeline)) for name, figures in shown.items())])
+        yield markdown(
+            [heads, *((_row(name, figures), *_figures(figures, pipeline)) for name, figures in shown.items())]
+        )
         yield from (sentence for name, figures in contestants.items() for sentence in _sentences(name, figures))
     yield markdown(
         [
@@ -85,6 +87,11 @@ def answering_tables(found: Document) -> Iterator[str]:
 
 def kinds_of_texts(found: Document) -> list[str]:
     return [key for key in found["contestants"][0] if key != "name"]
+
+
+def _row(name: str, found: dict[str, Any]) -> str:
+    """Return the name of a contestant. Training may have chosen otherwise, so that its weight was set by hand."""
+    return f"{name} (weights set by hand)" if found.get("weight_by_hand") else name
 
 
 def _figures(found: dict[str, Any], pipeline: dict[str, Any]) -> list[str]:
@@ -102,11 +109,11 @@ def _sentences(name: str, found: dict[str, Any]) -> Iterator[str]:
     """Say what training chose, and how an export in int8 passed its check."""
     if "training_chose" in found:
         readers, by_hand = found["readers"], found["weight_by_hand"]
-        set_so = f", so the weight of the transformer was set to {by_hand:g} by hand" if by_hand else ""
+        set_so = f" To measure both, we set the weight of the transformer to {by_hand:g} by hand." if by_hand else ""
         yield (
-            f"{name}: on {readers['held_out_rows']:,} held-out rows, accuracy was {readers['counting_accuracy']:.3f} "
-            f"by counting and {readers['transformer_accuracy']:.3f} by the transformer. Training chose "
-            f"{found['training_chose']}{set_so}."
+            f"{name}: training chose {found['training_chose']}. On {readers['held_out_rows']:,} held-out rows, the "
+            f"accuracy was {readers['counting_accuracy']:.3f} by counting and {readers['transformer_accuracy']:.3f} by "
+            f"the transformer.{set_so}"
         )
     if "refused" in found:
         yield f"{name}: the export was refused. {found['refused'][0].upper()}{found['refused'][1:]}."

@@ -100,8 +100,8 @@ def test_texts_that_a_model_was_trained_on_are_counted(
     assert found["notes"] == [f"{reviews.folder}: {said}"]
     monkeypatch.chdir(tmp_path)  # the training table of one model was named by a path relative to its folder
     (note,) = glassformer(*command).document["notes"]
-    assert note.startswith(f"{reviews.folder}: The training rows cannot be read (")
-    assert note.endswith("), so it is not known whether it saw texts of this table in training")
+    assert note.startswith(f"{reviews.folder}: The training rows cannot be read: ")
+    assert note.endswith("; it is not known whether it saw texts of this table in training")
 
 
 def test_labels_that_differ_by_case_are_joined_on_request(reviews: Trained, tmp_path: Path) -> None:

@@ -124,6 +124,8 @@ def test_texts_unlike_the_training_data_are_warned_of(reviews: Trained, tmp_path
     table = write_csv(tmp_path / "new.csv", [("good film",)] * 70 + [(unlike,)], ("text",))
     said = glassformer("predict", reviews.folder, "--file", table, "--jsonl")
     assert "warning: 1 of 71 rows is unlike the training data; 1 in 100 is usual (first: row 71)\n" in said.err
+    as_usual = write_csv(tmp_path / "usual.csv", [("good film",)] * 100 + [(unlike,)], ("text",))
+    assert "unlike" not in glassformer("predict", reviews.folder, "--file", as_usual).err
     *like, last = map(json.loads, said.out.splitlines())
     assert (last["unseen_share"], last["unlike_training"]) == (1, True)
     assert not any(answer["unlike_training"] for answer in like)
@@ -269,6 +271,7 @@ def test_the_text_column_is_the_one_asked_for_or_the_one_of_training(reviews: Tr
         (["--file", "t.csv", "--jsonl", "--safe-csv"], ["--safe-csv is for"]),
         (["--file", "t.csv", "--out", "a.jsonl.gz", "--safe-csv"], ["--safe-csv is for"]),
         (["--file", "nosuch.csv"], ["No such file: nosuch.csv"]),
+        (["--file", "nosuch/", "--out", "answers"], ["No such file or folder: nosuch."]),
         (["--file", "t.csv", "--text", "nope"], ["no column 'nope' (--text)"]),
         (["--file", "empty.csv"], ["empty.csv is empty"]),
         (["--file", "taken.csv"], ["'prediction'", "rename"]),

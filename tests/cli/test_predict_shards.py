@@ -3,15 +3,17 @@ import json
 import os
 import shutil
 import signal
+import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from glassformer.cli import predict_shards as cli_predict_shards
 from glassformer.cli.predict_shards import words
 from glassformer.prediction import shards as prediction_shards
 from glassformer.prediction.shard_manifest import MANIFEST
-from glassformer.prediction.shards import Progress, answers_name
+from glassformer.prediction.shards import Bulk, Progress, answers_name
 from tests.cli.shards import answers, finished, write_shards
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.running import Running
@@ -46,7 +48,7 @@ def test_parquet_keeps_the_types_of_all_columns(reviews: Trained, tmp_path: Path
     )
     rows.write_parquet(shards / "a.parquet")
     said = predict(reviews, shards, tmp_path / "answers")
-    assert "warning: 1 of 2 rows have an empty text and get no answer" in said.err
+    assert "warning: 1 of 2 rows has an empty text and gets no answer" in said.err
     found = pl.read_parquet(tmp_path / "answers" / "a.parquet")
     assert found.select(rows.columns).equals(rows)
     assert found["prediction"].is_null().to_list() == [False, True]
@@ -305,6 +307,23 @@ def test_overwrite_deletes_only_files_in_the_folder(reviews: Trained, tmp_path: 
     (out / MANIFEST).write_text(f"{first}\n{edited}\n", encoding="utf-8")
     failed(predict(reviews, shards, out, "--overwrite"), "is damaged")
     assert (tmp_path / "kept.csv").is_file()
+
+
+def test_the_first_line_of_progress_counts_the_time_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(cli_predict_shards, "progressing", lines.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 104.0)
+    cli_predict_shards._Pace(100.0).show(Progress(shards=40, finished=3, rows=4_096, rows_left=8_192))
+    assert lines == ["answering: 3 of 40 shards, 4,096 rows, 1,024/s, 8.0 s left"]
+
+
+def test_few_rows_unlike_the_training_data_are_usual(capsys: pytest.CaptureFixture[str]) -> None:
+    for unlike, said in ((1, ""), (2, "2 of 150 rows are unlike the training data; 1 in 100 is usual")):
+        bulk = Bulk(shards=1, earlier=0, gone=[], rows=150, unlike=unlike)
+        cli_predict_shards._warn(bulk, Path("shards"))
+        warned = capsys.readouterr().err
+        assert said in warned
+        assert bool(said) == bool(warned)
 
 
 def test_progress_in_words() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.cli.serve import in_words
 from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
@@ -167,9 +168,10 @@ def test_a_model_without_heads_says_so(kind: str) -> None:
 
 
 def test_the_time_lapse_is_there_if_training_took_snapshots(tmp_path: Path) -> None:
-    with TestClient(create_app(served(folder=tmp_path))) as client:
+    with TestClient(create_app(served(folder=tmp_path), in_words=in_words)) as client:
         assert client.get("/model").json()["models"][0]["has_time_lapse"] is False
-        assert "train it with `snapshots=12`" in reason(client.get("/time-lapse"), 404)
+        assert "train it again with --snapshots" in reason(client.get("/time-lapse"), 404)
+        assert "`label='x'`: the model has no" in reason(client.post("/heads", json={"text": TEXT, "label": "x"}), 422)
         assert "no such model" in reason(client.get("/time-lapse", params={"model": "other"}), 422)
     (tmp_path / "snapshots").mkdir()
     (tmp_path / "snapshots" / "time-lapse.html").write_text("<h1>It learns</h1>", encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.data.locks import LOCK_FILE
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.serving import reloading
 from glassformer.serving.api import create_app
@@ -122,7 +123,8 @@ def test_a_folder_may_be_gone_for_a_while_or_be_a_link(tmp_path: Path, told: lis
 
 
 @pytest.mark.usefixtures("client")
-def test_what_evaluate_writes_is_no_change(folder: Path, told: list[str]) -> None:
+def test_what_evaluate_writes_and_the_lock_of_a_run_are_no_change(folder: Path, told: list[str]) -> None:
+    (folder / LOCK_FILE).write_text("{}")
     (folder / "evaluation").mkdir()
     (folder / "evaluation" / "metrics.json").write_text("{}")
     time.sleep(0.5)

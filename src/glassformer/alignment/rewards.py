@@ -21,6 +21,7 @@ from glassformer.alignment.judged import Reward
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.counting import reader as counting
 from glassformer.data.tokenizers import TextTokenizer
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, load_model
@@ -107,7 +108,7 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
         found = torch.tensor([_number(value, text, name) for value, text in zip(values, texts, strict=False)])
         if len(values) != len(texts):
             count = f"{len(values):,}" if len(values) < len(texts) else f"more than {len(texts):,}"
-            raise RewardError(f"the reward {name} gave {count} numbers for {len(texts):,} texts")
+            raise RewardError(f"the reward {name} gave {count} numbers for {counted(len(texts), 'text')}")
         return found
 
     return reward

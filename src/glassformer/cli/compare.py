@@ -46,12 +46,14 @@ def compare(
     """Compare two models on the same texts: difference in accuracy, McNemar's test, texts on which they differ."""
     if quiet:
         hush()
+    from glassformer.data.known import check_source
     from glassformer.data.wording import counted
     from glassformer.evaluation.paired_comparison import compare_models
     from glassformer.prediction.devices import choose_device
 
     check_order(model_a, data)
     check_order(model_b, data)
+    check_source(data)
     doing(f"answering {data} with both models")
     found = compare_models(
         model_a,

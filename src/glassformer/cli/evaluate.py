@@ -61,6 +61,7 @@ def evaluate(
         hush()
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
+    from glassformer.data.known import check_source
     from glassformer.evaluation.evaluate_model import evaluate_model
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
@@ -69,6 +70,7 @@ def evaluate(
     from glassformer.prediction.shipped import is_shipped
 
     check_order(model, data)
+    check_source(data)
     if out is None and is_shipped(model):
         raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
     folder = out or model / EVALUATION_FOLDER

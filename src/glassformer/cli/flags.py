@@ -10,6 +10,7 @@ import ast
 import re
 import shlex
 import sys
+from collections.abc import Container
 
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
@@ -26,9 +27,13 @@ FLAGS = {
 _SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)?)=([^`]*)`")
 
 
-def as_flags(message: str) -> str:
-    """The message with each setting in it as a flag; other words in backticks stay."""
-    return _SETTING.sub(_flag, message)
+def as_flags(message: str, *, leave: Container[str] = ()) -> str:
+    """The message with each setting in it as a flag; other words in backticks stay.
+
+    Args:
+        leave: settings that stay as they are.
+    """
+    return _SETTING.sub(lambda found: found[0] if found[1] in leave else _flag(found), message)
 
 
 def _flag(found: re.Match[str]) -> str:

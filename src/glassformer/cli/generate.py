@@ -85,7 +85,9 @@ def generate(
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
     if json or len(texts) > 1:
-        doing(f"writing {len(texts):,} texts")
+        from glassformer.data.wording import counted
+
+        doing(f"writing {counted(len(texts), 'text')}")
         written = writer.complete(texts, sampling)
         if json:
             records = [_record(prompt, text) for prompt, text in zip(texts, written, strict=True)]

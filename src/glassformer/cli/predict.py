@@ -145,6 +145,10 @@ def _check(
     if jsonl and (json or out is not None):
         other = "--json, which prints one document" if json else "--out, whose ending says what is written"
         raise UsageError(f"--jsonl does not go with {other}; leave one out")
+    if file is not None and file != Path("-") and not file.exists():
+        from glassformer.data.rows import check_file
+
+        check_file(file)  # it says what is near
     if _is_folder(file):
         if out is None:
             raise UsageError(f"{file} is a folder; name a folder for the answers to its tables with --out")

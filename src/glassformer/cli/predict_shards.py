@@ -20,6 +20,7 @@ from glassformer.cli.output import (
 )
 from glassformer.cli.resume import Stopped
 from glassformer.cli.review import review_below, say_needs_review
+from glassformer.cli.unknown import USUALLY_UNLIKE
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def predict_shards(
     job = Job(model=model, out=out, text_column=column, safe_csv=safe_csv, device=device, review_below=below)
     engine = by.begin(predictor)
     doing("starting Ray" if by.engine == "ray" else "answering")
-    begun, pace = time.monotonic(), _Pace()
+    begun = time.monotonic()
+    pace = _Pace(begun)
     try:
         bulk = answer_folder(job, shards, engine=engine, overwrite=overwrite, on_progress=pace.show)
     except KeyboardInterrupt as error:
@@ -112,22 +114,17 @@ def predict_shards(
 class _Pace:
     """Shows the progress: `answering: 3 of 40 shards, 12,288 rows, 1,200/s, 1 min 15 s left`."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun: float) -> None:
         self.rows = 0
-        self._begun: float | None = None
+        self._begun = begun
 
     def show(self, progress: Progress) -> None:
         self.rows = progress.rows
-        progressing(words(progress, self._seconds()))
-
-    def _seconds(self) -> float:
-        if self._begun is None:
-            self._begun = time.monotonic()
-        return time.monotonic() - self._begun
+        progressing(words(progress, time.monotonic() - self._begun))
 
 
 def words(progress: Progress, seconds: float) -> str:
-    """Return the progress after some seconds of answering in words."""
+    """Return the progress in words. The seconds are those of this run, as the rows are."""
     parts = [f"{human_count(progress.finished)} of {human_count(progress.shards)} shards"]
     if progress.rows:
         parts.append(f"{human_count(progress.rows)} rows")
@@ -148,10 +145,12 @@ def _warn(bulk: Bulk, shards: Path) -> None:
         gone = counted(len(bulk.gone), "shard with answers is", "shards with answers are")
         say(f"warning: {gone} no longer in {shards} (first: {bulk.gone[0]}); the answers are still there")
     of_rows = f"of {counted(bulk.rows, 'row')}"
-    if bulk.unlike:
-        say(f"warning: {human_count(bulk.unlike)} {of_rows} are unlike the training data; 1 in 100 is usual")
+    if bulk.unlike > USUALLY_UNLIKE * bulk.rows:
+        said = "is" if bulk.unlike == 1 else "are"
+        say(f"warning: {human_count(bulk.unlike)} {of_rows} {said} unlike the training data; 1 in 100 is usual")
     if bulk.empty:
-        say(f"warning: {human_count(bulk.empty)} {of_rows} have an empty text and get no answer")
+        said = "has an empty text and gets" if bulk.empty == 1 else "have an empty text and get"
+        say(f"warning: {human_count(bulk.empty)} {of_rows} {said} no answer")
 
 
 def _report(bulk: Bulk, out: Path, needs_review: int | None, *, seconds: float, rows: int, json: bool) -> None:

@@ -135,12 +135,14 @@ def _show_result(trained: TrainedLanguageModel, out: Path, *, json: bool) -> Non
 
 
 def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str, tell: Callable[[str], None]) -> None:
+    from glassformer.data.wording import counted
+
     train, held_out = prepared.train, prepared.validation
-    tell(f"data: {train.source}, {human_count(len(train.texts))} texts to train on")
+    tell(f"data: {train.source}, {counted(len(train.texts), 'text')} to train on")
     for note in train.notes:
         tell(f"  {note}")
     if held_out is not None:
-        tell(f"  held out: {human_count(len(held_out.texts))} texts")
+        tell(f"  held out: {counted(len(held_out.texts), 'text')}")
     elif recipe.validation.fraction:
         tell(f"  nothing is held out: fewer than {recipe.validation.min_rows:,} texts")
     else:

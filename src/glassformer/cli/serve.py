@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Device, Json, Quiet, model_folder
 from glassformer.cli.output import doing, hush, insist, print_json, say, show
 from glassformer.errors import UsageError
@@ -69,7 +70,7 @@ def serve(
     address = listen(host, port)
     log, tell = (_log, _log_event) if log_json else (None, say)
     hosts = allowed_hosts(address)
-    app = create_app(models, hosts=hosts, api_key=api_key, log=log, tell=tell, feedback=feedback)
+    app = create_app(models, hosts=hosts, api_key=api_key, log=log, tell=tell, in_words=in_words, feedback=feedback)
     if not address.is_private and api_key is None:
         say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
     elif not address.is_private:
@@ -101,6 +102,11 @@ def _api_key(file: Path | None) -> str | None:
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"{where} holds no key; a key is one line of letters, digits and signs, without spaces")
     return key
+
+
+def in_words(reason: str) -> str:
+    """Name the flags of the commands, but leave the keys of a request."""
+    return as_flags(reason, leave=("label", "method", "model", "text", "word"))
 
 
 def _log(record: dict[str, Any]) -> None:

@@ -11,7 +11,8 @@ from glassformer.cli.output import human_count, one_line, say
 from glassformer.data.wording import counted
 
 _SHOWN = 10
-_OFTEN_UNLIKE = 0.02  # of the texts: twice the share of held-out rows that are unlike the training data
+USUALLY_UNLIKE = 0.01  # the share of held-out rows that are unlike the training data
+_OFTEN_UNLIKE = 2 * USUALLY_UNLIKE
 _LONGEST = 40  # characters of a word
 
 
@@ -73,12 +74,14 @@ class Marked:
 
 
 def warn_of_unlike(unlike: Marked, rows: int, unit: str) -> None:
-    """Warn of texts that are unlike the training data.
+    """Warn of texts that are unlike the training data, if they are more than usual.
 
     Args:
         rows: of how many.
         unit: what they are, `row` or `text`.
     """
+    if unlike.count <= USUALLY_UNLIKE * rows:
+        return
     said = (
         "is unlike the training data; its answer means little",
         "are unlike the training data; such answers mean little",

@@ -108,7 +108,7 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
     except (TypeError, ValueError) as error:
         raise InputError("sample_weight holds something that is not a number") from error
     if array.shape != (count,):
-        raise InputError(f"sample_weight has the shape {array.shape}; give a number for each of the {count:,} texts")
+        raise InputError(f"sample_weight has the shape {array.shape}; give one number for each text, {count:,} in all")
     if not (np.isfinite(array) & (array >= 0)).all():
         first = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
         raise InputError(f"sample_weight[{first}] is {array[first]}; weights must be finite and not negative")

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data import archives, polarity, sentiment140
+from glassformer.data.rows import check_file
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 
@@ -248,6 +249,13 @@ def download(
     finally:
         (folder / "download.part").unlink(missing_ok=True)
     return folder
+
+
+def check_source(source: str) -> None:
+    """Raise `UsageError` if this is neither the name of a known data set nor a file or folder. Nothing is read."""
+    if source not in KNOWN and not _exists(Path(source)):
+        _refuse_unknown_name(source)
+        check_file(Path(source))
 
 
 def _refuse_unknown_name(source: str) -> None:

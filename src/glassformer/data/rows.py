@@ -132,7 +132,8 @@ def check_file(path: Path) -> Path:
             raise UsageError(f"No such file: {path} (the folder {path.parent} does not exist).")
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir() if other.is_file()])
         hint = f" Near names in {path.parent.resolve()}: {', '.join(near)}." if near else ""
-        raise UsageError(f"No such file: {path}.{hint}")
+        what = "file" if path.suffix else "file or folder"
+        raise UsageError(f"No such {what}: {path}.{hint}")
     return path
 
 

@@ -120,7 +120,7 @@ def admitted(
         if texts.is_empty():
             why = ", ".join(f"{number:,} {_said(reason, number)}" for reason, number in here.items() if number)
             raise UsageError(
-                f"{source.source}: no text is left to read. Of {len(source.texts):,} texts, {why}; "
+                f"{source.source}: no text is left to read. Of {counted(len(source.texts), 'text')}, {why}; "
                 "name other texts, or leave it out"
             )
         kept.append(texts)

@@ -84,7 +84,7 @@ def evaluate_model(
     if train is None:
         seen = remembered_rows(trained.config.remembered, trained.config.label_set, data_dir)
         if isinstance(seen, str):
-            seen = f"{seen}, so no baseline could be trained; name a table of the training rows with `train=`."
+            seen = f"{seen}; no baseline could be trained. `train=` names a table of the training rows."
     else:
         source = read_as or SourceConfig(
             train=train, text=text, label=label, multilabel=multilabel, fold_labels=remembered.fold_labels
@@ -192,7 +192,7 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     notes = [f"{unknown:.1%} of the tokens are unknown to the vocabulary"]
     if longer:
         notes.append(
-            f"{longer:,} of {len(store):,} texts {'is' if longer == 1 else 'are'} longer than the window of "
+            f"{longer:,} of {counted(len(store), 'text')} {'is' if longer == 1 else 'are'} longer than the window of "
             f"{config.model.max_seq_len:,} tokens; they were read in overlapping windows, and the logits averaged"
         )
     return notes

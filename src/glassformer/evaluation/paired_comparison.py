@@ -184,7 +184,7 @@ def _seen(folder: Path, predictor: Predictor, table: Table, data_dir: Path | Non
     config = predictor.trained.config
     seen = remembered_rows(config.remembered, config.label_set, data_dir)
     if isinstance(seen, str):
-        return [f"{folder}: {seen}, so it is not known whether it saw texts of this table in training"]
+        return [f"{folder}: {seen}; it is not known whether it saw texts of this table in training"]
     number = shared(table, seen.train, *([] if seen.validation is None else [seen.validation]))
     if not number:
         return []

@@ -26,7 +26,7 @@ def remembered_rows(remembered: Remembered, labels: LabelSet, data_dir: Path | N
     try:
         seen = split_again(remembered, labels, source, data_dir)
     except UsageError as error:
-        return f"The training rows cannot be read ({str(error).rstrip('.')})"
+        return f"The training rows cannot be read: {str(error).rstrip('.')}"
     return f"{source.train} has changed since the model was trained on it" if seen is None else seen
 
 

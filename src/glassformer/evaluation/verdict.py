@@ -82,7 +82,7 @@ def macro_f1_against(name_a: str, macro_f1_a: float, name_b: str, macro_f1_b: fl
 def rarely_found(metrics: Metrics) -> str | None:
     """Return a sentence about the classes with a recall below .1, or None. Classes of few rows are left out."""
     missed = [
-        f"{quoted(scores.name)} in {round(scores.recall * scores.support):,} of {scores.support:,} texts"
+        f"{quoted(scores.name)} in {round(scores.recall * scores.support):,} of {counted(scores.support, 'text')}"
         for scores in sorted(metrics.per_class, key=lambda scores: -scores.support)
         if scores.support >= _ENOUGH_ROWS and scores.recall < _RARELY
     ]

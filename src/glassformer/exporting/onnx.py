@@ -121,7 +121,7 @@ def _rows(trained: TrainedModel) -> _Rows:
     """
     seen = remembered_rows(trained.config.remembered, trained.config.label_set, None)
     if isinstance(seen, str):
-        raise Int8RefusedError(f"int8 must be checked on validation rows, and they cannot be read: {seen}")
+        raise Int8RefusedError(f"int8 must be checked on validation rows. {seen}")
     kind = "training rows" if seen.validation is None else "validation rows"
     whose = "" if trained.config.learner == "the model" else f" of {trained.config.learner}"
     return _Rows(table=seen.validation or seen.train, kind=f"{kind}{whose}")

@@ -39,6 +39,8 @@ from glassformer.serving.trace_route import add_traces
 from glassformer.serving.watching import Log, Metrics, Watch, add_metrics
 from glassformer.serving.worker import Worker
 
+_UNREADABLE = "There was an error parsing the body"  # fastapi's words for bytes that are not UTF-8, or nested too deep
+
 
 def create_app(
     models: Mapping[str, ServedModel],
@@ -48,6 +50,7 @@ def create_app(
     api_key: str | None = None,
     log: Log | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    in_words: Callable[[str], str] = str,
     feedback: FeedbackFile | None = None,
 ) -> FastAPI:
     """Return the application.
@@ -58,6 +61,7 @@ def create_app(
         api_key: the key that requests need. By default they need none.
         log: is given a record of each request, without its texts.
         tell: is told in a sentence if a model was read again, since its folder has changed.
+        in_words: turns the reason of a refusal into the words of its reader, where it names a setting of the library.
         feedback: keeps what is sent to `/feedback`. By default nothing is kept.
     """
     limits = limits or Limits()
@@ -83,6 +87,7 @@ def create_app(
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
     )
+    app.state.in_words = in_words
     app.add_middleware(
         Guard,
         most_bytes=limits.body_bytes,
@@ -158,16 +163,19 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
         404: f"there is no {asked} here; {known}",
         405: f"{asked} is not asked with {request.method}; {known}",
     }
+    if error.detail == _UNREADABLE:
+        said[400] = 'the body cannot be read; send a JSON object in UTF-8, such as {"text": "not at all bad"}'
     answer = _reason(error.status_code, said.get(error.status_code, error.detail))
     answer.headers.update(error.headers or {})  # 405 comes with the methods that are allowed
     return answer
 
 
-async def _failed(_: Request, error: Exception) -> JSONResponse:
+async def _failed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, GlassformerError)
+    reason = request.app.state.in_words(error.message)
     if isinstance(error, RefusedError):
-        return _reason(error.status, error.message, error.retry_after)
-    return _reason(422 if isinstance(error, UsageError) else 500, error.message)
+        return _reason(error.status, reason, error.retry_after)
+    return _reason(422 if isinstance(error, UsageError) else 500, reason)
 
 
 async def _broken(_: Request, error: Exception) -> JSONResponse:

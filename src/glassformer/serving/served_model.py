@@ -35,10 +35,15 @@ Version = frozenset[tuple[str, int, int, int]]
 
 
 def version_of(folder: Path) -> Version:
-    """Return the names of the files in a folder, with what changes if one of them is written or replaced."""
+    """Return the names of the files in a folder, with what changes if one of them is written or replaced.
+
+    Hidden files do not count: a run that writes into the folder holds a lock file there while it trains.
+    """
     try:
         with os.scandir(folder) as entries:
-            files = [(entry.name, entry.stat()) for entry in entries if entry.is_file()]
+            files = [
+                (entry.name, entry.stat()) for entry in entries if entry.is_file() and not entry.name.startswith(".")
+            ]
     except OSError:  # the folder is being replaced
         return frozenset()
     return frozenset((name, found.st_ino, found.st_mtime_ns, found.st_size) for name, found in files)

@@ -25,5 +25,5 @@ def add_time_lapses(app: FastAPI, service: Service) -> None:
         """Return a page that shows the transformer while it learned."""
         asked = named(service.models, model)
         if asked.time_lapse is None:
-            raise RefusedError(404, f"the model {asked.name} has no snapshots; train it with `snapshots=12`")
+            raise RefusedError(404, f"the model {asked.name} has no snapshots; train it again with `snapshots=`")
         return FileResponse(asked.time_lapse, media_type="text/html", headers=OWN_PAGE)

@@ -42,7 +42,7 @@ def add_traces(app: FastAPI, service: Service) -> None:
             return HTMLResponse(found, headers=OWN_PAGE)
         except (RefusedError, UsageError) as error:
             status = error.status if isinstance(error, RefusedError) else 422
-            return HTMLResponse(_refusal(error.message), status, headers=OWN_PAGE)
+            return HTMLResponse(_refusal(request.app.state.in_words(error.message)), status, headers=OWN_PAGE)
 
 
 def _traced(model: ServedModel, text: str) -> str:

@@ -15,6 +15,7 @@ import torch
 from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
@@ -226,7 +227,7 @@ def _card(trained: TrainedLanguageModel) -> str:
     config, data, best = trained.config, trained.config.data, trained.metrics["best"]
     does = "continues a text" if config.model.causal else "fills in hidden tokens of a text"
     facts = [
-        f"Trained from scratch on {data['texts']:,} texts of `{data['source']}` ({data['bytes']:,} bytes).",
+        f"Trained from scratch on {counted(data['texts'], 'text')} of `{data['source']}` ({data['bytes']:,} bytes).",
         f"{data['parameters']:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
         f"{config.vocab_size:,}; window of {config.model.max_seq_len:,} tokens.",
         f"On {data['validation_texts']:,} held-out texts: {figures_in_words(best)}."
