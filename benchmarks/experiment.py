@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-# glassformer is imported inside functions, because `memory` measures what its import takes.
+# glassformer is imported inside functions, because `rows` measures what its import takes.
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 

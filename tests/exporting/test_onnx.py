@@ -19,6 +19,7 @@ from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.serving.served_model import ServedModel
 from tests.explanation.test_attribution import ours
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
@@ -216,6 +217,7 @@ def test_a_model_that_counts_alone_has_no_transformer(reviews: Trained, tmp_path
     export = exported(trained, tmp_path, precision="int8")  # its table is not found from here, and not needed
     assert not (tmp_path / "model.onnx").exists()
     assert export.logits(TEXTS) == pytest.approx(Predictor(trained).logits(TEXTS))
+    assert not ServedModel(name="", folder=tmp_path, predictor=export).depends_on_batch
     with pytest.raises(UsageError, match="it holds no transformer"):
         export.transformer_logits(["film"])
 
@@ -231,6 +233,8 @@ def test_int8_is_checked_on_held_out_rows(attending: Trained, tmp_path: Path, mo
     size = {name: (tmp_path / name / "model.onnx").stat().st_size for name in ("int8", "float32")}
     assert size["int8"] < size["float32"]
     assert export.transformer_logits(["good film"]) != pytest.approx(floats.transformer_logits(["good film"]), abs=1e-7)
+    served = (ServedModel(name="", folder=tmp_path, predictor=each) for each in (export, floats))
+    assert [each.depends_on_batch for each in served] == [True, False]
     monkeypatch.setattr("glassformer.exporting.onnx.LEAST_AGREEMENT", 1.1)
     (tmp_path / "refused").mkdir()
     with pytest.raises(UsageError, match=r"int8 would change the answers: on \d+ validation rows, "):

@@ -25,8 +25,8 @@ LIMITS = Limits(batch_characters=160)  # five short texts
 class FakeModel:
     """Answers a text with the text. It fails at texts that begin with `!`, and waits until it may go on."""
 
-    def __init__(self, name: str = "") -> None:
-        self.name = name
+    def __init__(self, name: str = "", *, depends_on_batch: bool = False) -> None:
+        self.name, self.depends_on_batch = name, depends_on_batch
         self.asked: list[list[str]] = []
         self.turns = threading.Semaphore(0)
 
@@ -297,3 +297,23 @@ def test_a_batch_of_a_real_model_is_as_exact_as_said() -> None:
     together = predictor.answer(texts).probs
     alone = np.concatenate([predictor.answer([text]).probs for text in texts])
     assert np.abs(together - alone).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("depends_on_batch", "asked"), [(False, [["a"], ["b", "c"], ["d"]]), (True, [["a"], ["b"], ["c"], ["d"]])]
+)
+def test_answers_that_depend_on_other_texts_are_not_given_together(
+    depends_on_batch: bool, asked: list[list[str]]
+) -> None:
+    async def ask_all() -> None:
+        fake, other = FakeModel("fake", depends_on_batch=depends_on_batch), FakeModel("other")
+        worker = Worker(LIMITS)
+        fake.turns.release(4)
+        other.turns.release()
+        first = asyncio.create_task(worker.answer(fake, ["a"]))
+        await settled()
+        await asyncio.gather(first, *(worker.answer(fake, [text]) for text in "bc"), worker.answer(other, ["d"]))
+        worker.stop()
+        assert fake.asked + other.asked == asked
+
+    run(ask_all())

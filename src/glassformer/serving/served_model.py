@@ -89,6 +89,17 @@ class ServedModel:
     def exported(self) -> bool:
         return isinstance(self.predictor, ExportedPredictor)
 
+    @property
+    def depends_on_batch(self) -> bool:
+        """Whether the answer to a text depends on the texts that are answered together with it.
+
+        With weights of one byte, all texts of a batch share the scale of a layer's numbers.
+        """
+        if not isinstance(self.predictor, ExportedPredictor):
+            return False
+        config = self.predictor.trained.config
+        return config.precision == "int8" and not config.answers_by_counting
+
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
         records = self.predictor.answer(texts).records()

@@ -28,6 +28,10 @@ class Answering(Protocol):
     def name(self) -> str:
         """The name that requests use."""
 
+    @property
+    def depends_on_batch(self) -> bool:
+        """Whether the answer to a text depends on the texts that are answered together with it."""
+
     def answers(self, texts: Sequence[str]) -> Answered:
         """Return an answer for each text."""
 
@@ -169,7 +173,8 @@ class Worker:
         """Take the first piece, and with it those behind it that are answered together with it."""
         first = self._queue.popleft()
         taken, room = [first], self._limits.batch_characters - first.characters
-        for piece in list(self._queue) if first.model is not None else []:
+        together = first.model is not None and not first.model.depends_on_batch
+        for piece in list(self._queue) if together else []:
             if piece.model is not first.model:
                 continue
             room -= piece.characters
