@@ -71,7 +71,7 @@ class Drift:
 
     def compare(self, model: ServedModel) -> tuple[int, HeldOutAnswers | None, list[Compared]]:
         """Return the number of recent answers, those to the held-out rows, and both figure by figure."""
-        recent, usual = list(self._of(model).answers), model.held_out_answers
+        recent, usual = list(self._of(model).answers), model.predictor.held_out_answers
         if not recent:
             return 0, usual, []
         texts, rows = len(recent), 0 if usual is None else usual.rows

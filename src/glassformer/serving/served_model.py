@@ -20,13 +20,11 @@ from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
-from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER
-from glassformer.prediction.held_out_answers import HeldOutAnswers
+from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.load_answering import load_answering
 
 if TYPE_CHECKING:
     from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.folder_names import TIME_LAPSE_FILE
 
 _UNKNOWN_SHOWN = 20
 
@@ -193,11 +191,6 @@ class ServedModel:
         if question.reading is None or not self.has_heads:
             raise UsageError(f"the model {self.name} answers without attention heads")
         return question.reading
-
-    @property
-    def held_out_answers(self) -> HeldOutAnswers | None:
-        """The figures of its answers to held-out rows. None if it does not know them."""
-        return self.predictor.held_out_answers
 
     @property
     def time_lapse(self) -> Path | None:
