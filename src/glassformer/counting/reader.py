@@ -29,7 +29,7 @@ HEAVIEST = 20.0
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 Array = np.ndarray[Any, np.dtype[Any]]
 _ROWS_AT_ONCE = 1_000
-_MOST_WORDS = 100_000  # whose pieces are remembered
+_MOST_WORDS = 30_000  # whose pieces are remembered: 100 MB if all have 100 characters
 _UNKNOWN = -1
 
 

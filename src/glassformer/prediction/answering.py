@@ -147,10 +147,8 @@ class Answering(ABC):
         rows = self._tokens(texts)
         by_reader = self._read(texts, rows, on_progress)
         probs = probabilities(_total(by_reader), temperature=config.temperature, multilabel=config.multilabel)
-        # Without a transformer there are no rows.
-        with_unknown = [
-            text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row
-        ]  # there may be no rows
+        # A model that answers by counting alone encodes no rows.
+        with_unknown = [text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row]
         return Answers(
             labels=config.labels,
             multilabel=config.multilabel,

@@ -39,7 +39,7 @@ class FeedbackRequest(BodyOfRequest):
 
 @dataclass(frozen=True)
 class FeedbackFile:
-    """A file that lines are added to. Only its owner can read it.
+    """A file that lines are added to. If it does not exist yet, it is made so that only its owner can read it.
 
     Raises:
         UsageError: it cannot be written.
