@@ -67,5 +67,7 @@ def core_hours(way: Document) -> float:
 
 
 def in_days(hours: float) -> str:
-    """Format a duration: "3.2 days", "5.1 hours"."""
+    """Format a duration: "3.2 days", "5.1 hours", "12 minutes"."""
+    if hours < 1:
+        return f"{hours * 60:.0f} minutes"
     return f"{hours / 24:.1f} days" if hours >= 48 else f"{hours:.1f} hours"
