@@ -21,7 +21,7 @@ def test_the_figures_and_their_tables() -> None:
     table, _ = shards_tables(found)
     assert cells(table.splitlines()[-1]) == ["`ray`", "2", "3,000", "2.00", "1,500", "10 s", "123 MB"]
     table, said = billion_rows(found)
-    assert cells(table.splitlines()[-1]) == ["`ray`", "2", "185", "3.9 days", "2.9 hours", "0.2 hours"]
+    assert cells(table.splitlines()[-1]) == ["`ray`", "2", "185", "3.9 days", "2.9 hours", "11 minutes"]
     assert "about 50 GB of Parquet" in said
 
 
