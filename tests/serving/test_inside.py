@@ -147,6 +147,7 @@ def test_attention_from_a_word_is_at_most_all_of_it(client: TestClient, text: st
         ("/attention", {"text": "thin plot", "word": 2}, "`word=2`: the text has 2 words, numbered from 0"),
         ("/attention", {"text": "thin plot", "word": -1}, "`word=-1`: the text has 2 words"),
         ("/attention", {"text": "thin plot", "word": "plot"}, "`word`: Input should be a valid integer"),
+        ("/attention", {"text": "thin plot", "word": True}, "`word`: Input should be a valid integer"),
     ],
 )
 def test_what_is_not_understood_is_refused_with_a_reason(client: TestClient, path: str, body: Any, says: str) -> None:

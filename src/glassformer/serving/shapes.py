@@ -14,7 +14,7 @@ _MODEL = "The name of the model, if there are several. Default: the first one."
 class BodyOfRequest(BaseModel):
     """The body of a request. A key that it does not have is refused with those that it has."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     @model_validator(mode="before")
     @classmethod
