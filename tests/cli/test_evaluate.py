@@ -339,3 +339,28 @@ def test_the_measured_answers_are_those_of_predict(reviews: Trained, table: Path
     files = [path for path in reviews.folder.iterdir() if path.suffix in (".json", ".safetensors")]
     size = sum(path.stat().st_size for path in files if path.name != "metrics.json")
     assert document["duel"]["model"]["size_bytes"] == size
+
+
+def test_a_slice_that_is_worse_is_named(reviews: Trained, tmp_path: Path) -> None:
+    """In one shop, all labels are wrong."""
+    turned = {POSITIVE: NEGATIVE, NEGATIVE: POSITIVE}
+    rows = [
+        (f"{text} again", turned[label] if number % 4 == 0 else label, "north" if number % 4 == 0 else "south")
+        for number, (text, label) in enumerate(review_rows(120))
+    ]
+    table = write_csv(tmp_path / "t.csv", rows, ("text", "label", "shop"))
+    said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path / "e")
+    slices = json.loads((tmp_path / "e" / "metrics.json").read_text())["slices"]
+    assert slices["columns"] == ["shop"]
+    (north,) = (each for each in slices["listed"] if each["value"] == "north")
+    assert (north["kind"], north["rows"], north["corrected_p"] < 0.001) == ("column", 30, True)
+    assert "Worse than elsewhere: shop: north, " in said.out
+    assert '<th scope="row">shop: north</th><td>30</td>' in (tmp_path / "e" / "report.html").read_text(encoding="utf-8")
+    plain = glassformer("evaluate", reviews.folder, write_csv(table, [(text, label) for text, label, _ in rows]))
+    assert "shop" not in plain.out
+
+
+def test_without_a_worse_slice_nothing_is_said(reviews: Trained, table: Path, tmp_path: Path) -> None:
+    said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path)
+    assert "Worse than elsewhere" not in said.out
+    assert "There was no slice to look at." in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.data import lines, rows
-from glassformer.data.rows import iterate_rows
+from glassformer.data.rows import iterate_rows, with_columns
 from glassformer.errors import UsageError
 
 PLAIN = b'text,label\n"one, with a comma",a\n"two\nlines",b\n\nthree,a\n'
@@ -163,6 +163,10 @@ def test_a_zip_with_several_files_is_refused(tmp_path: Path) -> None:
         archive.writestr("two.csv", PLAIN)
     with pytest.raises(UsageError, match=r"exactly one.*one\.csv, two\.csv"):
         next(iterate_rows(tmp_path / "a.zip", rows_per_batch=1))
+
+
+def test_a_batch_with_none_of_the_columns_keeps_its_rows() -> None:
+    assert with_columns(pl.DataFrame({"a": [1, 2, 3]}), ["b", "c"]).rows() == [(None, None)] * 3
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassformer.data.table import Dropped, read_table, row_list
+from glassformer.data.table import MOST_OTHERS, ROWS_PER_BATCH, Dropped, other_columns, read_table, row_list
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
@@ -182,3 +182,76 @@ def test_columns_that_are_no_text_are_refused(values: list[object], words: str, 
     with pytest.raises(UsageError, match="'odd' holds"):
         read_table(path, label="odd")
     assert read_table(path).frame["text"].to_list() == ["x", "y"]
+
+
+def others_of(path: Path) -> pl.DataFrame:
+    return other_columns(path, read_table(path))
+
+
+def test_other_columns_stand_beside_the_rows_in_use(tmp_path: Path) -> None:
+    path = csv_of(
+        tmp_path,
+        text=["one", " ", "three", "four"],
+        label=["x", "y", "x", None],
+        shop=["north ", "south", "", "west"],
+        stars=[1.0, 2.0, 3.0, 4.0],
+    )
+    assert others_of(path).to_dicts() == [{"shop": "north", "stars": "1"}, {"shop": None, "stars": "3"}]
+    assert others_of(csv_of(tmp_path, text=LONG, label=["x", "y", "x", "y"])).is_empty()
+
+
+def test_other_columns_have_few_values_or_numbers(tmp_path: Path) -> None:
+    n = 60
+    path = csv_of(
+        tmp_path,
+        text=LONG * 15,
+        label=["x", "y"] * 30,
+        order_id=list(range(n)),
+        price=[number / 7 for number in range(n)],
+        name=[f"name {number}" for number in range(n)],
+        shop=["north", "south", None] * 20,
+        empty=[None] * n,
+    )
+    assert others_of(path).columns == ["price", "shop"]
+    many = {f"c{number}": ["p", "q"] * 30 for number in range(MOST_OTHERS + 5)}
+    assert others_of(csv_of(tmp_path, text=LONG * 15, label=["x", "y"] * 30, **many)).width == MOST_OTHERS
+
+
+def test_other_columns_of_every_type(tmp_path: Path) -> None:
+    days = pl.date_range(pl.date(2026, 1, 1), pl.date(2026, 1, 4), eager=True)
+    frame = pl.DataFrame(
+        {
+            "text": LONG,
+            "label": ["x", "y", "x", "y"],
+            "sold": [True, False, None, True],
+            "day": days,
+            "took": days - days[0],
+            "tags": [["a"], ["b"], [], None],
+            "place": [{"town": "a"}] * 4,
+            "raw": [b"a"] * 4,
+            "kind": pl.Series(["a", "b", "a", None], dtype=pl.Categorical),
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    found = others_of(tmp_path / "t.parquet")
+    assert found["sold"].to_list() == ["true", "false", None, "true"]
+    assert found["day"].to_list()[0] == "2026-01-01"
+    assert found["kind"].to_list() == ["a", "b", "a", None]
+    assert not {"took", "tags", "place", "raw"} & set(found.columns)
+    assert set(found.dtypes) == {pl.String}
+
+
+def test_other_columns_of_json_lines_may_be_left_out(tmp_path: Path) -> None:
+    rows = [{"text": "a", "label": "x", "shop": "north"}] * ROWS_PER_BATCH + [{"text": "b", "label": "y"}] * 3
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = others_of(path)["shop"]
+    assert (len(found), found.null_count(), found[-4]) == (len(rows), 3, "north")
+
+
+def test_a_table_that_changes_while_it_is_read(tmp_path: Path) -> None:
+    columns = {"text": LONG, "label": ["x", "y", "x", "y"], "shop": ["a", "b", "a", "b"]}
+    table = read_table(csv_of(tmp_path, **columns))
+    path = csv_of(tmp_path, **{name: values[:3] for name, values in columns.items()})
+    with pytest.raises(UsageError, match="changed while it was read; run the command again"):
+        other_columns(path, table)

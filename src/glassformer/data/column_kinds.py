@@ -67,8 +67,8 @@ def is_named_as_id(column: str) -> bool:
 
 
 def is_opaque(dtype: pl.DataType) -> bool:
-    """Whether a Parquet column holds lists, records or bytes: nothing that can be read as one text or label."""
-    return dtype.is_nested() or dtype == pl.Binary
+    """Whether a Parquet column holds lists, records, bytes or durations: nothing to read as one text or label."""
+    return dtype.is_nested() or dtype in (pl.Binary, pl.Duration)
 
 
 def _most(values: pl.Series, pattern: str) -> bool:

@@ -101,8 +101,8 @@ def read_batches(
 
 def with_columns(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Return exactly these columns, in this order. A missing column is null, as JSON lines may leave keys out."""
-    present = set(frame.columns)
-    return frame.select(pl.col(name) if name in present else pl.lit(None, pl.String).alias(name) for name in columns)
+    missing = set(columns) - set(frame.columns)
+    return frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing).select(columns)
 
 
 def delimiter_note(path: Path) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.column_kinds import is_opaque
+from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, find_columns
 from glassformer.data.rows import delimiter_note, with_columns
 from glassformer.data.shards import batches_of, files_of
@@ -15,6 +15,8 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
+FEW_VALUES = 30  # of a column by whose values rows can be compared
+MOST_OTHERS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +108,34 @@ def read_table(
     )
 
 
+def other_columns(path: Path, table: Table) -> pl.DataFrame:
+    """Read the columns beside text and label that have few values or numbers, for the rows in use.
+
+    They are chosen by the first rows of the file: at most `MOST_OTHERS` columns, no ids, no lists. The values are
+    strings, stripped; empty ones are null.
+
+    Args:
+        path: the file or folder that `table` was read from.
+
+    Raises:
+        UsageError: the file changed meanwhile, or cannot be read.
+    """
+    batches = batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)
+    first = next(batches)
+    free = [name for name in first.columns if name not in (table.text_column, table.label_column)]
+    chosen = [name for name in free if _has_few_values_or_numbers(first[name])][:MOST_OTHERS]
+    if not chosen:
+        return pl.DataFrame()
+    frames = [
+        pl.DataFrame([_tidy_values(values) for values in with_columns(batch, chosen).iter_columns()])
+        for batch in itertools.chain([first], batches)
+    ]
+    frame, rows = pl.concat(frames), table.frame["row"] - 1
+    if int(rows[-1]) >= len(frame):
+        raise UsageError(f"{path} changed while it was read; run the command again.")
+    return frame[rows]
+
+
 def text_keys(texts: pl.Series) -> pl.Series:
     """Return a key for each text: its Unicode NFC form, stripped. Texts are equal if their keys are equal."""
     return texts.str.normalize("NFC").str.strip_chars()
@@ -134,6 +164,15 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
         else:
             in_use[name] = _tidy_values(batch[column])
     return pl.DataFrame(in_use)
+
+
+def _has_few_values_or_numbers(values: pl.Series) -> bool:
+    if is_named_as_id(values.name):
+        return False
+    kind = kind_of(values)
+    if kind in ("empty", "lists or records"):
+        return False
+    return kind in ("whole numbers", "decimal numbers") or values.n_unique() <= FEW_VALUES
 
 
 def _tidy_values(values: pl.Series) -> pl.Series:

@@ -18,7 +18,8 @@ from glassformer.errors import GlassformerError, UsageError
 
 # Scripts written without spaces: each character is a word, as there is no dictionary to find the words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-WORD_PATTERN = rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{M}}\p{{N}}&&[^{_UNSPACED}]]+(?:['’][\p{{L}}\p{{M}}]+)*|\S"
+LETTERS_PATTERN = rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{M}}\p{{N}}&&[^{_UNSPACED}]]+(?:['’][\p{{L}}\p{{M}}]+)*"
+WORD_PATTERN = rf"{LETTERS_PATTERN}|\S"
 CHARACTER_PATTERN = r"(?m:.)"
 SPECIAL_PATTERN = "<(?=(?:pad|unk|cls)>)"
 _PATTERNS = {WORD_PATTERN, CHARACTER_PATTERN, SPECIAL_PATTERN}

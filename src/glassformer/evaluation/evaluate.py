@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
+import polars as pl
 from jaxtyping import Float, Shaped
 from pydantic import JsonValue
 
@@ -27,6 +28,7 @@ from glassformer.evaluation.result import (
     WorstError,
 )
 from glassformer.evaluation.review import review
+from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import TRANSFORMER, TWO_READERS, verdict
 from glassformer.prediction.probabilities import THRESHOLD, probabilities
 from glassformer.prediction.review import Thresholds
@@ -48,6 +50,7 @@ def evaluate(
     baselines: Sequence[BaselineOutcome] = (),
     readers: Sequence[ReaderOutcome] = (),
     thresholds: Thresholds | None = None,
+    columns: pl.DataFrame | None = None,
     fit_seconds: float | None = None,
     predict_seconds: float | None = None,
     size_bytes: int | None = None,
@@ -68,6 +71,7 @@ def evaluate(
         baselines: the results of `run_baseline`. The verdict compares the model with the most accurate one.
         readers: the results of `reader_outcomes`: both readers of the model, or none if it has only one.
         thresholds: those that held-out rows of training gave. None if the model does not know them.
+        columns: other columns of the same rows (see `other_columns`), to slice by.
         fit_seconds, predict_seconds, size_bytes: the cost of the model; None if not measured.
 
     Raises:
@@ -106,6 +110,7 @@ def evaluate(
         review=review(
             probs, labels, class_names, multilabel=multilabel, thresholds=thresholds, seed=seed, resamples=resamples
         ),
+        slices=find_slices(texts, correct_rows(probs, labels, multilabel=multilabel), columns),
         worst_errors=_worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
         dropped=tuple(dropped),
         notes=tuple(notes),

@@ -17,7 +17,7 @@ from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Table, text_keys
+from glassformer.data.table import Table, other_columns, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
@@ -96,6 +96,7 @@ def evaluate_model(
         table,
         seen,
         split="test" if data in KNOWN else "the rows with text and label" if table.dropped else "the whole table",
+        columns=None if data in KNOWN else other_columns(Path(data), table),
         command=command,
         say=say,
         on_progress=on_progress,
@@ -109,6 +110,7 @@ def measure_model(
     seen: Splits | str,
     *,
     split: str,
+    columns: pl.DataFrame | None = None,
     by_reader: dict[Reader, FloatArray] | None = None,
     command: str = "",
     say: Say = lambda _: None,
@@ -119,6 +121,7 @@ def measure_model(
     Args:
         seen: the rows that the model was trained and validated on, or a sentence that says why they are missing.
         split: the name of the table in the result.
+        columns: other columns of the rows of the table, to slice by.
         by_reader: the logits of the table's texts (`Predictor.reader_logits`), if they are known. Then no time is
             taken.
 
@@ -173,6 +176,7 @@ def measure_model(
         baselines=baselines,
         readers=reader_outcomes(config, by_reader),
         thresholds=None if held_out is None else held_out.thresholds,
+        columns=columns,
         fit_seconds=config.training_seconds,
         predict_seconds=predict_seconds,
         size_bytes=sum((folder / name).stat().st_size for name in files),

@@ -1,4 +1,4 @@
-"""Confidence intervals, by bootstrap or exact, also of paired differences; and McNemar's exact test."""
+"""Confidence intervals, by bootstrap, exact or Wilson's, also of paired differences; and McNemar's exact test."""
 
 from collections.abc import Callable
 
@@ -81,6 +81,12 @@ def share_right(right: Bool[np.ndarray, " n"], *, seed: int, resamples: int = RE
         return bootstrap_mean(right, seed=seed, resamples=resamples)
     exact = binomtest(count, len(right)).proportion_ci(LEVEL, method="exact")
     return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
+
+
+def wilson(right: int, rows: int) -> Estimate:
+    """Return a share with Wilson's interval (Wilson 1927), which needs no resampling and also holds for few rows."""
+    interval = binomtest(right, rows).proportion_ci(LEVEL, method="wilson")
+    return Estimate(value=right / rows, low=float(interval.low), high=float(interval.high))
 
 
 def mcnemar(correct_a: Bool[np.ndarray, " n"], correct_b: Bool[np.ndarray, " n"]) -> tuple[int, int, float]:

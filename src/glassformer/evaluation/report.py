@@ -10,6 +10,7 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.report_review import review_section
+from glassformer.evaluation.report_slices import slices_section
 from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed
 from glassformer.pages.html import page, scrolling, table
@@ -39,6 +40,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "ranking": ("Which threshold?", ranking_curves(evaluation)),
         "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
         "review": ("Send to a person", review_section(evaluation.review)),
+        "slices": ("Where it is worse", slices_section(evaluation.slices)),
         "errors": ("Worst errors", _errors(evaluation)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),

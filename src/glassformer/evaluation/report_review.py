@@ -70,7 +70,7 @@ def _shares(review: Review) -> str:
         "The surest answers to these rows. Then the threshold that held-out rows gave, and what it did on these rows. "
         "Intervals: 95%.",
         head,
-        [(f"{each.asked:.0%}", [_interval(each.error), *_applied(each)]) for each in review.shares],
+        [(f"{each.asked:.0%}", [with_interval(each.error), *_applied(each)]) for each in review.shares],
     )
 
 
@@ -79,8 +79,8 @@ def _applied(each: AutomaticShare) -> list[str]:
     if found is None:
         return ["–"] * 4
     before = "–" if found.held_out_error is None else share(found.held_out_error)
-    error = "–" if found.error is None else _interval(found.error)
-    return [share(found.confidence), before, _interval(found.coverage), error]
+    error = "–" if found.error is None else with_interval(found.error)
+    return [share(found.confidence), before, with_interval(found.coverage), error]
 
 
 def _by_class(review: Review) -> str:
@@ -106,7 +106,7 @@ def _sets(review: Review) -> str:
     rows = [
         (
             f"{each.asked:.0%}",
-            [share(each.probability), _interval(each.coverage), share(each.mean_size), *_sizes(each)],
+            [share(each.probability), with_interval(each.coverage), share(each.mean_size), *_sizes(each)],
         )
         for each in review.sets
     ]
@@ -137,7 +137,7 @@ def _sizes(sets: LabelSets) -> list[str]:
     return [share(count / rows) for count in (none, one, rows - none - one)]
 
 
-def _interval(estimate: Estimate) -> str:
+def with_interval(estimate: Estimate) -> str:
     return f"{share(estimate.value)}<small>{share(estimate.low)} to {share(estimate.high)}</small>"
 
 

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -14,7 +14,7 @@ class Record(BaseModel):
 
 
 class Estimate(Record):
-    """A number with its 95% interval: percentile bootstrap, or exact for a share of 0 or 1."""
+    """A number with its 95% interval: percentile bootstrap, exact for a share of 0 or 1, or Wilson's for a slice."""
 
     value: float
     low: float
@@ -245,6 +245,36 @@ class WorstError(Record):
     confidence: float
 
 
+class Slice(Record):
+    """Rows that have something in common, and how often the model is right on them and on all others.
+
+    They have a length in words, a value of another column, or a keyword. `column` is the name of this column. `p` is
+    the probability of so few right rows by chance (Fisher's exact test, one-sided). `corrected_p` is p after
+    Benjamini–Hochberg over all slices that were looked at.
+    """
+
+    kind: Literal["length", "column", "keyword"]
+    column: str | None = None
+    value: str
+    rows: int
+    accuracy: Estimate
+    accuracy_of_rest: float
+    p: float
+    corrected_p: float
+
+
+class Slices(Record):
+    """Where the model is worse: how many slices were compared with the rest, and how many are significantly worse.
+
+    `columns` are the columns that gave slices. `listed` are the slices with the lowest p, lowest first; at most 100.
+    """
+
+    looked_at: int
+    significantly_worse: int
+    columns: tuple[str, ...]
+    listed: tuple[Slice, ...]
+
+
 class DroppedRows(Record):
     """Rows that were left out: the reason, their number, and the first row numbers."""
 
@@ -297,6 +327,7 @@ class Evaluation(Record):
     duel: Duel
     class_curves: tuple[ClassCurve, ...] = ()
     review: Review | None = None
+    slices: Slices | None = None
     worst_errors: tuple[WorstError, ...]
     dropped: tuple[DroppedRows, ...]
     notes: tuple[str, ...]

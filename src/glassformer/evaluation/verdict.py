@@ -1,8 +1,8 @@
-"""The verdict says whether the model is more accurate than the baseline, and which classes it almost never finds."""
+"""The verdict says whether the model is more accurate than the baseline, and where it is worse."""
 
 from glassformer.data.wording import counted
-from glassformer.errors import quoted
-from glassformer.evaluation.result import Estimate, Metrics
+from glassformer.errors import brief, quoted
+from glassformer.evaluation.result import Estimate, Metrics, Slice, Slices
 
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
@@ -90,6 +90,25 @@ def rarely_found(metrics: Metrics) -> str | None:
         return None
     more = f", and {len(missed) - _NAMED:,} more classes" if len(missed) > _NAMED else ""
     return f"Almost never found: {', '.join(missed[:_NAMED])}{more}."
+
+
+def slice_name(found: Slice) -> str:
+    """Name a slice on one line: "length in words: 1 to 4", "keyword: refund", "shop: north"."""
+    what = {"length": "length in words", "keyword": "keyword", "column": found.column or ""}[found.kind]
+    return f"{brief(what)}: {brief(found.value)}"
+
+
+def where_worse(slices: Slices | None) -> str | None:
+    """Return a sentence about the slice that is most significantly worse than the rest, or None if no slice is."""
+    if slices is None or not slices.significantly_worse:
+        return None
+    first, others = slices.listed[0], slices.significantly_worse - 1
+    more = f"; so {'is' if others == 1 else 'are'} {counted(others, 'other slice')}" if others else ""
+    return (
+        f"Worse than elsewhere: {slice_name(first)}, {share(first.accuracy.value)} of {counted(first.rows, 'text')} "
+        f"right against {share(first.accuracy_of_rest)} of the others ({p_value(first.corrected_p)}, corrected for "
+        f"{counted(slices.looked_at, 'slice')}){more}."
+    )
 
 
 def share(value: float) -> str:

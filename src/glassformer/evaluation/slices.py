@@ -1,0 +1,134 @@
+"""Slices of the measured rows, by length, by other columns and by keyword: where is the model worse than elsewhere?"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from jaxtyping import Bool, Float
+from scipy.stats import false_discovery_control, hypergeom
+
+from glassformer.data.table import FEW_VALUES
+from glassformer.data.tokenizer_file import LETTERS_PATTERN
+from glassformer.evaluation.intervals import wilson
+from glassformer.evaluation.result import Slice, Slices
+from glassformer.evaluation.verdict import SIGNIFICANCE
+
+FEWEST_ROWS = 20  # of a slice, and of the rest
+LARGEST_KEYWORD = 0.5  # share of the rows; a more frequent word says little about a row
+LISTED = 100
+NO_VALUE, NO_NUMBER = "no value", "no number"
+_ROWS_AT_ONCE = 20_000
+_NUMBERS = 0.5  # share of the values; a column with fewer numbers holds something else
+
+Kind = Literal["length", "column", "keyword"]
+Part = tuple[str, Bool[np.ndarray, " n"]]
+"""The name of a part of the rows, and which rows are in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counted:
+    """A slice that is not compared yet: its rows, and how many of them are right."""
+
+    kind: Kind
+    column: str | None
+    value: str
+    rows: int
+    right: int
+
+
+def find_slices(texts: Sequence[str], right: Bool[np.ndarray, " n"], columns: pl.DataFrame | None = None) -> Slices:
+    """Compare the rows of each slice with all other rows.
+
+    A slice is a quarter of the rows by length or by a column of many numbers, the rows with one value of another
+    column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each.
+
+    Args:
+        right: whether each row is answered rightly.
+        columns: other columns of the same rows, as strings (see `other_columns`).
+    """
+    words = pl.Series(texts).str.normalize("NFKC").str.to_lowercase().str.extract_all(LETTERS_PATTERN)
+    lengths = words.list.len().cast(pl.Float64).to_numpy()
+    found = [_counted("length", None, value, right[which]) for value, which in _quarters(lengths)]
+    for column in [] if columns is None else columns.iter_columns():
+        found += [_counted("column", column.name, value, right[which]) for value, which in _parts(column)]
+    found += _keywords(words, right)
+    return _compared([each for each in found if FEWEST_ROWS <= each.rows <= len(right) - FEWEST_ROWS], right)
+
+
+def _counted(kind: Kind, column: str | None, value: str, right: Bool[np.ndarray, " rows"]) -> _Counted:
+    return _Counted(kind=kind, column=column, value=value, rows=len(right), right=int(right.sum()))
+
+
+def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"]) -> Slices:
+    """Test each slice against the rest (Fisher 1935), and correct for their number (Benjamini & Hochberg 1995)."""
+    if not found:
+        return Slices(looked_at=0, significantly_worse=0, columns=(), listed=())
+    n, all_right = len(right), int(right.sum())
+    p = hypergeom.cdf([each.right for each in found], n, all_right, [each.rows for each in found]).clip(0, 1)
+    corrected = false_discovery_control(p, method="bh")
+    listed = [(found[i], float(p[i]), float(corrected[i])) for i in np.argsort(p, kind="stable")[:LISTED]]
+    return Slices(
+        looked_at=len(found),
+        significantly_worse=int((corrected < SIGNIFICANCE).sum()),
+        columns=tuple(dict.fromkeys(each.column for each in found if each.column is not None)),
+        listed=tuple(
+            Slice(
+                kind=each.kind,
+                column=each.column,
+                value=each.value,
+                rows=each.rows,
+                accuracy=wilson(each.right, each.rows),
+                accuracy_of_rest=(all_right - each.right) / (n - each.rows),
+                p=p_of_slice,
+                corrected_p=corrected_p,
+            )
+            for each, p_of_slice, corrected_p in listed
+        ),
+    )
+
+
+def _keywords(words: pl.Series, right: Bool[np.ndarray, " n"]) -> Iterator[_Counted]:
+    """Count the rows of each word, some thousand rows at a time: the words of all rows may take gigabytes."""
+    counts = pl.concat(
+        part.select("right", word=pl.col("word").list.unique())
+        .explode("word", empty_as_null=False)
+        .group_by("word")
+        .agg(rows=pl.len(), right=pl.col("right").sum())
+        for part in pl.DataFrame({"word": words, "right": right}).iter_slices(_ROWS_AT_ONCE)
+    )
+    of_word = counts.group_by("word").sum()
+    kept = of_word.filter(pl.col("rows").is_between(FEWEST_ROWS, LARGEST_KEYWORD * len(right)))
+    for name, its_rows, hits in kept.sort("word").iter_rows():
+        yield _Counted(kind="keyword", column=None, value=name, rows=its_rows, right=hits)
+
+
+def _parts(column: pl.Series) -> Iterator[Part]:
+    """Yield the rows of each value; if there are many, quarters of the numbers; nothing if these are not numbers."""
+    values = column.drop_nulls().unique().sort()
+    if len(values) <= FEW_VALUES:
+        for value in values:
+            yield value, (column == value).fill_null(False).to_numpy()
+        yield NO_VALUE, column.is_null().to_numpy()
+        return
+    numbers = column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    if np.isfinite(numbers).mean() >= _NUMBERS:
+        yield from _quarters(numbers)
+        yield NO_NUMBER, ~np.isfinite(numbers)
+
+
+def _quarters(numbers: Float[np.ndarray, " n"]) -> Iterator[Part]:
+    """Yield a quarter of the rows after another, lowest numbers first. Equal numbers stay together."""
+    finite = np.isfinite(numbers)
+    cuts = np.unique(np.quantile(numbers[finite], (0.25, 0.5, 0.75), method="inverted_cdf"))
+    quarter = np.searchsorted(cuts, numbers)
+    for number in range(len(cuts) + 1):
+        which = finite & (quarter == number)
+        if which.any():
+            ends = dict.fromkeys(_number(float(end(numbers[which]))) for end in (np.min, np.max))
+            yield " to ".join(ends), which
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
