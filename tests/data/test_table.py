@@ -233,6 +233,8 @@ def test_other_columns_of_every_type(tmp_path: Path) -> None:
         }
     )
     frame.write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(UsageError, match="holds Duration"):
+        read_table(tmp_path / "t.parquet", label="took")
     found = others_of(tmp_path / "t.parquet")
     assert found["sold"].to_list() == ["true", "false", None, "true"]
     assert found["day"].to_list()[0] == "2026-01-01"
