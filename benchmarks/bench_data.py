@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from benchmarks.models import apart_from
 from glassformer.data.known import Split, data_folders, group_column, resolve
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
+from glassformer.evaluation.text_changes import with_typos
 
 HELD_OUT, MOST_HELD_OUT = 0.2, 3_000
 TEST_SEED = 42  # of the test rows of a data set that has none of its own
@@ -30,8 +30,6 @@ FILES: dict[str, dict[Split, str]] = {
     "sentiment140": {"train": "random.parquet", "test": "manual359.parquet"},
     "customer-reviews": {"train": "all.parquet", "test": "all.parquet"},  # a fifth of it is the test
 }
-
-_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +116,7 @@ def cut_rows(entry: Entry, seed: int, *, test: bool, quick: bool = False) -> Cut
     train = apart_from(held_out, train)  # before the typos: they would hide that two texts are the same
     if entry.typos:
         train, held_out = (
-            with_typos(table, entry.typos, np.random.default_rng([seed, number]))
+            table_with_typos(table, entry.typos, np.random.default_rng([seed, number]))
             for number, table in enumerate((train, held_out))
         )
     return Cut(train=train, held_out=held_out)
@@ -183,17 +181,7 @@ def with_wrong_labels(table: Table, share: float, seed: int) -> Table:
     return replace(table, frame=table.frame.with_columns(label=pl.Series(labels, dtype=pl.String)))
 
 
-def with_typos(table: Table, share: float, rng: np.random.Generator) -> Table:
-    """Put a typo into a share of the words: two neighbouring letters change places, or a letter is lost or doubled."""
-
-    def typo(found: re.Match[str]) -> str:
-        word = found[0]
-        if rng.random() >= share:
-            return word
-        place = int(rng.integers(len(word) - 1))
-        before, letter, following, after = word[:place], word[place], word[place + 1], word[place + 2 :]
-        middle = (following + letter, following, letter + letter + following)[int(rng.integers(3))]
-        return before + middle + after
-
-    texts = [_WORD.sub(typo, text) for text in table.frame["text"]]
+def table_with_typos(table: Table, share: float, rng: np.random.Generator) -> Table:
+    """Put a typo into a share of the words."""
+    texts = [with_typos(text, share, rng) for text in table.frame["text"]]
     return replace(table, frame=table.frame.with_columns(text=pl.Series(texts, dtype=pl.String)))

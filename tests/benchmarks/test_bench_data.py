@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.bench_data import ENTRIES, FILES, OF_TRIAL, Entry, cut_rows, hold_out_fifth, with_typos
+from benchmarks.bench_data import ENTRIES, FILES, OF_TRIAL, Entry, cut_rows, hold_out_fifth, table_with_typos
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 
@@ -111,7 +111,7 @@ def test_typos_are_in_a_share_of_the_words_of_both_tables() -> None:
 def test_a_typo_changes_one_place(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.parquet", 100)
     table = read_table(tmp_path / "a.parquet")
-    for before, after in zip(texts(table), texts(with_typos(table, 1.0, np.random.default_rng(0))), strict=True):
+    for before, after in zip(texts(table), texts(table_with_typos(table, 1.0, np.random.default_rng(0))), strict=True):
         for a, b in zip(before.split(), after.split(), strict=True):
             same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a) - 1)
             assert a[same + 2 :] == b[same + 2 + len(b) - len(a) :]

@@ -55,6 +55,24 @@ def test_json_is_metrics_json(reviews: Trained, table: Path, tmp_path: Path) -> 
     assert "training the baselines" in said.err
 
 
+def test_small_changes_of_the_texts_are_answered_too(reviews: Trained, tmp_path: Path) -> None:
+    rows = [(f"The {text.split()[-1]} is {text}, and it is new.", label) for text, label in UNSEEN_ROWS * 2]
+    command = ("evaluate", reviews.folder, write_csv(tmp_path / "t.csv", rows), "--json", "--out", tmp_path / "e")
+    said = glassformer(*command)
+    found = said.document["robustness"]
+    assert found["rows"] == 30
+    assert [each["name"] for each in found["changes"]] == [
+        "typos", "upper case", "lower case", "no punctuation", "negation",
+    ]  # fmt: skip
+    by_name = {each["name"]: each for each in found["changes"]}
+    assert by_name["upper case"]["rows"] == 30
+    assert by_name["upper case"]["answers_changed"]["value"] == 0  # the readers of this model read lower case
+    assert by_name["upper case"]["accuracy_before"] == said.document["metrics"]["accuracy"]["value"]
+    assert "with and without small changes" in said.err
+    assert "Small changes of the text" in (tmp_path / "e" / "report.html").read_text(encoding="utf-8")
+    assert glassformer(*command).document["robustness"] == found
+
+
 def test_an_evaluation_on_other_rows_is_not_replaced_unsaid(reviews: Trained, table: Path, tmp_path: Path) -> None:
     other = write_csv(tmp_path / "other.csv", UNSEEN_ROWS[:7])
     command = ("evaluate", reviews.folder)

@@ -6,6 +6,7 @@ from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.readers import ReaderOutcome
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+from glassformer.evaluation.robustness import robustness
 from glassformer.prediction.review import Thresholds
 
 LONG = "It went on, and on, and on. " * 60
@@ -40,12 +41,14 @@ def sample_evaluation(
     probs = scores / (scores + 4) if multilabel else scores / scores.sum(axis=1, keepdims=True)
     alone = probs**0.9 if multilabel else probs[:, ::-1] ** 0.1 * probs
     readers = [ReaderOutcome(reader="counting", probs=probs), ReaderOutcome(reader="transformer", probs=alone)]
-    return evaluate(
+    texts = [text if i % 2 else LONG + text for i in range(n)]
+    class_names = ["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes]
+    found = evaluate(
         logits=logits,
         labels=labels,
-        texts=[text if i % 2 else LONG + text for i in range(n)],
+        texts=texts,
         rows=range(11, n + 11),
-        class_names=["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes],
+        class_names=class_names,
         multilabel=multilabel,
         temperature=1.9,
         data=DataSummary(
@@ -86,3 +89,18 @@ def sample_evaluation(
         resamples=300,
         command="glassformer evaluate runs/reviews reviews.csv",
     )
+    changed = robustness(
+        lambda asked: np.eye(n_classes, dtype=np.float32)[[letters(each) % n_classes for each in asked]],
+        texts=texts,
+        labels=labels,
+        rows=range(11, n + 11),
+        class_names=class_names,
+        multilabel=multilabel,
+        resamples=300,
+    )
+    return found.model_copy(update={"robustness": changed})
+
+
+def letters(text: str) -> int:
+    """A number that depends on every letter of a text."""
+    return sum(map(ord, text))

@@ -74,7 +74,8 @@ def test_the_kept_epoch_is_marked_not_the_one_with_the_lowest_loss() -> None:
 def test_the_duel_has_a_row_for_each_reader_alone() -> None:
     evaluation = sample_evaluation(two_readers=True)
     html = render(evaluation)
-    names = re.findall(r'<th scope="row">([^<]*)<small>', html)
+    duel = html.partition('<section id="duel">')[2].partition("</section>")[0]
+    names = re.findall(r'<th scope="row">([^<]*)<small>', duel)
     assert names == [
         "the majority class",
         "TF-IDF + logistic regression",

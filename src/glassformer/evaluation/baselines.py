@@ -250,6 +250,12 @@ UNSPACED = (
 
 
 @cache
+def marks_of_letters() -> str:
+    """Return the marks of all scripts, such as accents and vowel signs, for a character class of `re`."""
+    return "".join(re.escape(c) for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c)[0] == "M")
+
+
+@cache
 def word_pattern() -> re.Pattern[str]:
     """Return a pattern that matches a word of any language.
 
@@ -257,6 +263,6 @@ def word_pattern() -> re.Pattern[str]:
     a word is one character with its marks. The pattern lists all marks: `re` takes the vowel signs of Hindi, Tamil,
     Thai, … for punctuation.
     """
-    marks = "".join(re.escape(c) for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c)[0] == "M")
+    marks = marks_of_letters()
     run = rf"[^\W{UNSPACED}]+"
     return re.compile(rf"{run}(?:[{marks}]+(?:{run})?)*|(?=\w)[{UNSPACED}][{marks}]*")

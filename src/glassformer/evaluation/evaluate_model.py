@@ -25,6 +25,7 @@ from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, 
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.readers import reader_outcomes
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+from glassformer.evaluation.robustness import measure_robustness
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
 from glassformer.models.build import parameter_count
 from glassformer.prediction.answering_config import Readers
@@ -90,7 +91,7 @@ def evaluate_model(
             train=train, text=text, label=label, multilabel=multilabel, fold_labels=remembered.fold_labels
         )
         seen = _named_rows(trained, source.model_copy(update={"train": train}), data_dir)
-    return measure_model(
+    found = measure_model(
         predictor,
         folder,
         table,
@@ -101,6 +102,8 @@ def evaluate_model(
         say=say,
         on_progress=on_progress,
     )
+    robustness = measure_robustness(predictor, table, say=say, on_progress=on_progress)
+    return found.model_copy(update={"robustness": robustness})
 
 
 def measure_model(

@@ -10,12 +10,12 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.report_review import review_section
+from glassformer.evaluation.report_robustness import robustness_section
 from glassformer.evaluation.report_slices import slices_section
 from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed
-from glassformer.pages.html import page, scrolling, table
+from glassformer.pages.html import folded, page, scrolling, table
 
-SHORT_TEXT = 320
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
 
@@ -41,6 +41,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
         "review": ("Send to a person", review_section(evaluation.review)),
         "slices": ("Where it is worse", slices_section(evaluation.slices)),
+        "changes": ("Small changes of the text", robustness_section(evaluation.robustness)),
         "errors": ("Worst errors", _errors(evaluation)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),
@@ -190,21 +191,12 @@ def _errors(evaluation: Evaluation) -> str:
         return "<p>No row was answered wrongly.</p>"
     items = "".join(
         f'<li><p class="soft">row {error.row:,} · truth <b>{_names(error.truth)}</b> · answered '
-        f"<s>{_names(error.prediction)}</s> with confidence {share(error.confidence)}</p>{_text(error.text)}</li>"
+        f"<s>{_names(error.prediction)}</s> with confidence {share(error.confidence)}</p>{folded(error.text)}</li>"
         for error in evaluation.worst_errors
     )
     return (
         '<p class="soft">Wrong answers given with the highest confidence: hard texts, or wrong labels.</p>'
         f'<ol class="errors">{items}</ol>'
-    )
-
-
-def _text(text: str) -> str:
-    if len(text) <= SHORT_TEXT:
-        return f'<div class="text" dir="auto">{escape(text)}</div>'
-    return (
-        f'<details><summary>Whole text ({len(text):,} characters) <span class="short text" dir="auto"><br>'
-        f'{escape(text[:SHORT_TEXT])}…</span></summary><div class="text" dir="auto">{escape(text)}</div></details>'
     )
 
 

@@ -275,6 +275,37 @@ class Slices(Record):
     listed: tuple[Slice, ...]
 
 
+class ChangedAnswer(Record):
+    """A text before and after a small change, and the labels of both answers."""
+
+    row: int
+    before: str
+    after: str
+    answer_before: tuple[str, ...]
+    answer_after: tuple[str, ...]
+
+
+class TextChange(Record):
+    """What a small change of the texts did to the answers. Texts that it left as they were do not count.
+
+    `accuracy_after` is None if the change may have changed the right label.
+    """
+
+    name: str
+    rows: int
+    answers_changed: Estimate
+    accuracy_before: float
+    accuracy_after: float | None
+    examples: tuple[ChangedAnswer, ...]
+
+
+class Robustness(Record):
+    """How often answers change with small changes of the texts, on `rows` of the measured rows, drawn at random."""
+
+    rows: int
+    changes: tuple[TextChange, ...]
+
+
 class DroppedRows(Record):
     """Rows that were left out: the reason, their number, and the first row numbers."""
 
@@ -328,6 +359,7 @@ class Evaluation(Record):
     class_curves: tuple[ClassCurve, ...] = ()
     review: Review | None = None
     slices: Slices | None = None
+    robustness: Robustness | None = None
     worst_errors: tuple[WorstError, ...]
     dropped: tuple[DroppedRows, ...]
     notes: tuple[str, ...]

@@ -11,6 +11,8 @@ from importlib.resources import files
 
 Cells = Sequence[str]
 
+SHORT_TEXT = 320
+
 
 def page(
     title: str,
@@ -76,6 +78,16 @@ def table(
     return scrolling(
         f"<table{kind}><caption>{caption}</caption><thead><tr>{top}</tr></thead>"
         f"<tbody>{lines}</tbody>{f'<tfoot>{below}</tfoot>' if below else ''}</table>"
+    )
+
+
+def folded(text: str) -> str:
+    """Return a text of a user. If it is long, only its beginning is shown at first."""
+    if len(text) <= SHORT_TEXT:
+        return f'<div class="text" dir="auto">{escape(text)}</div>'
+    return (
+        f'<details><summary>Whole text ({len(text):,} characters) <span class="short text" dir="auto"><br>'
+        f'{escape(text[:SHORT_TEXT])}…</span></summary><div class="text" dir="auto">{escape(text)}</div></details>'
     )
 
 

@@ -1,0 +1,156 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from glassformer.evaluation import robustness as module
+from glassformer.evaluation.report_robustness import robustness_section
+from glassformer.evaluation.result import Robustness, TextChange
+from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, robustness
+from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.probabilities import FloatArray
+from tests.trained import Trained
+
+NAMES = ["no", "yes"]
+OPINIONS = [f"The food is good, {word}." for word in ("amber", "basil", "cedar", "delta", "ember") * 5]
+
+
+def reads_case(texts: Sequence[str]) -> FloatArray:
+    """Answers yes if the text begins in upper case."""
+    return np.array([[0.1, 0.9] if text[:1].isupper() else [0.8, 0.2] for text in texts], dtype=np.float32)
+
+
+def reads_not(texts: Sequence[str]) -> FloatArray:
+    return np.array([[0.9, 0.1] if " not " in text else [0.2, 0.8] for text in texts], dtype=np.float32)
+
+
+def measure(answer: module.Answer, texts: list[str], labels: list[int] | None = None) -> Robustness:
+    return robustness(
+        answer,
+        texts=texts,
+        labels=np.array([1] * len(texts) if labels is None else labels),
+        rows=range(101, 101 + len(texts)),
+        class_names=NAMES,
+        multilabel=False,
+        resamples=50,
+    )
+
+
+def change(found: Robustness, name: str) -> TextChange:
+    return next(each for each in found.changes if each.name == name)
+
+
+def test_a_model_that_reads_case_is_fragile() -> None:
+    found = measure(reads_case, OPINIONS)
+    assert [each.name for each in found.changes] == ["typos", "upper case", "lower case", "no punctuation", "negation"]
+    lower = change(found, "lower case")
+    assert lower.rows == found.rows == 25
+    assert lower.answers_changed.value == 1
+    assert lower.answers_changed.low < 0.9  # exact binomial: 25 rows are not certainty
+    assert (lower.accuracy_before, lower.accuracy_after) == (1, 0)
+    example = lower.examples[0]
+    assert (example.row, example.before, example.after) == (101, OPINIONS[0], OPINIONS[0].lower())
+    assert (example.answer_before, example.answer_after) == (("yes",), ("no",))
+    assert len(lower.examples) == 2
+    for name in ("upper case", "no punctuation", "negation"):
+        assert change(found, name).answers_changed.value == 0
+        assert change(found, name).examples == ()
+
+
+def test_a_negation_has_no_accuracy_after() -> None:
+    negation = change(measure(reads_not, OPINIONS), "negation")
+    assert negation.answers_changed.value == 1
+    assert (negation.accuracy_before, negation.accuracy_after) == (1, None)
+    assert negation.examples[0].after == "The food is not good, amber."
+
+
+def test_few_negations_are_left_out() -> None:
+    found = measure(reads_not, [*OPINIONS[:19], "short", "words"])
+    assert "negation" not in [each.name for each in found.changes]
+    assert "negation" in [each.name for each in measure(reads_not, OPINIONS[:20]).changes]
+
+
+def test_only_texts_that_a_change_alters_count() -> None:
+    found = measure(reads_case, ["ok", "Ok", "OK", "Ok."], [1, 1, 1, 0])
+    assert {each.name: each.rows for each in found.changes} == {
+        "upper case": 3,
+        "lower case": 3,
+        "no punctuation": 1,
+    }
+    assert change(found, "upper case").answers_changed.value == pytest.approx(1 / 3)
+    assert change(found, "upper case").accuracy_before == pytest.approx(1 / 3)
+    assert change(found, "upper case").accuracy_after == pytest.approx(2 / 3)
+    assert change(found, "no punctuation").accuracy_before == 0
+
+
+def test_nothing_to_change_is_no_section() -> None:
+    def never(texts: Sequence[str]) -> FloatArray:
+        raise AssertionError(texts)
+
+    for texts in ([], ["好吃", "٣"], ["?!", "..."]):  # without punctuation, the last two would be empty
+        found = measure(never, texts)
+        assert found == Robustness(rows=len(texts), changes=())
+        assert robustness_section(found) == ""
+    assert robustness_section(None) == ""
+
+
+def test_the_same_texts_get_the_same_changes() -> None:
+    assert measure(reads_case, OPINIONS) == measure(reads_case, OPINIONS)
+
+
+def test_several_labels_change_if_one_does() -> None:
+    def answer(texts: Sequence[str]) -> FloatArray:
+        return np.array([[0.9, 0.9 if "," in text else 0.1] for text in texts], dtype=np.float32)
+
+    found = robustness(
+        answer,
+        texts=["a, b"] * 3,
+        labels=np.array([[1, 1], [1, 1], [1, 0]], dtype=np.uint8),
+        rows=[1, 2, 3],
+        class_names=NAMES,
+        multilabel=True,
+        resamples=50,
+    )
+    dropped = change(found, "no punctuation")
+    assert dropped.answers_changed.value == 1
+    assert dropped.accuracy_before == pytest.approx(2 / 3)
+    assert dropped.accuracy_after == pytest.approx(1 / 3)
+    assert (dropped.examples[0].answer_before, dropped.examples[0].answer_after) == (("no", "yes"), ("no",))
+
+
+def test_at_most_so_many_rows_and_characters_are_drawn() -> None:
+    asked: list[str] = []
+
+    def answer(texts: Sequence[str]) -> FloatArray:
+        asked[:] = texts
+        return reads_case(texts)
+
+    assert measure(answer, [f"row {i}" for i in range(3 * MOST_ROWS)]).rows == MOST_ROWS
+    numbers = [int(text.split()[1]) for text in asked[:MOST_ROWS]]
+    assert numbers == sorted(set(numbers))
+    assert 0.4 * MOST_ROWS < sum(number >= 1.5 * MOST_ROWS for number in numbers) < 0.6 * MOST_ROWS
+    assert measure(answer, ["A" * (MOST_CHARACTERS // 10)] * 30).rows == 10
+    assert measure(answer, ["A" * (MOST_CHARACTERS + 1)] * 3).rows == 1
+
+
+def test_texts_that_are_read_alike_get_the_answer_of_one(reviews: Trained) -> None:
+    predictor = Predictor.load(reviews.folder)
+    texts = ["good film", "GOOD FILM", "bad song", "Good film", "ｇｏｏｄ film"]
+    found = module._answers(predictor, texts, None)
+    assert found == pytest.approx(predictor.answer(texts).probs, abs=1e-6)
+    assert (found[0] == found[[1, 3, 4]]).all()
+    assert (found[0] != found[2]).all()
+
+
+def test_the_section_shows_each_change_and_escapes_texts() -> None:
+    texts = [f"<b>The</b> food is good, {i}." for i in range(30)]
+    found = measure(lambda asked: reads_case([text[3:] for text in asked]), texts)
+    html = robustness_section(found)
+    assert "30 rows, drawn at random, were changed a little" in html
+    assert "in about one of 20 words" in html
+    assert "&lt;b&gt;the&lt;/b&gt; food" in html
+    assert "<b>The" not in html
+    assert "A negation turns what a sentence says" in html
+    assert "<td>1.000</td><td>.000</td>" in html  # lower case
+    assert "<td>1.000</td><td>–</td>" in html  # a negation
+    assert "A negation" not in robustness_section(measure(reads_case, ["Ok.", "No."]))
