@@ -55,6 +55,15 @@ def labels(
     prefill: Annotated[
         bool, typer.Option("--prefill", help="Fill in new_label with what is suggested, for you to correct.")
     ] = False,
+    next_: Annotated[
+        tuple[int, Path] | None,
+        typer.Option(
+            "--next",
+            metavar="NUMBER FILE",
+            help="Choose so many unlabelled texts of FILE that are worth labelling next. Default of --out: "
+            "FILE-to-label.csv.",
+        ),
+    ] = None,
     text: TextColumn = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
@@ -65,22 +74,25 @@ def labels(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """List probably wrong labels, contradictions and repeated texts of a table, and mend it."""
+    """List probably wrong labels, contradictions and repeated texts of a table, and mend it. Or say what to label next."""
     if quiet:
         hush()
     if multilabel is not None:
         raise UsageError("--multilabel: only tables with one label per text can be checked")
     read_as: dict[str, Any] = {"text": text, "label": label, "fold_labels": fold_labels}
     if apply is not None:
-        of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv}
+        of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv, "--next": next_}
         if given := [flag for flag, value in of_check.items() if value]:
             raise UsageError(f"{given[0]} is for looking, not for --apply; leave it out")
         _apply(data, apply, out, data_dir, read_as, overwrite=overwrite, json=json)
         return
-    out = out or _beside(data)
+    out = out or (_beside(data, "check") if next_ is None else _beside(str(next_[1]), "label"))
     check_out(out, Path(data), overwrite=overwrite)
     if safe_csv and "json" in out.name:
-        raise UsageError("--safe-csv is for findings as CSV or TSV; leave it out")
+        raise UsageError("--safe-csv is for a CSV or TSV; leave it out")
+    if next_ is not None:
+        _label_next(data, next_, out, (test, prefill, group), data_dir, read_as, safe_csv=safe_csv, json=json)
+        return
     table, test_table = _read(data, test, group, data_dir, read_as)
     from glassformer.labels.check import check_table
 
@@ -99,10 +111,34 @@ def labels(
         say(f"then: glassformer labels {shlex.quote(data)} --apply {shlex.quote(str(out))}")
 
 
-def _beside(data: str) -> Path:
-    """Return the default name of the file of findings."""
+def _beside(data: str, to: str) -> Path:
+    """Return the default name of a file to check or to label."""
     path = Path(data)
-    return path.with_name(f"{path.name.partition('.')[0] or 'table'}-to-check.csv")
+    return path.with_name(f"{path.name.partition('.')[0] or 'table'}-to-{to}.csv")
+
+
+def _label_next(
+    data: str,
+    wanted: tuple[int, Path],
+    out: Path,
+    of_check: tuple[str | None, bool, str | None],
+    data_dir: Path | None,
+    read_as: dict[str, Any],
+    *,
+    safe_csv: bool,
+    json: bool,
+) -> None:
+    """Write the texts to label next."""
+    from glassformer.cli.label_next import label_next
+
+    number, unlabelled = wanted
+    if given := [flag for flag, value in zip(("--test", "--prefill", "--group"), of_check, strict=True) if value]:
+        raise UsageError(f"{given[0]} is for looking, not for --next; leave it out")
+    if number < 1:
+        raise UsageError(f"--next {number}: give a number of texts, such as --next 50 {unlabelled}")
+    check_out(out, unlabelled, overwrite=True)
+    table, _ = _read(data, None, None, data_dir, read_as)
+    label_next(table, number, unlabelled, out, like=_like(str(unlabelled)), safe_csv=safe_csv, json=json)
 
 
 def _read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,20 @@ _POOL = 4
 """So many times as many texts as are wanted are compared with each other: those that the model decides least surely."""
 
 
-def to_label(table: Table, unlabelled: Table, number: int) -> pl.DataFrame:
+@dataclass(frozen=True, kw_only=True)
+class ToLabel:
+    """Texts to label next.
+
+    Attributes:
+        rows: the columns row, text, suggested_label and probability, in the order in which the texts were chosen.
+        new: of how many texts they were chosen.
+    """
+
+    rows: pl.DataFrame
+    new: int
+
+
+def to_label(table: Table, unlabelled: Table, number: int) -> ToLabel:
     """Choose texts to label. A counting reader that learned from the table answers all of them.
 
     A text's margin is the difference of its two highest probabilities (Scheffer et al. 2001, "Active hidden Markov
@@ -36,9 +50,6 @@ def to_label(table: Table, unlabelled: Table, number: int) -> pl.DataFrame:
         table: with one label per text.
         unlabelled: texts that are already in `table`, and all but the first of those that are the same, are left out.
         number: how many texts to choose, at most. Fewer are chosen if there are fewer.
-
-    Returns:
-        The columns row, text, suggested_label and probability, in the order in which the texts were chosen.
 
     Raises:
         UsageError: `table` has labels that cannot be learned, or all its rows have the same text, or no text is new.
@@ -60,10 +71,13 @@ def to_label(table: Table, unlabelled: Table, number: int) -> pl.DataFrame:
     probabilities = _probabilities(reader.logits(candidates["text"].to_list()))
     chosen = _chosen(reader, candidates["text"].to_list(), probabilities, number)
     best = probabilities[chosen].argmax(axis=1)
-    return candidates[chosen].select(
-        "row", "text", suggested_label=pl.Series([names.names[number] for number in best], dtype=pl.String),
+    rows = candidates[chosen].select(
+        "row",
+        "text",
+        suggested_label=pl.Series([names.names[label] for label in best], dtype=pl.String),
         probability=pl.Series(np.round(probabilities[chosen, best], 4)),
-    )  # fmt: skip
+    )
+    return ToLabel(rows=rows, new=len(new))
 
 
 def _probabilities(logits: Array) -> Array:
