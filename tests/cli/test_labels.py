@@ -191,3 +191,40 @@ def test_bad_input_of_apply_is_one_sentence(table: Path, tmp_path: Path) -> None
     assert not (tmp_path / "reviews-mended.csv").exists()
     assert glassformer("labels", table, "--apply", good, "--out", table, "--overwrite").code == 0
     assert len(lines_of(table)) == 61
+
+
+def test_what_to_label_next(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "reviews.csv", ROWS[:40])
+    texts = [*(text for text, _ in ROWS[40:]), ROWS[0][0].upper(), ROWS[41][0], "", "a lovely film and a dull play"]
+    more = write_csv(tmp_path / "more.csv", [(text,) for text in texts], ("text",))
+    said = glassformer("labels", table, "--next", "3", more)
+    assert said.code == 0, said.err
+    file = tmp_path / "more-to-label.csv"
+    lines = lines_of(file)
+    assert list(lines[0]) == ["row", "text", "label", "suggested_label", "probability"]
+    assert [lines[0]["row"], lines[0]["text"]] == ["24", texts[23]]  # it has a word of each label
+    assert len({line["row"] for line in lines}) == 3
+    assert all(line["text"] == texts[int(line["row"]) - 1] and line["label"] == "" for line in lines)
+    assert f"{more}: 21 texts not in {table}; 3 chosen\n  row 24: a lovely film and a dull play\n" in said.out
+    assert f"{file}: fill in the column label, and add these rows to {table}" in said.out
+
+    said = glassformer("labels", table, "--next", "50", more, "--overwrite", "--json")
+    assert json.loads(said.out) == {
+        "data": str(table), "unlabelled": str(more), "new_texts": 21, "chosen": 21, "out": str(file),
+    }  # fmt: skip
+    assert "there are no more than 21 new texts" in glassformer("labels", table, "--next", "50", more, "--overwrite").err
+
+
+def test_misuse_of_next_is_one_sentence(table: Path, tmp_path: Path) -> None:
+    def refused(*given: object, says: str) -> None:
+        misused(glassformer("labels", table, "--next", *given), says)
+
+    more = write_csv(tmp_path / "more.csv", [("a new text",), ("another one",)], ("text",))
+    refused("0", more, says=f"--next 0: give a number of texts, such as --next 50 {more}")
+    refused("many", more, says="'many' is not a valid int")
+    refused("5", says="--next")
+    refused("5", tmp_path / "no.csv", says="No such file")
+    refused("5", write_csv(tmp_path / "old.csv", [(ROWS[0][0],)], ("text",)), says="all texts are already in")
+    refused("5", more, "--prefill", says="--prefill is for looking, not for --next")
+    refused("5", more, "--out", more, says="is the table that is read")
+    refused("5", more, "--apply", more, says="--next is for looking, not for --apply")
