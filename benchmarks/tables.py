@@ -18,7 +18,7 @@ from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
-from benchmarks.tables_labels import forecast_tables, labels_tables
+from benchmarks.tables_labels import forecast_tables, labels_tables, next_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
@@ -67,6 +67,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "distil": from_file(results, distil_tables),
         "label-doctor": from_file(results, labels_tables),
         "learning-curve": from_file(results, forecast_tables),
+        "label-next": from_file(results, next_tables),
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
         "faithfulness": from_file(results, faithfulness_tables),

@@ -1,4 +1,4 @@
-"""The tables of docs/labels.md, from benchmarks/results/label-doctor.json and learning-curve.json."""
+"""The tables of docs/labels.md, from label-doctor, learning-curve and label-next in benchmarks/results."""
 
 from __future__ import annotations
 
@@ -118,3 +118,24 @@ def _listed(part: list[Document], name: str) -> str:
     listed = [line["listed"][name] for line in part]
     rows, precision, recall = (mean(each[key] for each in listed) for key in ("rows", "precision", "recall"))
     return f"{rows:,.0f} rows, {short(precision)}, {short(recall)}"
+
+
+def next_tables(found: Document) -> Iterator[str]:
+    lines, start, step = found["lines"], found["start"], found["step"]
+    times = len(lines[0]["accuracy"]["random"])
+    tables = list(dict.fromkeys(line["table"] for line in lines))
+    rows: list[tuple[str, ...]] = []
+    for table in tables:
+        part = [line["accuracy"] for line in lines if line["table"] == table]
+        gains = [mean(each["chosen"][1:]) - mean(each["random"][1:]) for each in part]
+        for way in ("random", "chosen"):
+            means = (short(mean(each[way][time] for each in part)) for time in range(times))
+            error = f" ± {_points(stdev(gains) / len(gains) ** 0.5)}" if len(gains) > 1 else ""
+            rows.append((f"`{table}`", way, *means, f"{100 * mean(gains):+.1f}{error}" if way == "chosen" else ""))
+    sizes = (f"{start + step * time} labels" for time in range(times))
+    yield markdown([("table", "texts", *sizes, "chosen − random"), *rows])
+    seeds = sorted({line["seed"] for line in lines})
+    yield (
+        f"Accuracy on held-out training rows: means over {seeds_in_words(seeds)}. The last column is the difference in "
+        "percentage points, as a mean over all columns but the first, ± the standard error over the seeds."
+    )

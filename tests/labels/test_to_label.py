@@ -23,7 +23,7 @@ def test_doubtful_texts_are_chosen_and_are_unlike_each_other() -> None:
     found = to_label(table_of(ROWS), unlabelled([*sure, *doubtful, *others]), 3)
     assert found.new == 51
     assert {text[:5] for text in found.rows["text"]} == {"a lov", "the s", "charm"}
-    assert found.rows["probability"].max() < 0.7
+    assert found.rows["probability"].max() < 0.9  # of the sure texts, .95 at least
 
 
 def test_known_and_repeated_texts_are_left_out() -> None:
