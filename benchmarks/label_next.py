@@ -5,8 +5,8 @@
 
 Only training rows are read. A fifth of them is held out. Of at most 3,000 others, 200 random rows are labelled at the
 start. Four times, 50 more are labelled: the texts that `labels --next` chooses, or random ones. After each time, the
-counting reader learns from the labelled rows and answers the held-out ones. Both ways start from the same rows. Finished
-lines are kept in the work folder.
+counting reader learns from the labelled rows and answers the held-out ones. Both ways start from the same rows.
+Finished lines are kept in the work folder.
 """
 
 from __future__ import annotations

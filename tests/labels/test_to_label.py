@@ -31,7 +31,7 @@ def test_known_and_repeated_texts_are_left_out() -> None:
     assert found.rows.select("row", "suggested_label").sort("row").rows() == [(2, "bad"), (4, "good")]
     assert found.new == 2
     assert np.all(found.rows["probability"].to_numpy() > 0.5)
-    with pytest.raises(UsageError, match="all texts are already in opinions.csv"):
+    with pytest.raises(UsageError, match="all texts are already in opinions"):
         to_label(table_of(ROWS), unlabelled([ROWS[0][0]]), 1)
 
 

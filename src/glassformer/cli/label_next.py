@@ -28,7 +28,9 @@ def label_next(
     doing("choosing texts")
     found = to_label(table, pool, number)
     text, label = table.text_column or "text", table.label_column or "label"
-    rows = found.rows.select("row", pl.col("text").alias(text), pl.lit("").alias(label), "suggested_label", "probability")
+    rows = found.rows.select(
+        "row", pl.col("text").alias(text), pl.lit("").alias(label), "suggested_label", "probability"
+    )
     with write_columns(out, added=[], source=str(out), like=like, safe=safe_csv) as write:
         write(rows, rows.select())
     if json:

@@ -74,7 +74,7 @@ def labels(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """List probably wrong labels, contradictions and repeated texts of a table, and mend it. Or say what to label next."""
+    """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
     if quiet:
         hush()
     if multilabel is not None:
