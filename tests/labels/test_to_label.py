@@ -1,4 +1,3 @@
-import numpy as np
 import polars as pl
 import pytest
 
@@ -16,21 +15,21 @@ def unlabelled(texts: list[str]) -> Table:
 
 
 def test_doubtful_texts_are_chosen_and_are_unlike_each_other() -> None:
-    """Of three kinds of doubtful texts, many are alike. One of each kind is chosen first."""
-    doubtful = [f"a lovely and dull film, {number}" for number in range(9)]
+    """Of six doubtful texts, four are alike. One of them is chosen, and both of the others."""
+    doubtful = [f"a lovely and dull film, {number}" for number in range(4)]
     others = ["the superb opera was awful", "charming novel, boring concert"]
     sure = [text for text, _ in opinions(40, seed=1)]
     found = to_label(table_of(ROWS), unlabelled([*sure, *doubtful, *others]), 3)
-    assert found.new == 51
+    assert found.new == 46
     assert {text[:5] for text in found.rows["text"]} == {"a lov", "the s", "charm"}
-    assert found.rows["probability"].max() < 0.9  # of the sure texts, .95 at least
+    assert max(found.rows["probability"].to_list()) < 0.9  # of the sure texts, .98 at least
 
 
 def test_known_and_repeated_texts_are_left_out() -> None:
     found = to_label(table_of(ROWS), unlabelled([ROWS[3][0].upper(), "dull film", "Dull  film", "lovely play"]), 9)
     assert found.rows.select("row", "suggested_label").sort("row").rows() == [(2, "bad"), (4, "good")]
     assert found.new == 2
-    assert np.all(found.rows["probability"].to_numpy() > 0.5)
+    assert min(found.rows["probability"].to_list()) > 0.5
     with pytest.raises(UsageError, match="all texts are already in opinions"):
         to_label(table_of(ROWS), unlabelled([ROWS[0][0]]), 1)
 

@@ -21,7 +21,7 @@ from glassformer.labels.repeats import Repeats
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_POOL = 4
+_POOL = 2
 """So many times as many texts as are wanted are compared with each other: those that the model decides least surely."""
 
 
