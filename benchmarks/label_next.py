@@ -3,10 +3,10 @@
     python -m benchmarks.label_next
     python -m benchmarks.label_next --quick
 
-Only training rows are read. A fifth of them is held out. Of at most 3,000 others, 200 random rows are labelled at the
-start. Four times, 50 more are labelled: the texts that `labels --next` chooses, or random ones. After each time, the
-counting reader learns from the labelled rows and answers the held-out ones. Both ways start from the same rows.
-Finished lines are kept in the work folder.
+Only training rows are read. A fifth of them is held out. Of at most 3,000 others, 200 rows are labelled at the start:
+two of each label, and random ones. Four times, 50 more are labelled: the texts that `labels --next` chooses, or random
+ones. After each time, the counting reader learns from the labelled rows and answers the held-out ones. Both ways start
+from the same rows. Finished lines are kept in the work folder.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def accuracies(train: Table, held_out: Table, way: str, seed: int) -> list[float
     """Return the accuracy on the held-out rows at the start, and after each time that more rows are labelled."""
     rng = np.random.default_rng(seed)
     rows = train.frame["row"].to_numpy()
-    labelled = rng.choice(rows, START, replace=False)
+    labelled = start(train, rng)
     found = [accuracy(_some(train, labelled), held_out, seed)]
     for _ in range(TIMES):
         others = np.setdiff1d(rows, labelled)
@@ -75,6 +75,16 @@ def accuracies(train: Table, held_out: Table, way: str, seed: int) -> list[float
         labelled = np.concatenate([labelled, more])
         found.append(accuracy(_some(train, labelled), held_out, seed))
     return found
+
+
+def start(train: Table, rng: np.random.Generator) -> np.ndarray:
+    """Draw the rows that are labelled at the start: two of each label, because a label needs two, and then any rows."""
+    drawn = train.frame.select("row", "label")[rng.permutation(train.frame.height)]
+    two = drawn.group_by("label", maintain_order=True).head(2)
+    rows: np.ndarray = (
+        pl.concat([two, drawn]).unique("row", keep="first", maintain_order=True)["row"][:START].to_numpy()
+    )
+    return rows
 
 
 def _some(table: Table, rows: np.ndarray) -> Table:
