@@ -80,7 +80,7 @@ def accuracies(train: Table, held_out: Table, way: str, seed: int) -> list[float
 def start(train: Table, rng: np.random.Generator) -> np.ndarray:
     """Draw the rows that are labelled at the start: two of each label, because a label needs two, and then any rows."""
     drawn = train.frame.select("row", "label")[rng.permutation(train.frame.height)]
-    two = drawn.group_by("label", maintain_order=True).head(2)
+    two = drawn.group_by("label", maintain_order=True).head(2).select(drawn.columns)
     rows: np.ndarray = (
         pl.concat([two, drawn]).unique("row", keep="first", maintain_order=True)["row"][:START].to_numpy()
     )
