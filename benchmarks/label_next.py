@@ -30,7 +30,7 @@ from glassformer.labels.to_label import to_label
 
 TABLES = ("customer-reviews", "trec", "disaster-tweets", "vietnamese-feedback", "sentiment140", "imdb")
 START, STEP, TIMES, MOST = 200, 50, 4, 3_000
-SEEDS = range(10, 15)  # how to choose was decided with seeds 0 to 3
+SEEDS = range(10, 14)  # how to choose was decided with seeds 0 to 3
 WAYS = ("chosen", "random")
 QUICK_ROWS = 500
 
