@@ -56,6 +56,7 @@ def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [line["injected"] for line in found["lines"]] == [10, 40]
     for line in found["lines"]:
         assert line["accuracy"].keys() == {
-            "wrong labels", "doubtful rows relabelled", "doubtful rows left out", "right labels",
+            "wrong labels", "doubtful rows checked", "doubtful rows relabelled", "doubtful rows left out",
+            "right labels",
         }  # fmt: skip
         assert all(0 <= value <= 1 for ranking in line["ranking"].values() for value in ranking.values())
