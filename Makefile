@@ -66,6 +66,7 @@ bench-full: bench bench-tables
 	$(BIN)/python -m benchmarks.inside_cost $(BENCH)
 	$(BIN)/python -m benchmarks.unlike $(BENCH)
 	$(BIN)/python -m benchmarks.automatic $(BENCH)
+	$(BIN)/python -m benchmarks.label_doctor $(BENCH)
 	$(BIN)/python -m benchmarks.learning_curve $(BENCH)
 	$(BIN)/python -m benchmarks.label_next $(BENCH)
 	$(BIN)/python -m benchmarks.many_processes $(BENCH)
