@@ -27,6 +27,7 @@ def sample_evaluation(
     multilabel: bool = False,
     text: str = "fine",
     two_readers: bool = False,
+    ordered: bool = False,
 ) -> Evaluation:
     rng = np.random.default_rng(7)
     if multilabel:
@@ -50,6 +51,7 @@ def sample_evaluation(
         rows=range(11, n + 11),
         class_names=class_names,
         multilabel=multilabel,
+        ordered=ordered,
         temperature=1.9,
         data=DataSummary(
             source="reviews.csv", split="test", rows=n, sha256="0f" * 32, trained_on="reviews.csv", training_rows=4021

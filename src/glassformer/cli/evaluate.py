@@ -174,7 +174,7 @@ def _show(evaluation: Evaluation) -> None:
     """Show the model, its readers and the baselines as a table, then the verdicts, a sentence each."""
     from glassformer.data.wording import counted
     from glassformer.evaluation.report import seconds, size
-    from glassformer.evaluation.verdict import rarely_found, where_worse
+    from glassformer.evaluation.verdict import how_far_off, rarely_found, where_worse
 
     metrics, duel = evaluation.metrics, evaluation.duel
     show(f"{evaluation.data.source}: {counted(metrics.rows, 'text')}\n")
@@ -202,6 +202,8 @@ def _show(evaluation: Evaluation) -> None:
     show(duel.verdict)
     if duel.reader_verdict:
         show(duel.reader_verdict)
+    if evaluation.ranks:
+        show(how_far_off(evaluation.ranks))
     if missed := rarely_found(metrics):
         show(missed)
     if worse := where_worse(evaluation.slices):

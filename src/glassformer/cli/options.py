@@ -23,6 +23,26 @@ SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
 ]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels. Found automatically if left out.")]
+Target = Annotated[
+    str | None,
+    typer.Option(help="Column to learn, like --label. Its content decides whether it is a number or ordered classes."),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="<task>",
+        help="What to learn: classes, several (labels per text), ordered (classes) or number. Default: classes; "
+        "several if cells clearly hold several labels; with --target what the column holds.",
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        metavar="<labels>",
+        help="Ordered classes from lowest to highest, with commas in between: 'bad,fair,good'. Default: by number.",
+    ),
+]
 Multilabel = Annotated[
     str | None,
     typer.Option(

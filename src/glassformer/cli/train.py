@@ -24,6 +24,7 @@ from glassformer.cli.options import (
     LearningRate,
     Minutes,
     Multilabel,
+    Order,
     Overwrite,
     Preset,
     Pretrain,
@@ -33,6 +34,8 @@ from glassformer.cli.options import (
     Seed,
     Settings,
     TakeSnapshots,
+    Target,
+    TaskName,
     Test,
     TextColumn,
     Unlabelled,
@@ -41,6 +44,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.task import chosen_task
 from glassformer.cli.torchrun import join
 
 if TYPE_CHECKING:
@@ -65,6 +69,9 @@ def train(
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     text: TextColumn = None,
     label: LabelColumn = None,
+    target: Target = None,
+    task: TaskName = None,
+    order: Order = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
     test: Test = None,
@@ -92,7 +99,7 @@ def train(
     """Train a text classifier on a labelled table."""
     if quiet:
         hush()
-    processes, target = join(device)
+    processes, place = join(device)
     from glassformer.data.sources import SourceConfig
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.own_text import seconds_of
@@ -118,10 +125,11 @@ def train(
     if processes.leads:
         prepare_out(out, resume=resume, overwrite=overwrite)
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    source = chosen_task(source, target, task, order)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     given = {"source": source, "init": start, "minutes": minutes, "resume": resume, "overwrite": overwrite}
     shared = {"keep_texts": keep_texts, "processes": processes}
-    _train(sources, chosen, out, target, snapshots=snapshots, json=json, **given, **shared)
+    _train(sources, chosen, out, place, snapshots=snapshots, json=json, **given, **shared)
 
 
 def _train(
@@ -228,6 +236,8 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[
     shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])
     more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
     tell(f"  {counted(len(counts), 'label')}: {shown}{more}")
+    if (names := prepared.labels).ordered:
+        tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
         tell(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
     if prepared.passes > 1 and recipe.training.max_steps is None and not recipe.training.counting_alone:

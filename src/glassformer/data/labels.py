@@ -19,10 +19,14 @@ LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSet:
-    """The classes, in the order of the logits. With `multilabel` a text may have several classes, or none."""
+    """The classes, in the order of the logits. With `multilabel` a text may have several classes, or none.
+
+    With `ordered`, each class is more than the one before it.
+    """
 
     names: tuple[str, ...]
     multilabel: bool = False
+    ordered: bool = False
 
     @classmethod
     def from_table(cls, table: Table) -> "LabelSet":
@@ -59,6 +63,8 @@ class LabelSet:
                 f"row: {shown}{more}. A class needs at least two rows; "
                 f"add some, merge the class with another, or remove the row. {spellings}"
             )
+        if table.order is not None:
+            return cls(names=table.order, ordered=True)
         return cls(names=names, multilabel=table.multilabel)
 
     def encode(self, table: Table) -> np.ndarray:
@@ -116,7 +122,7 @@ def _is_it_the_column(table: Table) -> str:
         if others
         else ("No other column looks like labels: a few different values, each in several rows.")
     )
-    return f"The column holds numbers with decimals, not classes. {instead}"
+    return f"The column holds numbers with decimals, not classes. {instead} Or learn the number: `task='number'`"
 
 
 def _refuse_what_is_no_label(counts: pl.DataFrame, place: str, is_it_the_column: str) -> None:
@@ -132,6 +138,43 @@ def _refuse_what_is_no_label(counts: pl.DataFrame, place: str, is_it_the_column:
         raise UsageError(
             f"{place}: {len(counts):,} different labels; at most {MOST_LABELS:,} can be learned. {is_it_the_column}"
         )
+
+
+def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the labels of a training table from lowest to highest.
+
+    Args:
+        order: the labels in this order. None means that they are numbers.
+
+    Raises:
+        UsageError: `order` does not name each label once, or labels are not numbers and there is no order.
+    """
+    place = f"{table.source}, column {quoted(table.label_column)}"
+    rows = dict(table.frame.group_by("label").agg(pl.col("row").min()).sort("row").rows())
+    if order is None:
+        names = _in_order(list(rows))
+        if odd := next((name for name in names if not _is_finite(name)), None):
+            raise UsageError(
+                f"{place}: the label {quoted(odd)} (row {rows[odd]}) is not a number, so the order of the classes is "
+                "not known. Give it, the lowest first: `order='bad,fair,good'`"
+            )
+        return names
+    if twice := next((name for name in order if order.count(name) > 1), None):
+        raise UsageError(f"`order={','.join(order)!r}` names {quoted(twice)} twice; name each label once")
+    if missing := next((name for name in rows if name not in order), None):
+        raise UsageError(
+            f"{place}: `order={','.join(order)!r}` lacks the label {quoted(missing)} (row {rows[missing]})"
+        )
+    if absent := next((name for name in order if name not in rows), None):
+        raise UsageError(f"{place}: `order={','.join(order)!r}` names {quoted(absent)}, which no row has")
+    return order
+
+
+def _is_finite(name: str) -> bool:
+    try:
+        return math.isfinite(float(name))
+    except ValueError:
+        return False
 
 
 def conflicting_rows(table: Table) -> list[list[int]]:

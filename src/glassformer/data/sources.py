@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.documents import Documents
 from glassformer.data.known import KNOWN, Split, resolve
+from glassformer.data.labels import ordered_labels
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import ROWS_PER_BATCH, Table
 from glassformer.errors import UsageError, quoted
+
+Task = Literal["classes", "several", "ordered", "number"]
+"""What is to be learned: one class per text, several labels per text, ordered classes, or a number."""
 
 _SPELLINGS_SHOWN = 3
 
@@ -55,6 +59,10 @@ class SourceConfig(BaseModel):
     """Separator of several labels in one cell. None means one label per text."""
     fold_labels: bool = False
     """Whether to join labels that differ in case and white space alone, under the most frequent spelling."""
+    task: Task | None = None
+    """None means classes, or several labels with `multilabel`."""
+    order: tuple[str, ...] | None = None
+    """Ordered classes from lowest to highest. None means that they are numbers, ordered by size."""
 
     @classmethod
     def of_training(cls, data: Mapping[str, Any]) -> SourceConfig | None:
@@ -88,6 +96,8 @@ def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: P
     if config.fold_labels:
         train = fold_labels(train)
         own = own and fold_labels(own, flat_labels(train).unique().to_list())
+    if config.task == "ordered":
+        train = replace(train, order=ordered_labels(train, config.order))
     test = config.test or (config.train if config.train in KNOWN else None)
     return Sources(
         train=train,

@@ -34,8 +34,9 @@ class Table:
     `frame` has the columns `row` (UInt32, the number of the data row in the source, from 1) and `text` (String);
     `label` (String, or List(String) with `multilabel`) unless the table is unlabelled; `group` (String) if one was
     requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
-    that the user gave. `notes` are sentences about what was detected. `like_labels` are other columns that look like
-    labels, if the label column holds decimal numbers.
+    that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `notes` are
+    sentences about what was detected. `like_labels` are other columns that look like labels, if the label column holds
+    decimal numbers.
     """
 
     frame: pl.DataFrame
@@ -43,6 +44,7 @@ class Table:
     text_column: str
     label_column: str | None
     multilabel: bool = False
+    order: tuple[str, ...] | None = None
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     like_labels: tuple[str, ...] = ()
@@ -127,7 +129,7 @@ def other_columns(path: Path, table: Table) -> pl.DataFrame:
     if not chosen:
         return pl.DataFrame()
     frames = [
-        pl.DataFrame([_tidy_values(values) for values in with_columns(batch, chosen).iter_columns()])
+        pl.DataFrame([tidy_values(values) for values in with_columns(batch, chosen).iter_columns()])
         for batch in itertools.chain([first], batches)
     ]
     frame, rows = pl.concat(frames), table.frame["row"] - 1
@@ -162,7 +164,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
         elif name == "label" and separator is not None:
             in_use[name] = _split_labels(batch[column], separator)
         else:
-            in_use[name] = _tidy_values(batch[column])
+            in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)
 
 
@@ -175,7 +177,7 @@ def _has_few_values_or_numbers(values: pl.Series) -> bool:
     return kind in ("whole numbers", "decimal numbers") or values.n_unique() <= FEW_VALUES
 
 
-def _tidy_values(values: pl.Series) -> pl.Series:
+def tidy_values(values: pl.Series) -> pl.Series:
     """Return stripped strings, without the ".0" of whole floats. Empty values become null."""
     if values.dtype == pl.List:
         raise UsageError(f"The column {values.name!r} holds lists. For several labels per text add: `multilabel='|'`")
@@ -198,11 +200,12 @@ def _split_labels(values: pl.Series, separator: str) -> pl.Series:
 
 
 def _split_cell(cell: str | None, separator: str) -> list[object]:
-    listed = _json_list(cell or "")
+    listed = json_list(cell or "")
     return list((cell or "").split(separator)) if listed is None else listed
 
 
-def _json_list(cell: str) -> list[object] | None:
+def json_list(cell: str) -> list[object] | None:
+    """Return the entries of a cell that holds a JSON list, or None."""
     if not cell.lstrip().startswith("["):
         return None
     try:
@@ -213,7 +216,7 @@ def _json_list(cell: str) -> list[object] | None:
 
 def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
     listed = next(
-        (label for label in frame["label"].drop_nulls().unique().sort() if _json_list(label) is not None), None
+        (label for label in frame["label"].drop_nulls().unique().sort() if json_list(label) is not None), None
     )
     if listed is not None:
         raise UsageError(f"{place} holds lists such as {listed}. For several labels per text add: `multilabel='|'`")

@@ -14,6 +14,7 @@ from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
 from glassformer.evaluation.ranking import class_curves, ranking
+from glassformer.evaluation.ranks import ranks_of
 from glassformer.evaluation.readers import ReaderOutcome, which_reader_decides
 from glassformer.evaluation.reliability import confidences, reliability
 from glassformer.evaluation.result import (
@@ -44,6 +45,7 @@ def evaluate(
     rows: Sequence[int],
     class_names: Sequence[str],
     multilabel: bool,
+    ordered: bool = False,
     temperature: float,
     data: DataSummary,
     model: Mapping[str, JsonValue],
@@ -66,6 +68,7 @@ def evaluate(
         logits: the model's logits, not divided by the temperature.
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
         rows: the row number of each text in its file; it is shown with the worst errors.
+        ordered: whether each class is more than the one before it.
         temperature: the result of `fit_temperature` on the validation rows.
         model: facts about the model for the report: name, preset, parameters, versions, ….
         baselines: the results of `run_baseline`. The verdict compares the model with the most accurate one.
@@ -107,6 +110,7 @@ def evaluate(
         ),
         duel=_duel(measured, contestant, probs, baselines, readers),
         class_curves=class_curves(probs, labels, class_names, multilabel=multilabel),
+        ranks=ranks_of(answers | {contestant.name: probs}, labels, seed=seed, resamples=resamples) if ordered else (),
         review=review(
             probs, labels, class_names, multilabel=multilabel, thresholds=thresholds, seed=seed, resamples=resamples
         ),

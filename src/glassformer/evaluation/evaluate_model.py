@@ -131,9 +131,8 @@ def measure_model(
     Raises:
         UsageError: the table holds a label that the model does not know.
     """
-    trained = predictor.trained
-    config = trained.config
-    labels = trained.config.label_set.encode(table)
+    trained, config = predictor.trained, predictor.trained.config
+    labels = config.label_set.encode(table)
     texts = table.frame["text"].to_list()
     notes = list(table.notes)
     if conflicts := conflicting_rows(table):
@@ -166,6 +165,7 @@ def measure_model(
         rows=table.frame["row"].to_list(),
         class_names=trained.config.label_set.names,
         multilabel=config.multilabel,
+        ordered=config.ordered,
         temperature=config.temperature,
         data=DataSummary(
             source=table.source,

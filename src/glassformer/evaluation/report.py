@@ -9,6 +9,7 @@ from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
+from glassformer.evaluation.report_ranks import ranks_section
 from glassformer.evaluation.report_review import review_section
 from glassformer.evaluation.report_robustness import robustness_section
 from glassformer.evaluation.report_slices import slices_section
@@ -36,6 +37,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "duel": ("Compared with baselines", _duel(evaluation)),
         "curves": ("Learning curves", learning_curves(history, evaluation) if history else ""),
         "confusion": ("Confusion matrix", _confusion(evaluation)),
+        "ranks": ("How far off?", ranks_section(evaluation)),
         "classes": ("Class by class", _classes(evaluation)),
         "ranking": ("Which threshold?", ranking_curves(evaluation)),
         "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),

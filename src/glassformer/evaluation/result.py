@@ -59,6 +59,20 @@ class Metrics(Record):
     roc_auc_missing_because: str | None
 
 
+class RankMeasures(Record):
+    """How far off answers are if classes have an order. The rank of a class is its place in it.
+
+    `mae` is the mean distance of the ranks of answer and truth, `spearman` their rank correlation (None if answers or
+    truth are all the same), `kappa` Cohen's kappa with quadratic weights. `off_by[k]` rows are k ranks off.
+    """
+
+    name: str
+    mae: Estimate
+    spearman: Estimate | None
+    kappa: Estimate | None
+    off_by: tuple[int, ...]
+
+
 class ReliabilityBin(Record):
     """The predictions with a confidence in (low, high]: their number, mean confidence and share of right ones."""
 
@@ -345,7 +359,10 @@ class Machine(Record):
 
 
 class Evaluation(Record):
-    """All results of an evaluation. The report shows only these, and the learning curves."""
+    """All results of an evaluation. The report shows only these, and the learning curves.
+
+    `ranks` are those of the baselines and, last, of the model. They are empty unless classes have an order.
+    """
 
     format: int = 1
     data: DataSummary
@@ -357,6 +374,7 @@ class Evaluation(Record):
     calibration: Calibration
     duel: Duel
     class_curves: tuple[ClassCurve, ...] = ()
+    ranks: tuple[RankMeasures, ...] = ()
     review: Review | None = None
     slices: Slices | None = None
     robustness: Robustness | None = None

@@ -1,8 +1,10 @@
 """The verdict says whether the model is more accurate than the baseline, and where it is worse."""
 
+from collections.abc import Sequence
+
 from glassformer.data.wording import counted
 from glassformer.errors import brief, quoted
-from glassformer.evaluation.result import Estimate, Metrics, Slice, Slices
+from glassformer.evaluation.result import Estimate, Metrics, RankMeasures, Slice, Slices
 
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
@@ -109,6 +111,15 @@ def where_worse(slices: Slices | None) -> str | None:
         f"right against {share(first.accuracy_of_rest)} of the others ({p_value(first.corrected_p)}, corrected for "
         f"{counted(slices.looked_at, 'slice')}){more}."
     )
+
+
+def how_far_off(ranks: Sequence[RankMeasures]) -> str:
+    """Say how far off the answers of the model are, the last of `ranks`, and those of the baseline that is nearest."""
+    model, others = ranks[-1], [each for each in ranks[:-1] if " alone" not in each.name]
+    near = sum(model.off_by[:2]) / sum(model.off_by)
+    said = f"On average the answer is {share(model.mae.value)} classes off; {near:.1%} are at most one class off"
+    nearest = min(others, key=lambda each: each.mae.value, default=None)
+    return f"{said}. {nearest.name}: {share(nearest.mae.value)}." if nearest else f"{said}."
 
 
 def share(value: float) -> str:

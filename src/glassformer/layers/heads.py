@@ -1,7 +1,9 @@
-"""Classification heads with more than one matrix: they turn the vector of a text into one logit per class."""
+"""Classification heads that are more than one matrix: they turn the vector of a text into one logit per class."""
 
 from __future__ import annotations
 
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -39,3 +41,39 @@ class DenseHead(nn.Module):
     def forward(self, pooled: Float[Tensor, "batch d_model"]) -> Float[Tensor, "batch n_classes"]:
         inner = self.tap_activation(self.activation(self.in_projection(pooled)))
         return self.out_projection(self.dropout(self.norm(inner)))
+
+
+class OrderedHead(nn.Module):
+    """One score for a text, and n_classes − 1 ascending thresholds: cumulative logits (McCullagh 1980, §2).
+
+    P(class > k) = σ(score − θₖ). The logits are the logarithms of the differences: P(class = k) = P(class > k − 1) −
+    P(class > k). All thresholds share one score, so P(class > k) falls with k, as in CORAL (Cao et al. 2020, §3).
+
+    Before training all classes are equally likely if the weight of the score is 0.
+    """
+
+    def __init__(self, d_model: int, n_classes: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(d_model, 1, bias=False)
+        even = torch.arange(1, n_classes) / n_classes
+        thresholds = torch.logit(even)
+        steps = thresholds.diff()
+        self.steps = nn.Parameter(torch.cat([thresholds[:1], torch.log(torch.expm1(steps))]))
+
+    @property
+    def weight(self) -> Tensor:
+        """The weight of the score: (1, d_model)."""
+        return self.score.weight
+
+    def thresholds(self) -> Float[Tensor, " n_thresholds"]:
+        """Return θ₁ < θ₂ < …: the first one is learned as it is, the others by their distances, softplus(step) > 0."""
+        return torch.cat([self.steps[:1], F.softplus(self.steps[1:])]).cumsum(0)
+
+    def forward(self, pooled: Float[Tensor, "batch d_model"]) -> Float[Tensor, "batch n_classes"]:
+        thresholds = self.thresholds()
+        above = self.score(pooled) - thresholds  # (batch, n_classes - 1): the logit of P(class > k)
+        # ln(σ(a) − σ(b)) = ln σ(a) + ln σ(−b) + ln(1 − e^(b − a)) does not cancel digits, as a difference would.
+        gaps = torch.log(-torch.expm1(-thresholds.diff()))
+        lowest, highest = F.logsigmoid(-above[:, :1]), F.logsigmoid(above[:, -1:])
+        between = F.logsigmoid(above[:, :-1]) + F.logsigmoid(-above[:, 1:]) + gaps
+        return torch.cat([lowest, between, highest], dim=1)

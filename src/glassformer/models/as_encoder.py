@@ -28,6 +28,7 @@ _SAME: dict[str, tuple[str, ...]] = {
     "residual": ("pre-norm",),
     "feed_forward": tuple(_GATES),
     "pooling": ("mean", "first"),
+    "head": ("classes",),
 }
 """The settings of our classifier, each with the values that the encoder has too."""
 _NONE = "other libraries have no model like this one"

@@ -9,6 +9,7 @@ from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
 from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward, LinearFeedForward
+from glassformer.layers.heads import OrderedHead
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.norms import BatchNorm, LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.pooling import (
@@ -81,9 +82,9 @@ def build_pooling(config: ModelConfig) -> Pooling:
     return plain[config.pooling]()
 
 
-def pooled_size(config: ModelConfig) -> int:
-    """Return the width of the pooled vector."""
-    return config.d_model * (config.max_seq_len if config.pooling == "flatten" else 1)
+def build_head(config: ModelConfig, n_classes: int) -> nn.Linear | OrderedHead:
+    width = config.d_model * (config.max_seq_len if config.pooling == "flatten" else 1)
+    return OrderedHead(width, n_classes) if config.head == "ordered" else nn.Linear(width, n_classes)
 
 
 def initialise(model: nn.Module) -> None:

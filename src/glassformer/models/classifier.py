@@ -20,11 +20,11 @@ from glassformer.layers.taps import Tap
 from glassformer.models.bricks import (
     build_block,
     build_embedding,
+    build_head,
     build_last_norm,
     build_pooling,
     build_positions,
     initialise,
-    pooled_size,
 )
 from glassformer.models.model_config import ModelConfig, TrunkConfig
 from glassformer.models.parts import Parts
@@ -60,7 +60,7 @@ class Classifier(nn.Module):
         self.trunk = Trunk(config, vocab_size)
         self.pooling = build_pooling(config)
         self.dropout = Dropout(config.dropout)
-        self.head = nn.Linear(pooled_size(config), n_classes)
+        self.head = build_head(config, n_classes)
         self.tap_pooled, self.tap_logits = Tap(), Tap()
         initialise(self)
         nn.init.zeros_(self.head.weight)

@@ -12,11 +12,11 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.data.wording import label_name
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
-from glassformer.models.model_config import LanguageModelConfig
+from glassformer.models.model_config import LanguageModelConfig, ModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 
 class NewWord(BaseModel):
@@ -187,7 +187,13 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
 
     @property
     def label_set(self) -> LabelSet:
-        return LabelSet(names=tuple(map(label_name, self.labels)), multilabel=self.multilabel)
+        names = tuple(map(label_name, self.labels))
+        return LabelSet(names=names, multilabel=self.multilabel, ordered=self.ordered)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether each label is more than the one before it."""
+        return isinstance(self.model, ModelConfig) and self.model.head == "ordered"
 
 
 class LanguageFolderConfig(AnyFolderConfig):

@@ -165,8 +165,11 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
     )
 
 
-def _reordered(tensor: Tensor, rows: list[int]) -> Tensor:
-    return tensor if rows == list(range(len(rows))) else tensor[rows]
+def _reordered(tensor: Tensor, rows: list[int]) -> Tensor | None:
+    """Return the rows in the order of our labels. None for thresholds between labels in another order."""
+    if rows == list(range(len(rows))):
+        return tensor
+    return tensor[rows] if len(tensor) == len(rows) else None
 
 
 def _sized_by_labels(config: AnyModelConfig, vocab_size: int) -> set[str]:

@@ -20,6 +20,7 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
+from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
@@ -59,6 +60,7 @@ def prepare(
     if minutes is not None:
         check_minutes(minutes, recipe)
     labels = LabelSet.from_table(sources.train)
+    recipe = _with_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     own = own_texts(sources, splits, recipe, init, perhaps=minutes is not None and can_pretrain(recipe, init))
     return Prepared(
@@ -234,6 +236,21 @@ class Prepared:
         """How often an epoch reads each row: more than once if there are few rows."""
         window = self.recipe.model.max_seq_len
         return passes_per_epoch(self.data.train.lengths, self.recipe.training, max_seq_len=window)
+
+
+def _with_head(recipe: Recipe, labels: LabelSet) -> Recipe:
+    """Return the recipe with the head for these labels. Raises `UsageError` if there is none."""
+    model = recipe.model
+    if not labels.ordered:
+        if isinstance(model, ModelConfig) and model.head == "ordered":
+            raise UsageError("model.head = 'ordered' answers with ordered classes; add `task='ordered'`")
+        return recipe
+    if not isinstance(model, ModelConfig):
+        raise UsageError(
+            f"ordered classes need our own design, and model.design is {model.design!r}; `task='classes'` learns them "
+            "without their order"
+        )
+    return recipe.model_copy(update={"model": model.model_copy(update={"head": "ordered"})})
 
 
 def _row_weights(table: Table) -> FloatArray | None:

@@ -1,0 +1,33 @@
+"""The task of a training run: what --target, --task and --order say, or what the label column holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from glassformer.cli.flags import as_flags
+from glassformer.cli.output import say
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.data.sources import SourceConfig
+
+
+def chosen_task(source: SourceConfig, target: str | None, task: str | None, order: str | None) -> SourceConfig:
+    """Return the source with its task, and say what was found by content.
+
+    Raises:
+        UsageError: the flags contradict each other, or the table cannot be read.
+    """
+    from glassformer.data.sources import Task
+    from glassformer.data.tasks import find_task
+
+    if task is not None and task not in get_args(Task):
+        raise UsageError(f"--task {task}: the tasks are {', '.join(get_args(Task))}")
+    if target is not None and source.label is not None:
+        raise UsageError("--target and --label both name the column to learn; leave one out")
+    names = None if order is None else tuple(name.strip() for name in order.split(","))
+    asked = source.model_copy(update={"task": task, "order": names, "label": target or source.label})
+    found = find_task(asked, by_content=target is not None)
+    if found.said:
+        say(as_flags(found.said))
+    return found.source

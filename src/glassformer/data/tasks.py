@@ -1,0 +1,140 @@
+"""What is to be learned from a label column: classes, several labels per text, ordered classes, or a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from glassformer.data.column_kinds import kind_of
+from glassformer.data.columns import find_columns
+from glassformer.data.known import KNOWN, check_source
+from glassformer.data.shards import batches_of, files_of
+from glassformer.data.sources import SourceConfig
+from glassformer.data.table import ROWS_PER_BATCH, json_list, tidy_values
+from glassformer.errors import UsageError, quoted
+
+SEPARATORS = ("|", ";", ",", "/")
+MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes
+_FEWEST_CELLS, _LEAST_SHARE = 5, 0.05  # cells with a separator
+_IN_OTHER_CELLS, _ALONE = 0.9, 0.5  # shares of the parts of such cells
+
+
+class Found(NamedTuple):
+    """A source with its task, and a sentence that says what was found. None if there is nothing to say."""
+
+    source: SourceConfig
+    said: str | None
+
+
+def find_task(source: SourceConfig, *, by_content: bool = False) -> Found:
+    """Decide the task by the settings, and where they leave it open, by the first rows of the label column.
+
+    Args:
+        by_content: whether numbers may be learned as a number or as ordered classes. Without it they are classes.
+
+    Raises:
+        UsageError: the settings contradict each other, or the table cannot be read.
+    """
+    _check(source)
+    if source.train in KNOWN or source.multilabel is not None:
+        return Found(source, None)
+    if source.task in ("classes", "ordered", "number") or source.order is not None:
+        return Found(source if source.task else source.model_copy(update={"task": "ordered"}), None)
+    check_source(source.train)
+    path = Path(source.train)
+    sample = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
+    asked = "|" if source.task == "several" else None
+    columns = find_columns(
+        sample, source.train, text=source.text, label=source.label, group=None, labelled=True, multilabel=asked
+    )
+    assert columns.label is not None
+    values = sample[columns.label]
+    place = f"column {quoted(columns.label)}"
+    if separator := separator_of(values):
+        how = "lists of them" if _are_lists(values) else f"them with {separator!r} in between"
+        said = f"task: several labels per text ({place} holds {how}). `task='classes'` takes each cell as one class"
+        return Found(source.model_copy(update={"task": "several", "multilabel": separator}), said)
+    if source.task == "several":
+        raise UsageError(
+            f"{source.train}, {place}: it is not clear what separates several labels; name it: `multilabel='|'`"
+        )
+    return _by_content(source, values, place) if by_content else Found(source, None)
+
+
+def _by_content(source: SourceConfig, values: pl.Series, place: str) -> Found:
+    values = tidy_values(values).drop_nulls()
+    kind = kind_of(values)
+    if kind not in ("whole numbers", "decimal numbers"):
+        return Found(source, f"task: classes ({place} holds {kind}). `task='ordered'` learns their order too")
+    distinct = sorted({float(value) for value in values.unique() if _is_number(value)})
+    if kind == "whole numbers" and distinct == [0.0, 1.0]:
+        return Found(source, f"task: classes ({place} holds 0 and 1). `task='number'` learns a number")
+    if kind == "whole numbers" and is_scale(distinct):
+        said = (
+            f"task: ordered classes ({place} holds {len(distinct)} whole numbers from {distinct[0]:g} to "
+            f"{distinct[-1]:g}). `task='number'` learns a number, `task='classes'` classes without an order"
+        )
+        return Found(source.model_copy(update={"task": "ordered"}), said)
+    said = f"task: a number ({place} holds {kind}). `task='classes'` takes each number as a class"
+    return Found(source.model_copy(update={"task": "number"}), said)
+
+
+def is_scale(distinct: list[float]) -> bool:
+    """Whether these are the steps of a scale: from 3 to 11 whole numbers that follow each other."""
+    return 3 <= len(distinct) <= MOST_STEPS + 1 and distinct[-1] - distinct[0] == len(distinct) - 1
+
+
+def separator_of(values: pl.Series) -> str | None:
+    """Return what separates several labels in a cell, if the evidence is clear, or None.
+
+    Of the parts of the cells with a separator, nearly all must occur in several
+    different cells, and half of them also alone, as in "drama|comedy", "drama" and "comedy|crime". Cells that are
+    lists are read with any separator.
+    """
+    if _are_lists(values):
+        return SEPARATORS[0]
+    if values.dtype != pl.String:
+        return None
+    cells = Counter(cell for cell in values.drop_nulls().str.strip_chars() if cell)
+    return next((separator for separator in SEPARATORS if _separates(separator, cells)), None)
+
+
+def _are_lists(values: pl.Series) -> bool:
+    if values.dtype != pl.String:
+        return values.dtype == pl.List
+    cells = [cell for cell in values.drop_nulls().unique() if cell.strip()]
+    return bool(cells) and all(json_list(cell) is not None for cell in cells)
+
+
+def _separates(separator: str, cells: Counter[str]) -> bool:
+    split = {cell: [part.strip() for part in cell.split(separator)] for cell in cells if separator in cell}
+    rows = sum(cells[cell] for cell in split)
+    if rows < max(_FEWEST_CELLS, _LEAST_SHARE * cells.total()):
+        return False
+    if any("" in parts or len(set(parts)) < len(parts) for parts in split.values()):
+        return False
+    found = Counter(part for parts in split.values() for part in parts)
+    alone = [part for part in found if part in cells]
+    elsewhere = [part for part in found if found[part] + (part in cells) > 1]
+    return len(elsewhere) >= _IN_OTHER_CELLS * len(found) and len(alone) >= _ALONE * len(found)
+
+
+def _check(source: SourceConfig) -> None:
+    task, several, ordered = source.task, source.multilabel is not None, source.order is not None
+    if several and task not in (None, "several"):
+        raise UsageError(f"`task={task!r}` and `multilabel={source.multilabel!r}` contradict each other; leave one out")
+    if ordered and task not in (None, "ordered"):
+        raise UsageError(f"`task={task!r}` has no order of classes; leave out `order=`, or choose `task='ordered'`")
+    if ordered and several:
+        raise UsageError("several labels per text have no order; leave out `order=` or `multilabel=`")
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

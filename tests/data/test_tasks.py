@@ -1,0 +1,117 @@
+"""The task of a label column: by the settings, and by content."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data.labels import LabelSet, ordered_labels
+from glassformer.data.sources import SourceConfig, Task, read_sources
+from glassformer.data.splits import ValidationConfig
+from glassformer.data.tasks import find_task, is_scale, separator_of
+from glassformer.errors import UsageError
+from tests.data.test_labels import table_of
+
+
+def written(folder: Path, labels: Sequence[object]) -> SourceConfig:
+    path = folder / "t.csv"
+    pl.DataFrame({"text": [f"text number {n}" for n in range(len(labels))], "y": labels}).write_csv(path)
+    return SourceConfig(train=str(path), text="text", label="y")
+
+
+GENRES = ["drama|comedy", "drama", "comedy", "crime", "comedy|crime", "drama|crime", "crime", "crime|comedy"] * 3
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        (GENRES, "|"),
+        ([cell.replace("|", ", ") for cell in GENRES], ","),
+        ([cell.replace("|", ";") for cell in GENRES], ";"),
+        (['["drama"]', '["drama", "comedy"]', "[]"], "|"),
+        ([["drama"], ["drama", "comedy"]], "|"),
+        (["very good", "not, good"] * 9, None),
+        (["food/pizza", "food/pasta", "drink/beer"] * 9, None),  # one class within another
+        (["billing, refund", "billing, invoice", "shipping, delay"] * 9, None),
+        (["and/or", "and", "or"], None),  # too few cells
+        (["drama|", "drama", "comedy", "drama|comedy"] * 9, None),  # an empty part
+        ([1, 2, 3], None),
+        (["a", "b", None], None),
+    ],
+)
+def test_a_separator_needs_clear_evidence(cells: list[object], separator: str | None) -> None:
+    assert separator_of(pl.Series(cells)) == separator
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "words"),
+    [
+        ([1, 2, 3, 4, 5] * 4, "ordered", "5 whole numbers from 1 to 5"),
+        ([0, 1] * 9, None, "holds 0 and 1"),
+        ([1, 2, 4] * 9, "number", "holds whole numbers"),
+        (list(range(40)), "number", "a number"),
+        ([n / 7 for n in range(30)], "number", "holds decimal numbers"),
+        (["good", "bad"] * 9, None, "holds words"),
+        (GENRES, "several", "with '|' in between"),
+    ],
+)
+def test_a_target_is_judged_by_its_content(labels: list[object], task: Task | None, words: str, tmp_path: Path) -> None:
+    found = find_task(written(tmp_path, labels), by_content=True)
+    assert found.source.task == task
+    assert found.source.multilabel == ("|" if task == "several" else None)
+    assert found.said is not None
+    assert words in found.said
+
+
+def test_labels_are_classes_unless_they_hold_several(tmp_path: Path) -> None:
+    plain = written(tmp_path, [1, 2, 3] * 5)
+    assert find_task(plain) == (plain, None)
+    assert find_task(written(tmp_path, GENRES)).source.task == "several"
+    kept = written(tmp_path, GENRES).model_copy(update={"task": "classes"})
+    assert find_task(kept) == (kept, None)
+
+
+def test_an_order_alone_makes_classes_ordered(tmp_path: Path) -> None:
+    source = written(tmp_path, ["a", "b"] * 5).model_copy(update={"order": ("b", "a")})
+    found = find_task(source).source
+    assert found.task == "ordered"
+    train = read_sources(found, ValidationConfig(), None).train
+    assert LabelSet.from_table(train) == LabelSet(names=("b", "a"), ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"task": "number", "multilabel": "|"}, "contradict each other"),
+        ({"task": "number", "order": ("a", "b")}, "has no order of classes"),
+        ({"multilabel": "|", "order": ("a", "b")}, "have no order"),
+        ({"task": "several"}, "not clear what separates"),
+    ],
+)
+def test_settings_that_contradict_each_other(settings: dict[str, object], words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words):
+        find_task(written(tmp_path, ["a", "b"] * 5).model_copy(update=settings))
+
+
+@pytest.mark.parametrize(
+    ("labels", "order", "words"),
+    [
+        (["a", "b", "a", "c"], ("a", "b"), r"lacks the label 'c' \(row 4\)"),
+        (["a", "b"], ("a", "b", "c"), "names 'c', which no row has"),
+        (["a", "b"], ("a", "a", "b"), "names 'a' twice"),
+        (["1", "2", "two"], None, r"'two' \(row 3\) is not a number"),
+        (["1", "inf"], None, r"'inf' \(row 2\) is not a number"),
+    ],
+)
+def test_an_order_names_each_label_once(labels: list[str], order: tuple[str, ...] | None, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        ordered_labels(table_of(labels), order)
+
+
+def test_numbers_are_ordered_by_size() -> None:
+    assert ordered_labels(table_of(["10", "9", "-1", "9"]), None) == ("-1", "9", "10")
+    assert is_scale([1, 2, 3])
+    assert not is_scale([0, 1])
+    assert not is_scale([1, 2, 4])
+    assert not is_scale([float(n) for n in range(12)])
