@@ -143,12 +143,16 @@ def test_every_recipe_loads_says_what_it_is_for_and_is_shipped(recipe: Path) -> 
     assert shipped[recipe.stem].read_bytes() == recipe.read_bytes()
 
 
-def test_readme_shows_every_command_and_only_flags_that_exist() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_docs_show_every_command() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
     shown = [name for name, _ in commands()]
     assert len(shown) > 15
     for command in shown:
-        assert f"glassformer {command}" in readme, command
+        assert f"glassformer {command}" in pages, command
+
+
+def test_readme_and_guide_show_only_flags_that_exist() -> None:
+    readme = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/guide.md"))
     scripts = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py"))
     known = set(re.findall(r'"(--[a-z][a-z-]*)"', scripts))
     known |= {flag for _, command in commands() for option in command.params for flag in option.opts}
