@@ -25,7 +25,7 @@ from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.evaluation.intervals import bootstrap
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.models.build import build_language_model
 from glassformer.models.model_config import LANGUAGE_PRESETS
 from glassformer.prediction.generation import TextGenerator, begin_views, write_tokens

@@ -27,7 +27,7 @@ from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap, bootstrap_mean
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import InitialWeights

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from glassformer.evaluation.intervals import bootstrap, distinct_rows
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import SIGNIFICANCE
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]

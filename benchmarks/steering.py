@@ -35,7 +35,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.prediction.predictor import Predictor

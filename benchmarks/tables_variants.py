@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.plots import standalone
 from glassformer.cli.output import duration
 from glassformer.evaluation.charts import Dot, interval_chart
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 from glassformer.experiments.variants.comparison_result import VariantComparison, VariantSummary

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.paired import Paired, SeedAnswers, compare, sign_flips
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 
 
 @pytest.mark.parametrize("values", [[], [0, 0], [1], [2, -1, 3, 3], [-3, -2, -2, -1, -1, 0], [1, -1]])

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,26 @@ def test_says_what_a_phone_cannot_show(browser: Browser, report: Path) -> None:
         assert page.locator(".on-narrow").first.is_visible() is shown
         assert page.locator(".on-wide").first.is_visible() is not shown
         page.close()
+
+
+def test_a_threshold_can_be_chosen(browser: Browser, report: Path) -> None:
+    page = browser.new_page()
+    open_quietly(page, report)
+    chooser = page.locator("#chooser")
+    found: list[int] = []
+    for price in ("0.01", "1", "100"):
+        chooser.locator("input[type=number]").fill(price)
+        shown = chooser.locator("output").inner_text()
+        said = re.match(r"(.+) from a probability of 1?\.\d{4} on: (\d+) of \d+ rows", shown)
+        assert said is not None
+        found.append(int(said[2]))
+    assert found == sorted(found)  # the dearer a missed row, the more rows are found
+    assert found[0] < found[-1]
+    shown = chooser.locator("output").inner_text()
+    chooser.locator("input[type=range]").press("ArrowRight")
+    assert chooser.locator("output").inner_text() != shown
+    if chooser.locator("option").count() > 1:
+        chooser.locator("select").select_option(index=1)
+        second = chooser.locator("option").nth(1).inner_text()
+        assert chooser.locator("output").inner_text().startswith(f"{second} from")
+    page.close()

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import auc, average_precision_score
 
 from glassformer.evaluation.metrics import roc_auc
-from glassformer.evaluation.ranking import MOST_POINTS, ranking
+from glassformer.evaluation.ranking import MOST_POINTS, class_thresholds, ranking
 
 RNG = np.random.default_rng(5)
 LABELS = (RNG.random(2000) < 0.2).astype(np.int64)
@@ -50,3 +50,26 @@ def test_several_classes_are_ranked_together(multilabel: bool) -> None:
 
 def test_rows_of_one_kind_have_no_curves() -> None:
     assert ranking(PROBS[:3], np.zeros(3, dtype=np.int64), ("no", "yes"), multilabel=False) is None
+
+
+def test_thresholds_count_right_rows_and_all_rows() -> None:
+    probs = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.2, 0.8], [0.65, 0.35]])
+    (found,) = class_thresholds(probs, np.array([0, 1, 1, 0, 0]), ("no", "yes"), multilabel=False)
+    assert (found.name, found.rows) == ("yes", 2)
+    assert found.points == ((0.8, 1, 2), (0.6, 2, 3), (0.35, 2, 4), (0.1, 2, 5))
+
+
+def test_few_thresholds_stand_for_many() -> None:
+    (found,) = class_thresholds(PROBS, LABELS, ("no", "yes"), multilabel=False)
+    assert len(found.points) <= MOST_POINTS + 1
+    for threshold, right, rows in found.points:
+        reaching = PROBS[:, 1] >= threshold
+        assert (reaching.sum(), LABELS[reaching].sum()) == (rows, right)
+    assert found.points[-1][1:] == (LABELS.sum(), len(LABELS))
+
+
+def test_the_rarest_classes_have_thresholds() -> None:
+    numbers = np.repeat(np.arange(8), np.arange(1, 9))
+    found = class_thresholds(RNG.dirichlet(np.ones(8), size=36), numbers, list("abcdefgh"), multilabel=False)
+    assert [(each.name, each.rows) for each in found] == list(zip("abcdef", range(1, 7), strict=True))
+    assert class_thresholds(PROBS[:3], np.zeros(3, dtype=np.int64), ("no", "yes"), multilabel=False) == ()

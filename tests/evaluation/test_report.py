@@ -11,7 +11,10 @@ from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.charts import axis
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.report import render, seconds, size, write_report
-from glassformer.evaluation.result import DataSummary
+from glassformer.evaluation.report_errors import errors_section
+from glassformer.evaluation.report_thresholds import thresholds_part
+from glassformer.evaluation.result import ClassThresholds, DataSummary, Evaluation
+from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from tests.evaluation.samples import HISTORY, sample_evaluation
 
 VOID = {"meta", "br"}
@@ -135,7 +138,7 @@ def test_escapes_everything_of_the_user() -> None:
             }
         )
     )
-    assert html.count("<script") == 1  # our own, which sorts tables
+    assert html.count("<script") == 2  # our own, which sort tables and choose thresholds
     assert html.count("&lt;script&gt;") > 8
 
 
@@ -219,3 +222,42 @@ def test_all_numbers_have_one_format() -> None:
     text = re.sub(r"<(style|script|svg).*?</\1>|<[^>]*>", " ", render(sample_evaluation(), HISTORY), flags=re.DOTALL)
     seconds_and_sizes = re.compile(r"\b\d+\.\d+ (?:s|min|h|kB|MB|GB)\b")
     assert not re.search(r"(?<![\d.])0\.\d", seconds_and_sizes.sub("", text))
+
+
+def thresholds_of(evaluation: Evaluation, *points: tuple[float, int, int]) -> str:
+    found = ClassThresholds(name="<yes>", rows=10, points=points)
+    return thresholds_part(evaluation.model_copy(update={"class_thresholds": (found,)}))
+
+
+def test_thresholds_for_three_aims() -> None:
+    html = thresholds_of(sample_evaluation(90, 2), (0.93456, 5, 5), (0.8, 8, 9), (0.5, 9, 12), (0.1, 10, 90))
+    lines = [re.findall(r"<td>([^<]*)</td>", line) for line in re.findall(r"<tr>.*?</tr>", html)[1:]]
+    assert lines == [
+        [".8000", ".889", ".800", "8 of 10", "1", "2"],
+        [".9345", "1.000", ".500", "5 of 10", "0", "5"],
+        [".5000", ".750", ".900", "9 of 10", "3", "1"],
+    ]
+    assert "&lt;yes&gt;" in html
+    assert "<yes>" not in html
+
+
+def test_an_aim_that_no_threshold_reaches_is_blank() -> None:
+    html = thresholds_of(sample_evaluation(90, 2), (0.8, 1, 2), (0.1, 10, 90))
+    line = re.findall(r"<tr>.*?</tr>", html)[2]
+    assert "precision of at least .900" in line
+    assert line.count("<td>–</td>") == 6
+
+
+def test_the_words_of_an_explained_error_are_coloured() -> None:
+    reasons = ErrorReasons(label="good", rival="<bad>", method="shapley", words=((0, 3, 0.5), (4, 7, -1.0)))
+    error = WorstError(row=4, text="not <b>!", truth=("good",), prediction=("<bad>",), confidence=0.9, reasons=reasons)
+    html = errors_section([error, error.model_copy(update={"reasons": None})])
+    assert "The words of 1 text are coloured" in html
+    assert '<mark class="for" style="--share: 30%" title="+0.50">not</mark> ' in html
+    assert '<mark class="against" style="--share: 60%" title="−1.00">&lt;b&gt;</mark>!' in html
+    assert "speaks for good" in html
+    assert "speaks for &lt;bad&gt;" in html
+    assert "speaks against good" in errors_section(
+        [error.model_copy(update={"reasons": reasons.model_copy(update={"rival": None})})]
+    )
+    assert "coloured" not in errors_section([error.model_copy(update={"reasons": None})])

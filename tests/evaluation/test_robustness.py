@@ -5,8 +5,8 @@ import pytest
 
 from glassformer.evaluation import robustness as module
 from glassformer.evaluation.report_robustness import robustness_section
-from glassformer.evaluation.result import Robustness, TextChange
-from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, robustness
+from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, TYPO_DRAWS, robustness
+from glassformer.evaluation.weak_spots import Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.probabilities import FloatArray
 from tests.trained import Trained
@@ -92,6 +92,21 @@ def test_nothing_to_change_is_no_section() -> None:
         assert found == Robustness(rows=len(texts), changes=())
         assert robustness_section(found) == ""
     assert robustness_section(None) == ""
+
+
+def test_typos_are_drawn_several_times_for_each_text() -> None:
+    text = "wonderful " * 4  # each draw leaves it as it is with a probability of .81
+
+    def answer(texts: Sequence[str]) -> FloatArray:
+        return np.array([[0.9, 0.1] if len(text) < 40 else [0.2, 0.8] for text in texts], dtype=np.float32)
+
+    found = change(measure(answer, [text] * 400), "typos")
+    assert found.draws == TYPO_DRAWS == 3
+    assert 155 < found.rows < 220  # 1 − .81³ = .47 of 400
+    assert found.answers_changed.value == pytest.approx(1 / 3, abs=0.06)  # a letter is lost
+    assert found.answers_changed.low > 0.25
+    assert found.accuracy_after == pytest.approx(1 - found.answers_changed.value)
+    assert len({example.row for example in found.examples}) == len(found.examples) == 2
 
 
 def test_the_same_texts_get_the_same_changes() -> None:

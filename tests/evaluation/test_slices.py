@@ -9,9 +9,9 @@ from glassformer.evaluation import slices
 from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.report import render
 from glassformer.evaluation.report_slices import slices_section
-from glassformer.evaluation.result import Slice, Slices
 from glassformer.evaluation.slices import FEWEST_ROWS, NO_NUMBER, NO_VALUE, find_slices
 from glassformer.evaluation.verdict import slice_name, where_worse
+from glassformer.evaluation.weak_spots import Slice, Slices
 from tests.evaluation.samples import sample_evaluation
 
 SHOPS = ["north"] * 20 + ["south"] * 30

@@ -1,6 +1,6 @@
 import pytest
 
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed, verdict
 from tests.evaluation.samples import sample_evaluation
 

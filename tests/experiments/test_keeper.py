@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from glassformer.errors import GlassformerError
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.experiments import keeper
 from glassformer.experiments.keeper import code_version, keep, read_kept, run_key, source_digest
 

@@ -25,7 +25,7 @@ from glassformer.cli.output import doing, hush, print_json, say, show
 
 if TYPE_CHECKING:
     from glassformer.evaluation.paired_comparison import Flip
-    from glassformer.evaluation.result import Estimate
+    from glassformer.evaluation.record import Estimate
 
 _FLIPS_SHOWN = 5
 

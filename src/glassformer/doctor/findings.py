@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from glassformer.evaluation.result import Record
+from glassformer.evaluation.record import Record
 
 Level = Literal["problem", "worth knowing", "good"]
 LEVELS: tuple[Level, ...] = ("problem", "worth knowing", "good")

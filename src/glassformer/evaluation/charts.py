@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from glassformer.evaluation.result import Contestant, Estimate, Reliability
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.result import Contestant, Reliability
 from glassformer.evaluation.verdict import share
 
 WIDTH, HEIGHT = 360, 250

@@ -13,7 +13,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
-from glassformer.evaluation.ranking import class_curves, ranking
+from glassformer.evaluation.ranking import class_curves, class_thresholds, ranking
 from glassformer.evaluation.ranks import ranks_of
 from glassformer.evaluation.readers import ReaderOutcome, which_reader_decides
 from glassformer.evaluation.reliability import confidences, reliability
@@ -26,15 +26,13 @@ from glassformer.evaluation.result import (
     Duel,
     Evaluation,
     Machine,
-    WorstError,
 )
 from glassformer.evaluation.review import review
 from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import TRANSFORMER, TWO_READERS, verdict
-from glassformer.prediction.probabilities import THRESHOLD, probabilities
+from glassformer.evaluation.worst_errors import worst_errors
+from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.review import Thresholds
-
-WORST_ERRORS = 20
 
 
 def evaluate(
@@ -111,11 +109,12 @@ def evaluate(
         duel=_duel(measured, contestant, probs, baselines, readers),
         class_curves=class_curves(probs, labels, class_names, multilabel=multilabel),
         ranks=ranks_of(answers | {contestant.name: probs}, labels, seed=seed, resamples=resamples) if ordered else (),
+        class_thresholds=class_thresholds(probs, labels, class_names, multilabel=multilabel),
         review=review(
             probs, labels, class_names, multilabel=multilabel, thresholds=thresholds, seed=seed, resamples=resamples
         ),
         slices=find_slices(texts, correct_rows(probs, labels, multilabel=multilabel), columns),
-        worst_errors=_worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
+        worst_errors=worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
         dropped=tuple(dropped),
         notes=tuple(notes),
         resamples=resamples,
@@ -232,38 +231,6 @@ def _duel(
         readers=tuple(alone),
         reader_comparisons=tuple(against),
         reader_verdict=which_reader_decides(readers, model, alone, against),
-    )
-
-
-def _worst_errors(
-    probs: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    texts: Sequence[str],
-    rows: Sequence[int],
-    class_names: Sequence[str],
-    *,
-    multilabel: bool,
-) -> tuple[WorstError, ...]:
-    """Return the wrong answers with the highest confidence. With `multilabel`, it is that of the surest wrong label."""
-    classes = np.arange(len(class_names))
-    truth = labels > 0 if multilabel else labels[:, None] == classes
-    predicted = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == classes
-    wrong = truth != predicted
-    sureness = np.where(wrong, np.maximum(probs, 1 - probs) if multilabel else probs * predicted, 0).max(axis=1)
-    order = np.argsort(-sureness, kind="stable")[: min(WORST_ERRORS, int(wrong.any(axis=1).sum()))]
-
-    def names(hot: Shaped[np.ndarray, " n_classes"]) -> tuple[str, ...]:
-        return tuple(class_names[int(c)] for c in np.flatnonzero(hot))
-
-    return tuple(
-        WorstError(
-            row=int(rows[int(i)]),
-            text=texts[int(i)],
-            truth=names(truth[i]),
-            prediction=names(predicted[i]),
-            confidence=float(sureness[i]),
-        )
-        for i in order
     )
 
 

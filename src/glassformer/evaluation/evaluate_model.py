@@ -27,6 +27,7 @@ from glassformer.evaluation.readers import reader_outcomes
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.robustness import measure_robustness
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
+from glassformer.evaluation.worst_errors import explain_worst
 from glassformer.models.build import parameter_count
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.answers import Reader
@@ -103,7 +104,9 @@ def evaluate_model(
         on_progress=on_progress,
     )
     robustness = measure_robustness(predictor, table, say=say, on_progress=on_progress)
-    return found.model_copy(update={"robustness": robustness})
+    say("explaining the worst errors")
+    errors = explain_worst(predictor, found.worst_errors)
+    return found.model_copy(update={"robustness": robustness, "worst_errors": errors})
 
 
 def measure_model(

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 
 RESAMPLES = 2_000
 LEVEL = 0.95

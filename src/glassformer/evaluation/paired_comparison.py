@@ -20,7 +20,7 @@ from glassformer.data.wording import counted, label_name
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.metrics import correct_rows, measure
-from glassformer.evaluation.result import Estimate, Record
+from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared
 from glassformer.evaluation.verdict import macro_f1_against, p_value, same_rows_right, share, signed
 from glassformer.prediction.predictor import Predictor

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap
 from glassformer.evaluation.metrics import confusion_counts
-from glassformer.evaluation.result import Estimate, RankMeasures
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.result import RankMeasures
 
 
 def ranks_of(

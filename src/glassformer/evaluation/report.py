@@ -8,14 +8,19 @@ from pathlib import Path
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.report_errors import errors_section
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.report_ranks import ranks_section
 from glassformer.evaluation.report_review import review_section
 from glassformer.evaluation.report_robustness import robustness_section
 from glassformer.evaluation.report_slices import slices_section
-from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Estimate, Evaluation
+from glassformer.evaluation.report_thresholds import STYLE as THRESHOLDS_STYLE
+from glassformer.evaluation.report_thresholds import thresholds_part
+from glassformer.evaluation.result import ClassScores, Comparison, Contestant, Evaluation
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed
-from glassformer.pages.html import folded, page, scrolling, table
+from glassformer.explanation.page import MARKED_STYLE
+from glassformer.pages.html import asset, page, scrolling, table
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
@@ -39,12 +44,12 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "confusion": ("Confusion matrix", _confusion(evaluation)),
         "ranks": ("How far off?", ranks_section(evaluation)),
         "classes": ("Class by class", _classes(evaluation)),
-        "ranking": ("Which threshold?", ranking_curves(evaluation)),
+        "ranking": ("Which threshold?", ranking_curves(evaluation) + thresholds_part(evaluation)),
         "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
         "review": ("Send to a person", review_section(evaluation.review)),
         "slices": ("Where it is worse", slices_section(evaluation.slices)),
         "changes": ("Small changes of the text", robustness_section(evaluation.robustness)),
-        "errors": ("Worst errors", _errors(evaluation)),
+        "errors": ("Worst errors", errors_section(evaluation.worst_errors)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),
     }
@@ -56,6 +61,8 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         headline=_headline(evaluation),
         sections=sections,
         footer=f"glassformer · {evaluation.created}",
+        style=MARKED_STYLE + THRESHOLDS_STYLE,
+        module=asset("evaluation", "thresholds.js") if evaluation.class_thresholds else "",
     )
 
 
@@ -188,20 +195,6 @@ def _bar(value: float) -> str:
     return f'{share(value)}<i class="meter" style="--share:{value:.3f}"></i>'
 
 
-def _errors(evaluation: Evaluation) -> str:
-    if not evaluation.worst_errors:
-        return "<p>No row was answered wrongly.</p>"
-    items = "".join(
-        f'<li><p class="soft">row {error.row:,} · truth <b>{_names(error.truth)}</b> · answered '
-        f"<s>{_names(error.prediction)}</s> with confidence {share(error.confidence)}</p>{folded(error.text)}</li>"
-        for error in evaluation.worst_errors
-    )
-    return (
-        '<p class="soft">Wrong answers given with the highest confidence: hard texts, or wrong labels.</p>'
-        f'<ol class="errors">{items}</ol>'
-    )
-
-
 def _dropped(evaluation: Evaluation) -> str:
     rows = [
         (
@@ -272,10 +265,6 @@ def _plain(value: object) -> str | None:
 
 def _list(items: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>" if items else ""
-
-
-def _names(names: Sequence[str]) -> str:
-    return escape(", ".join(names)) if names else "no label"
 
 
 def _with_interval(estimate: Estimate) -> str:

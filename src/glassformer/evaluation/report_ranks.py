@@ -2,8 +2,9 @@
 
 from html import escape
 
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report_review import with_interval
-from glassformer.evaluation.result import Estimate, Evaluation
+from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.verdict import share
 from glassformer.pages.html import table
 

@@ -3,7 +3,8 @@
 from html import escape
 
 from glassformer.evaluation.charts import Series, axis, line_chart, square_chart, unit_axis
-from glassformer.evaluation.result import AutomaticShare, Estimate, LabelSets, Review
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.result import AutomaticShare, LabelSets, Review
 from glassformer.evaluation.review import BY_CLASS
 from glassformer.evaluation.verdict import share
 from glassformer.pages.html import table

@@ -1,17 +1,18 @@
 """The section of the report that says how often small changes of a text change its answer."""
 
-from collections.abc import Sequence
 from html import escape
 
 from glassformer.data.wording import counted
+from glassformer.evaluation.report_errors import names
 from glassformer.evaluation.report_review import with_interval
-from glassformer.evaluation.result import ChangedAnswer, Robustness, TextChange
-from glassformer.evaluation.robustness import EXAMPLES, NEGATION, TYPOS
+from glassformer.evaluation.robustness import EXAMPLES, NEGATION, TYPO_DRAWS, TYPOS
 from glassformer.evaluation.verdict import share
+from glassformer.evaluation.weak_spots import ChangedAnswer, Robustness, TextChange
 from glassformer.pages.html import folded, table
 
 _DESCRIPTIONS = {
-    "typos": f"in about one of {1 / TYPOS:.0f} words, two letters change places, or a letter is lost or doubled",
+    "typos": f"in about one of {1 / TYPOS:.0f} words, two letters change places, or a letter is lost or doubled; "
+    f"{TYPO_DRAWS} times for each text",
     "upper case": "the whole text",
     "lower case": "the whole text",
     "no punctuation": "punctuation is dropped, but not in words, links and smileys",
@@ -63,11 +64,7 @@ def _line(change: TextChange) -> tuple[str, list[str]]:
 
 def _example(name: str, found: ChangedAnswer) -> str:
     return (
-        f'<li><p class="soft">{escape(name)} · row {found.row:,} · answered <b>{_names(found.answer_before)}</b></p>'
-        f'{folded(found.before)}<p class="soft">changed, answered <b>{_names(found.answer_after)}</b></p>'
+        f'<li><p class="soft">{escape(name)} · row {found.row:,} · answered <b>{names(found.answer_before)}</b></p>'
+        f'{folded(found.before)}<p class="soft">changed, answered <b>{names(found.answer_after)}</b></p>'
         f"{folded(found.after)}</li>"
     )
-
-
-def _names(names: Sequence[str]) -> str:
-    return escape(", ".join(names)) if names else "no label"

@@ -5,9 +5,9 @@ from html import escape
 from glassformer.data.wording import counted
 from glassformer.errors import quoted
 from glassformer.evaluation.report_review import with_interval
-from glassformer.evaluation.result import Slices
 from glassformer.evaluation.slices import FEWEST_ROWS
 from glassformer.evaluation.verdict import p_value, share, slice_name
+from glassformer.evaluation.weak_spots import Slices
 from glassformer.pages.html import table
 
 _SHOWN = 10

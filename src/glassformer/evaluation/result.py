@@ -2,23 +2,12 @@
 
 import os
 import platform
-from typing import Literal, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
-
-class Record(BaseModel):
-    """A frozen, keyword-only record; `model_dump_json` writes it, `model_validate_json` reads it back."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
-
-
-class Estimate(Record):
-    """A number with its 95% interval: percentile bootstrap, exact for a share of 0 or 1, or Wilson's for a slice."""
-
-    value: float
-    low: float
-    high: float
+from glassformer.evaluation.record import Estimate, Record
+from glassformer.evaluation.weak_spots import Robustness, Slices, WorstError
 
 
 class Scores(Record):
@@ -126,6 +115,18 @@ class ClassCurve(Record):
     base_rate: float
     average_precision: float
     points: tuple[tuple[float, float], ...]
+
+
+class ClassThresholds(Record):
+    """What thresholds of probability do for one class, which `rows` of the measured rows truly have.
+
+    `points` are (threshold, right, found): `found` rows have at least this probability, and `right` of them truly have
+    the class. The highest threshold comes first.
+    """
+
+    name: str
+    rows: int
+    points: tuple[tuple[float, int, int], ...]
 
 
 class AppliedThreshold(Record):
@@ -245,81 +246,6 @@ class Duel(Record):
     reader_verdict: str | None = None
 
 
-class WorstError(Record):
-    """A row with a wrong answer of high confidence.
-
-    `truth` and `prediction` hold the name of one label, or any number of names with several labels per text.
-    `confidence` is the probability that the model gave to its wrong answer.
-    """
-
-    row: int
-    text: str
-    truth: tuple[str, ...]
-    prediction: tuple[str, ...]
-    confidence: float
-
-
-class Slice(Record):
-    """Rows that have something in common, and how often the model is right on them and on all others.
-
-    They have a length in words, a value of another column, or a keyword. `column` is the name of this column. `p` is
-    the probability of so few right rows by chance (Fisher's exact test, one-sided). `corrected_p` is p after
-    Benjamini–Hochberg over all slices that were looked at.
-    """
-
-    kind: Literal["length", "column", "keyword"]
-    column: str | None = None
-    value: str
-    rows: int
-    accuracy: Estimate
-    accuracy_of_rest: float
-    p: float
-    corrected_p: float
-
-
-class Slices(Record):
-    """Where the model is worse: how many slices were compared with the rest, and how many are significantly worse.
-
-    `columns` are the columns that gave slices. `listed` are the slices with the lowest p, lowest first; at most 100.
-    """
-
-    looked_at: int
-    significantly_worse: int
-    columns: tuple[str, ...]
-    listed: tuple[Slice, ...]
-
-
-class ChangedAnswer(Record):
-    """A text before and after a small change, and the labels of both answers."""
-
-    row: int
-    before: str
-    after: str
-    answer_before: tuple[str, ...]
-    answer_after: tuple[str, ...]
-
-
-class TextChange(Record):
-    """What a small change of the texts did to the answers. Texts that it left as they were do not count.
-
-    `accuracy_after` is None if the change may have changed the right label.
-    """
-
-    name: str
-    rows: int
-    answers_changed: Estimate
-    accuracy_before: float
-    accuracy_after: float | None
-    examples: tuple[ChangedAnswer, ...]
-
-
-class Robustness(Record):
-    """How often answers change with small changes of the texts, on `rows` of the measured rows, drawn at random."""
-
-    rows: int
-    changes: tuple[TextChange, ...]
-
-
 class DroppedRows(Record):
     """Rows that were left out: the reason, their number, and the first row numbers."""
 
@@ -375,6 +301,7 @@ class Evaluation(Record):
     duel: Duel
     class_curves: tuple[ClassCurve, ...] = ()
     ranks: tuple[RankMeasures, ...] = ()
+    class_thresholds: tuple[ClassThresholds, ...] = ()
     review: Review | None = None
     slices: Slices | None = None
     robustness: Robustness | None = None

@@ -9,12 +9,12 @@ from jaxtyping import Bool, Float, Int, Shaped
 from glassformer.evaluation.intervals import RESAMPLES, share_right
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.ranking import thinned
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import (
     AppliedThreshold,
     AutomaticClass,
     AutomaticShare,
     ClassCoverage,
-    Estimate,
     LabelSets,
     Review,
 )

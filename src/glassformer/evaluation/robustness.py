@@ -8,15 +8,17 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
-from glassformer.evaluation.intervals import RESAMPLES, share_right
+from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, share_right
 from glassformer.evaluation.metrics import correct_rows
-from glassformer.evaluation.result import ChangedAnswer, Robustness, TextChange
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.text_changes import negated, with_typos, without_punctuation
+from glassformer.evaluation.weak_spots import ChangedAnswer, Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.probabilities import THRESHOLD, probabilities
 
 MOST_ROWS, MOST_CHARACTERS = 500, 150_000  # answering them takes about a quarter of an evaluation on 1,000 rows
 TYPOS = 0.05  # of the words
+TYPO_DRAWS = 3  # for each text
 NEGATION = "negation"
 LEAST_NEGATED = 20  # texts
 EXAMPLES = 2
@@ -91,37 +93,58 @@ def robustness(
     changed = _changed(own)
     if not changed:
         return Robustness(rows=len(own), changes=())
-    probs = answer([*own, *(text for found in changed.values() for text in found.values())])
+    probs = answer([*own, *(text for found in changed.values() for _, text in found)])
     given = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == np.arange(len(class_names))
 
     sizes = np.cumsum([len(own), *map(len, changed.values())])
     changes = []
     for (name, found), first, end in zip(changed.items(), sizes[:-1], sizes[1:], strict=True):
-        places, after = np.fromiter(found, dtype=np.int64), np.arange(first, end)
+        places, after = np.array([place for place, _ in found]), np.arange(first, end)
         truth = labels[drawn[places]]
         differs = (given[places] != given[after]).any(axis=1)
         right, still_right = (correct_rows(probs[each], truth, multilabel=multilabel) for each in (places, after))
-        shortest = sorted(np.flatnonzero(differs).tolist(), key=lambda i: len(own[places[i]]))[:EXAMPLES]
+        examples = _shortest(own, places, differs)
         changes.append(
             TextChange(
                 name=name,
-                rows=len(found),
-                answers_changed=share_right(differs, seed=SEED, resamples=resamples),
-                accuracy_before=float(right.mean()),
-                accuracy_after=None if name == NEGATION else float(still_right.mean()),
+                rows=len(np.unique(places)),
+                draws=TYPO_DRAWS if name == "typos" else 1,
+                answers_changed=_mean_share(_by_text(places, differs), resamples),
+                accuracy_before=float(_by_text(places, right).mean()),
+                accuracy_after=None if name == NEGATION else float(_by_text(places, still_right).mean()),
                 examples=tuple(
                     ChangedAnswer(
                         row=int(rows[int(drawn[places[i]])]),
                         before=own[places[i]],
-                        after=found[int(places[i])],
+                        after=found[i][1],
                         answer_before=_names(given[places[i]], class_names),
                         answer_after=_names(given[after[i]], class_names),
                     )
-                    for i in shortest
+                    for i in examples
                 ),
             )
         )
     return Robustness(rows=len(own), changes=tuple(changes))
+
+
+def _by_text(places: Int[np.ndarray, " m"], values: Bool[np.ndarray, " m"]) -> Float[np.ndarray, " texts"]:
+    """Return for each text the mean over its changes."""
+    _, of_text = np.unique(places, return_inverse=True)
+    means: Float[np.ndarray, " texts"] = np.bincount(of_text, values) / np.bincount(of_text)
+    return means
+
+
+def _mean_share(shares: Float[np.ndarray, " texts"], resamples: int) -> Estimate:
+    """Return the mean over texts. If it is 0 or 1, its interval is that of `share_right`."""
+    if 0 < shares.mean() < 1:
+        return bootstrap_mean(shares, seed=SEED, resamples=resamples)
+    return share_right(shares > 0, seed=SEED, resamples=resamples)
+
+
+def _shortest(texts: Sequence[str], places: Int[np.ndarray, " m"], differs: Bool[np.ndarray, " m"]) -> list[int]:
+    """Return the first change that turned the answer, for each of the shortest such texts."""
+    first = {int(places[i]): int(i) for i in np.flatnonzero(differs)[::-1]}
+    return [first[place] for place in sorted(first, key=lambda place: (len(texts[place]), place))[:EXAMPLES]]
 
 
 def _names(given: Bool[np.ndarray, " n_classes"], class_names: Sequence[str]) -> tuple[str, ...]:
@@ -135,8 +158,11 @@ def _drawn(texts: Sequence[str]) -> Int[np.ndarray, " drawn"]:
     return np.sort(order[: max(1, int((characters <= MOST_CHARACTERS).sum()))])
 
 
-def _changed(texts: Sequence[str]) -> dict[str, dict[int, str]]:
-    """Return the texts that each change alters, by their place. An empty text is no change: it has no answer."""
+def _changed(texts: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+    """Return the place of each text that a change alters, and the new text. Typos are drawn several times for each.
+
+    An empty text is no change: it has no answer.
+    """
     rng = np.random.default_rng(SEED)
     changes: dict[str, Callable[[str], str]] = {
         "typos": lambda text: with_typos(text, TYPOS, rng),
@@ -146,7 +172,12 @@ def _changed(texts: Sequence[str]) -> dict[str, dict[int, str]]:
         NEGATION: negated,
     }
     changed = {
-        name: {place: new for place, text in enumerate(texts) if (new := change(text)) != text and new.strip()}
+        name: [
+            (place, new)
+            for place, text in enumerate(texts)
+            for _ in range(TYPO_DRAWS if name == "typos" else 1)
+            if (new := change(text)) != text and new.strip()
+        ]
         for name, change in changes.items()
     }
     if len(changed[NEGATION]) < LEAST_NEGATED:

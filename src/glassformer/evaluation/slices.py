@@ -12,8 +12,8 @@ from scipy.stats import false_discovery_control, hypergeom
 from glassformer.data.table import FEW_VALUES
 from glassformer.data.tokenizer_file import LETTERS_PATTERN
 from glassformer.evaluation.intervals import wilson
-from glassformer.evaluation.result import Slice, Slices
 from glassformer.evaluation.verdict import SIGNIFICANCE
+from glassformer.evaluation.weak_spots import Slice, Slices
 
 FEWEST_ROWS = 20  # of a slice, and of the rest
 LARGEST_KEYWORD = 0.5  # share of the rows; a more frequent word says little about a row

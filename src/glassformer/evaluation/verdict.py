@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from glassformer.data.wording import counted
 from glassformer.errors import brief, quoted
-from glassformer.evaluation.result import Estimate, Metrics, RankMeasures, Slice, Slices
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.result import Metrics, RankMeasures
+from glassformer.evaluation.weak_spots import Slice, Slices
 
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, 
 from glassformer.explanation.neighbours import Neighbour, neighbours_of
 from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.passages import Passage, passages_of
+from glassformer.explanation.pieces import Piece, pieces_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import FloatArray, TokenReading, of_words
 from glassformer.prediction.answering import Answering
@@ -52,20 +53,6 @@ class WordShare:
     @property
     def total(self) -> float:
         return self.counting + self.transformer
-
-
-class Piece(NamedTuple):
-    """A word of the text, or what stands between words.
-
-    Attributes:
-        side: for the label, against it, or neither.
-        strength: from 0 to 1, which is the strength of the word that moves the margin most.
-    """
-
-    text: str
-    side: Literal["for", "against", "neither"] = "neither"
-    strength: float = 0.0
-    share: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,14 +208,7 @@ class Explanation:
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the whole text in pieces, each word with its side and strength."""
-        most = max((abs(word.total) for word in self.words), default=0.0) or 1.0
-        end = 0
-        for word in self.words:
-            yield Piece(self.text[end : word.start])
-            side: Literal["for", "against", "neither"] = "for" if word.total > 0 else "against"
-            yield Piece(word.word, side if word.total else "neither", abs(word.total) / most, word.total)
-            end = word.end
-        yield Piece(self.text[end:])
+        return pieces_of(self.text, [(word.start, word.end, word.total) for word in self.words])
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook, in a frame of its own."""

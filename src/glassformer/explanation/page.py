@@ -10,24 +10,28 @@ from typing import TYPE_CHECKING
 
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted, label_text, percent
-from glassformer.explanation.explain import Explanation, NgramInMargin, Piece, WordShare, signed
+from glassformer.explanation.explain import Explanation, NgramInMargin, WordShare, signed
+from glassformer.explanation.pieces import Piece
 from glassformer.pages.html import page, table
 
 if TYPE_CHECKING:
     from glassformer.explanation.heads import Head
 
+MARKED_STYLE = """
+mark { background: none; color: inherit; border-radius: .2em; padding: .1em .05em; }
+mark.for { background: color-mix(in srgb, var(--first) var(--share), transparent); }
+mark.against { background: color-mix(in srgb, var(--second) var(--share), transparent);
+  text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
+"""
+"""The style of what `marked` returns."""
 _STYLE = """
 .words { font-size: 1.25rem; line-height: 2.1; white-space: pre-wrap; }
-.words mark { color: inherit; border-radius: .2em; padding: .1em .05em; }
-.words mark.for { background: color-mix(in srgb, var(--first) var(--share), transparent); }
-.words mark.against { background: color-mix(in srgb, var(--second) var(--share), transparent); }
 .words del { color: var(--second); }
 .words ins { color: var(--first); font-weight: 600; text-decoration: none; }
 #nearest td, #nearest thead th { white-space: normal; text-align: left; }
 details { border-top: 1px solid var(--line); padding: .4rem 0; }
 summary { cursor: pointer; font-variant-numeric: tabular-nums; }
 #neighbours td, #neighbours thead th, #passages th { white-space: normal; text-align: left; }
-.words mark.against { text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
 @media (max-width: 30rem) { #words td, #words th { padding-inline: .2rem; } }
 """
 _WORDS_SHOWN = 100
@@ -60,20 +64,21 @@ def render(found: Explanation) -> str:
             "methods": ("Do other methods agree?", _agreement(found)),
         },
         footer=f"Shares of the transformer by {found.method}; those of counting are exact.",
-        style=_STYLE,
+        style=MARKED_STYLE + _STYLE,
     )
 
 
 def words(found: Explanation) -> str:
     """Return the text with each word marked by its share."""
-    return "".join(_marked(piece) for piece in found.pieces())
+    return "".join(map(marked, found.pieces()))
 
 
 def _caution(found: Explanation) -> str:
     return f"<p><strong>{escape(found.caution)}</strong></p>" if found.caution else ""
 
 
-def _marked(piece: Piece, title: str = "") -> str:
+def marked(piece: Piece, title: str = "") -> str:
+    """Return a piece as HTML, coloured by its side and strength. It needs `MARKED_STYLE`."""
     shown, strength = escape(piece.text), piece.strength * _DEEPEST
     if strength < 1:
         return shown
@@ -170,7 +175,7 @@ def _attended(found: Explanation, head: Head) -> str:
     most, parts, end = max(head.attention, default=0.0) or 1.0, [], 0
     for word, attention in zip(found.words, head.attention, strict=True):
         parts.append(escape(found.text[end : word.start]))
-        parts.append(_marked(Piece(word.word, "for", attention / most), title=f"{attention:.1%}"))
+        parts.append(marked(Piece(word.word, "for", attention / most), title=f"{attention:.1%}"))
         end = word.end
     return "".join([*parts, escape(found.text[end:])])
 

@@ -12,7 +12,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.result import Estimate
+from glassformer.evaluation.record import Estimate
 from glassformer.experiments.variants import comparison as module
 from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER, compare_variants, prepare_folder
 from glassformer.experiments.variants.comparison_result import VariantComparison

@@ -15,7 +15,7 @@ from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.metrics import measure
-from glassformer.evaluation.result import Estimate, Record
+from glassformer.evaluation.record import Estimate, Record
 from glassformer.experiments.keeper import keep, run_key
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedModel, is_unfinished

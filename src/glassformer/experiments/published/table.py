@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from glassformer.evaluation.result import Machine, Record
+from glassformer.evaluation.record import Record
+from glassformer.evaluation.result import Machine
 from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import VARIANTS, VariantName
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from glassformer.evaluation.result import Estimate, Machine, Record
+from glassformer.evaluation.record import Estimate, Record
+from glassformer.evaluation.result import Machine
 from glassformer.experiments.variants.effects import Difference, KeyEffect
 from glassformer.experiments.variants.variant_run import VariantRun
 

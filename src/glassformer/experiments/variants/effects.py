@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from scipy import stats
 
 from glassformer.evaluation.intervals import LEVEL
-from glassformer.evaluation.result import Estimate, Record
+from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.verdict import SIGNIFICANCE, p_value, share, signed
 
 SAME = 1e-9

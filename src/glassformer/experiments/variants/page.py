@@ -9,8 +9,8 @@ from pathlib import Path
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import Dot, interval_chart, interval_charts
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import seconds
-from glassformer.evaluation.result import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.variants.comparison_result import VariantComparison, VariantSummary
 from glassformer.experiments.variants.effects import KeyEffect

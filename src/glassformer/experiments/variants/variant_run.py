@@ -17,7 +17,7 @@ from glassformer.data.sources import Sources
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
 from glassformer.evaluation.metrics import correct_rows
-from glassformer.evaluation.result import Record
+from glassformer.evaluation.record import Record
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.model_folder import TrainedModel

@@ -1,0 +1,97 @@
+"""The records of where a model is weak: its worst errors, slices of the rows, and small changes of a text."""
+
+from typing import Literal
+
+from glassformer.evaluation.record import Estimate, Record
+
+
+class ErrorReasons(Record):
+    """What the words `text[start:end]` add to the margin of `label` over `rival`, in logits: (start, end, share).
+
+    `rival` is None with several labels per text: then the margin is the logit of `label`.
+    """
+
+    label: str
+    rival: str | None
+    method: str
+    words: tuple[tuple[int, int, float], ...]
+
+
+class WorstError(Record):
+    """A row with a wrong answer of high confidence.
+
+    `truth` and `prediction` hold the name of one label, or any number of names with several labels per text.
+    `confidence` is the probability that the model gave to its wrong answer. With several labels, it is that of
+    `wrong_label`, the surest label that was given or left out wrongly. `reasons` are found for some errors only.
+    """
+
+    row: int
+    text: str
+    truth: tuple[str, ...]
+    prediction: tuple[str, ...]
+    confidence: float
+    wrong_label: str | None = None
+    reasons: ErrorReasons | None = None
+
+
+class Slice(Record):
+    """Rows that have something in common, and how often the model is right on them and on all others.
+
+    They have a length in words, a value of another column, or a keyword. `column` is the name of this column. `p` is
+    the probability of so few right rows by chance (Fisher's exact test, one-sided). `corrected_p` is p after
+    Benjamini–Hochberg over all slices that were looked at.
+    """
+
+    kind: Literal["length", "column", "keyword"]
+    column: str | None = None
+    value: str
+    rows: int
+    accuracy: Estimate
+    accuracy_of_rest: float
+    p: float
+    corrected_p: float
+
+
+class Slices(Record):
+    """Where the model is worse: how many slices were compared with the rest, and how many are significantly worse.
+
+    `columns` are the columns that gave slices. `listed` are the slices with the lowest p, lowest first; at most 100.
+    """
+
+    looked_at: int
+    significantly_worse: int
+    columns: tuple[str, ...]
+    listed: tuple[Slice, ...]
+
+
+class ChangedAnswer(Record):
+    """A text before and after a small change, and the labels of both answers."""
+
+    row: int
+    before: str
+    after: str
+    answer_before: tuple[str, ...]
+    answer_after: tuple[str, ...]
+
+
+class TextChange(Record):
+    """What a small change of the texts did to the answers. Texts that it left as they were do not count.
+
+    `rows` are the texts that it altered. If it is random, each text was changed `draws` times, and the figures are
+    means over texts of the mean over these draws. `accuracy_after` is None if the right label may have changed.
+    """
+
+    name: str
+    rows: int
+    draws: int = 1
+    answers_changed: Estimate
+    accuracy_before: float
+    accuracy_after: float | None
+    examples: tuple[ChangedAnswer, ...]
+
+
+class Robustness(Record):
+    """How often answers change with small changes of the texts, on `rows` of the measured rows, drawn at random."""
+
+    rows: int
+    changes: tuple[TextChange, ...]

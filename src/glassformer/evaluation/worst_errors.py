@@ -1,0 +1,77 @@
+"""The wrong answers of the highest confidence, and which words led to them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
+from glassformer.explanation.explain import explain
+from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.probabilities import THRESHOLD
+
+WORST_ERRORS = 20
+EXPLAINED = 5
+LONGEST_EXPLAINED = 2_000
+"""Characters. The time of an explanation grows faster than the text."""
+
+
+def worst_errors(
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    texts: Sequence[str],
+    rows: Sequence[int],
+    class_names: Sequence[str],
+    *,
+    multilabel: bool,
+) -> tuple[WorstError, ...]:
+    """Return the wrong answers with the highest confidence. With `multilabel`, it is that of the surest wrong label.
+
+    Args:
+        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+    """
+    classes = np.arange(len(class_names))
+    truth = labels > 0 if multilabel else labels[:, None] == classes
+    predicted = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == classes
+    wrong = truth != predicted
+    sureness = np.where(wrong, np.maximum(probs, 1 - probs) if multilabel else probs * predicted, 0)
+    surest = sureness.max(axis=1)
+    order = np.argsort(-surest, kind="stable")[: min(WORST_ERRORS, int(wrong.any(axis=1).sum()))]
+
+    def names(hot: Shaped[np.ndarray, " n_classes"]) -> tuple[str, ...]:
+        return tuple(class_names[int(c)] for c in np.flatnonzero(hot))
+
+    return tuple(
+        WorstError(
+            row=int(rows[int(i)]),
+            text=texts[int(i)],
+            truth=names(truth[i]),
+            prediction=names(predicted[i]),
+            confidence=float(surest[i]),
+            wrong_label=class_names[int(sureness[i].argmax())] if multilabel else None,
+        )
+        for i in order
+    )
+
+
+def explain_worst(predictor: Predictor, errors: Sequence[WorstError]) -> tuple[WorstError, ...]:
+    """Explain the first errors whose texts are not too long, without the checks of `explain`.
+
+    With one label per text, the margin is that of the right label over the answer. With several, it is the logit of the
+    label that is wrong.
+    """
+    known = dict(zip(predictor.trained.config.label_set.names, predictor.trained.config.labels, strict=True))
+    chosen = [number for number, error in enumerate(errors) if len(error.text) <= LONGEST_EXPLAINED][:EXPLAINED]
+    found = list(errors)
+    for number in chosen:
+        error = errors[number]
+        label = error.wrong_label or error.truth[0]
+        explained = explain(predictor, error.text, label=known[label], faithfulness=False)
+        reasons = ErrorReasons(
+            label=label,
+            rival=error.prediction[0] if error.wrong_label is None else None,
+            method=explained.method,
+            words=tuple((word.start, word.end, round(word.total, 5)) for word in explained.words),
+        )
+        found[number] = error.model_copy(update={"reasons": reasons})
+    return tuple(found)
