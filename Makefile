@@ -40,6 +40,7 @@ test: lint
 pictures: .venv/ready
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python docs/pictures/imports.py
+	$(BIN)/python docs/pictures/course.py
 
 traces: .venv/ready
 	$(BIN)/python docs/systems/traces/draw.py

@@ -10,13 +10,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
 
 from benchmarks.tables_common import Document
 from benchmarks.tables_speed import kinds_of_texts
-from glassformer.evaluation.charts import Axis, Series, axis, svg
+from glassformer.evaluation.charts import Axis, Series, axis, standalone, svg
 
 WIDTH, GAP = 720, 8
 LEFT, RIGHT, TOP, BOTTOM = 60, 22, 30, 42  # of a panel
@@ -138,18 +137,6 @@ def grid(title: str, panels: Sequence[Panel]) -> str:
     ]
     spoken = " ".join(f"{each.title}: {'; '.join(map(_spoken(each), each.series))}." for each in panels)
     return standalone(svg(title, spoken, parts, width=WIDTH, height=math.ceil(len(panels) / columns) * height))
-
-
-def standalone(drawn: str) -> str:
-    """Return a chart as an SVG file of its own: with the style sheet of the pages, and their background."""
-    own = "svg .paper { fill: var(--card); } svg .lead { stroke: var(--soft); stroke-width: .7; }"
-    css = files("glassformer.pages").joinpath("page.css").read_text(encoding="utf-8")
-    paper = '<rect class="paper" width="100%" height="100%"/>'
-    return (
-        drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        .replace("<title", f"<style>{css}{own}</style><title", 1)
-        .replace("</desc>", f"</desc>{paper}", 1)
-    )
 
 
 def _amount(value: float) -> str:

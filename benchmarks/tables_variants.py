@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.plots import standalone
 from glassformer.cli.output import duration
-from glassformer.evaluation.charts import Dot, interval_chart
+from glassformer.evaluation.charts import Dot, interval_chart, standalone
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short

@@ -10,8 +10,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "src" / "glassformer"
 ROOMS = (
-    "cli", "serving", "text_classifier", "exporting", "alignment", "words", "experiments", "doctor", "training",
-    "evaluation", "tracing", "explanation", "labels", "prediction", "counting", "data", "models", "layers",
+    "cli", "serving", "course", "text_classifier", "exporting", "alignment", "words", "experiments", "doctor",
+    "training", "evaluation", "tracing", "explanation", "labels", "prediction", "counting", "data", "models", "layers",
 )  # fmt: skip
 BOX_WIDTH, BOX_HEIGHT, STEP, LEFT, TOP = 190, 26, 44, 230, 16
 STYLE = (

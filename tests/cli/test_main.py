@@ -41,6 +41,7 @@ def test_every_command_is_there() -> None:
         "labels",
         "generate",
         "learn-word",
+        "course",
         "recipes",
         "version",
         "align pairs",

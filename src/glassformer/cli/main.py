@@ -14,6 +14,7 @@ from glassformer.cli import (
     align,
     compare,
     compare_variants,
+    course,
     data,
     distil,
     doctor,
@@ -69,6 +70,7 @@ app.command("distil")(distil.distil)
 app.command("generate")(generate.generate)
 app.command("learn-word")(learn_word.learn_word)
 app.command("reproduce")(reproduce.reproduce)
+app.command("course")(course.course)
 app.command("recipes")(recipes.recipes)
 app.command("version")(version.version)
 app.add_typer(align.app, name="align")

@@ -9,6 +9,7 @@ from html import escape
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Contestant, Reliability
 from glassformer.evaluation.verdict import share
+from glassformer.pages.html import asset
 
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 44, 40
@@ -235,6 +236,18 @@ def svg(title: str, description: str, parts: Sequence[str], *, width: float = WI
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-labelledby="{name}-title {name}-description">'
         f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-description">{escape(description)}</desc>'
         f"{''.join(parts)}</svg>"
+    )
+
+
+def standalone(drawn: str) -> str:
+    """Return a chart as an SVG file of its own: with the style sheet of the pages, and their background."""
+    own = "svg .paper { fill: var(--card); } svg .lead { stroke: var(--soft); stroke-width: .7; }"
+    css = asset("pages", "page.css")
+    paper = '<rect class="paper" width="100%" height="100%"/>'
+    return (
+        drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        .replace("<title", f"<style>{css}{own}</style><title", 1)
+        .replace("</desc>", f"</desc>{paper}", 1)
     )
 
 

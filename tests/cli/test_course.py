@@ -1,0 +1,69 @@
+"""`glassformer course` lists lessons, writes them, and opens them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from glassformer.course.lessons import lessons
+from tests.cli.terminal import glassformer, misused
+
+
+@pytest.fixture(autouse=True)
+def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_without_a_number_it_lists_the_lessons() -> None:
+    listed = glassformer("course")
+    assert listed.code == 0
+    assert [line.split()[0] for line in listed.out.splitlines()] == [str(each.number) for each in lessons()]
+    assert "start: glassformer course 1" in listed.err
+    assert glassformer("course", "--json").document["lessons"][0]["title"] == "Averaging the past"
+
+
+def test_a_lesson_is_written_as_a_notebook_or_a_script(desk: Path) -> None:
+    written = glassformer("course", 2)
+    assert written.out == "02-query-and-key.ipynb: lesson 2, Attention by query and key\n"
+    assert "glassformer course 2 --open" in written.err
+    assert json.loads((desk / "02-query-and-key.ipynb").read_text(encoding="utf-8"))["nbformat"] == 4
+    as_script = glassformer("course", 2, "--out", "lesson.py", "--json")
+    assert as_script.document == {"lesson": 2, "title": "Attention by query and key", "file": "lesson.py"}
+    assert "python other.py" in glassformer("course", 2, "--out", "other.py").err
+
+
+def test_misuse_is_said_in_a_sentence(desk: Path) -> None:
+    misused(glassformer("course", 99), "there is no lesson '99'; give a number from 1 to")
+    misused(glassformer("course", "x"), "there is no lesson 'x'; give a number from 1 to")
+    misused(glassformer("course", "--out", "lesson.py"), "name a lesson too, for example: glassformer course 1")
+    misused(glassformer("course", 1, "--out", "lesson.txt"), "lesson.txt: a lesson is written as .ipynb or .py")
+    misused(glassformer("course", 1, "--out", "no/lesson.py"), "there is no folder no")
+    misused(glassformer("course", 1, "--out", desk), "is written as .ipynb or .py")
+    assert glassformer("course", 1).code == 0
+    misused(
+        glassformer("course", 1), "is already there, perhaps with your answers; choose another --out, or --overwrite"
+    )
+    assert glassformer("course", 1, "--overwrite").code == 0
+
+
+def test_open_starts_jupyter_and_keeps_a_notebook_that_is_there(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: started.append(command))  # noqa: ARG005
+    monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package != "jupyterlab")
+    notebook = desk / "01-averaging-the-past.ipynb"
+    assert glassformer("course", 1, "--open").code == 0
+    assert started == [[sys.executable, "-m", "notebook", notebook.name]]
+    notebook.write_text("my answers", encoding="utf-8")
+    assert glassformer("course", 1, "--open").code == 0
+    assert notebook.read_text(encoding="utf-8") == "my answers"
+    misused(glassformer("course", 1, "--open", "--out", "lesson.py"), "--open opens notebooks, and lesson.py is none")
+    assert not (desk / "lesson.py").exists()
+
+
+def test_open_without_jupyter_says_how_to_install_it(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package == "torch")
+    misused(glassformer("course", 1, "--open"), "--open needs Jupyter", "pip install 'glassformer[course]'")
+    assert list(desk.iterdir()) == []

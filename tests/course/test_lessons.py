@@ -1,0 +1,131 @@
+"""Each lesson runs from top to bottom, and its exercises know right answers from wrong ones."""
+
+import ast
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from glassformer.course import figures
+from glassformer.course.checking import all_exercises, judge
+from glassformer.course.lessons import Lesson, lessons
+from glassformer.errors import UsageError
+from tests.test_house import ROOT
+
+DOCS = ROOT / "docs" / "course"
+LONGEST = 135  # lines without exercises
+ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
+SOLVED = [(lesson, name) for lesson in lessons() for name in lesson.solutions()]
+
+
+def run(code: str, scope: dict[str, Any]) -> None:
+    exec(compile(code, "a lesson", "exec"), scope)
+
+
+def exercise_cells(lesson: Lesson) -> dict[str, str]:
+    cells = [cell.text for cell in lesson.cells() if cell.kind == "code" and 'check("' in cell.text]
+    return dict(zip(lesson.solutions(), cells, strict=True))
+
+
+@ALL
+def test_a_lesson_runs_and_its_solutions_are_right(
+    lesson: Lesson, desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From top to bottom as it comes, with all exercises unanswered; then with the solutions."""
+    assert desk == Path.cwd()
+    shown: list[figures.Figure] = []
+    monkeypatch.setattr(figures, "show", lambda *these: shown.extend(these))
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    for cell in lesson.cells():
+        if cell.kind == "code":
+            run(cell.text, scope)
+    printed = capsys.readouterr().out
+    assert "False" not in printed, "what a lesson compares is equal"
+    unanswered = re.findall(r"Exercise (\d+\.\d): no answer yet", printed)
+    assert unanswered == list(lesson.solutions())
+    assert len(shown) == len(re.findall(r"^!\[", lesson.text, re.MULTILINE)), "a picture for each figure"
+    for name, exercise in exercise_cells(lesson).items():
+        run(lesson.solutions()[name], scope)
+        run(exercise.splitlines()[-1], scope)
+        assert f"Exercise {name}: right." in capsys.readouterr().out
+
+
+@ALL
+def test_a_lesson_is_short_and_has_three_exercises(lesson: Lesson) -> None:
+    assert list(lesson.solutions()) == [f"{lesson.number}.{number}" for number in (1, 2, 3)]
+    assert len(lesson.text.partition("## Exercises")[0].splitlines()) <= LONGEST
+    assert all(len(line) <= 120 for line in lesson.text.splitlines())
+
+
+@ALL
+def test_links_of_a_lesson_lead_somewhere(lesson: Lesson) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", lesson.text):
+        assert (DOCS / target).exists(), target
+
+
+def test_lessons_follow_each_other() -> None:
+    found = lessons()
+    assert [lesson.number for lesson in found] == list(range(1, len(found) + 1))
+    for lesson, following in pairwise(found):
+        assert f"Next: [{following.number}. {following.title}]({following.name}.md)." in lesson.text
+    assert list(all_exercises()) == [name for _, name in SOLVED]
+
+
+@pytest.mark.parametrize("name", [name for _, name in SOLVED])
+def test_slips_are_recognised(name: str, desk: Path) -> None:
+    """Each wrong answer that many give gets its own remark, and is not right."""
+    assert desk.is_dir()
+    exercise = all_exercises()[name]
+    for slip, remark in exercise.slips:
+        verdict = judge(name, slip if exercise.kind == "function" else slip())
+        assert verdict.right is False, remark
+        assert verdict.says == remark
+
+
+@pytest.mark.parametrize("name", [name for _, name in SOLVED])
+def test_any_other_wrong_answer_gets_a_hint(name: str, desk: Path) -> None:
+    assert desk.is_dir()
+    exercise = all_exercises()[name]
+    if exercise.kind == "word":
+        wrong: Any = "nothing"
+    elif exercise.kind == "function":
+        wrong = lambda *arguments: exercise.right(*arguments) * 3 + 17  # noqa: E731
+    else:
+        wrong = torch.as_tensor(exercise.right()).double() * 3 + 17
+    verdict = judge(name, wrong)
+    assert verdict.right is False
+    assert verdict.says.endswith(exercise.hint)
+    assert len(verdict.says) > len(exercise.hint)
+
+
+def test_answers_of_a_wrong_kind_are_refused_in_words(desk: Path) -> None:
+    assert desk.is_dir()
+    assert "Numbers are wanted" in judge("1.1", "half").says
+    assert "The shape is 4, and 4 × 4 is wanted" in judge("1.1", [0.5, 0.5, 0, 0]).says
+    assert "A function is wanted" in judge("1.2", [1, 2]).says
+    assert "stopped with ZeroDivisionError" in judge("1.2", lambda values: values * (1 // 0)).says
+    assert "returned None" in judge("1.2", lambda _values: None).says
+    assert "A word in quotes is wanted" in judge("2.3", 3).says
+    for unanswered in (judge("1.3", ...), judge("2.3", ...), judge("1.2", lambda _values: ...)):
+        assert unanswered.right is None
+        assert "three dots" in unanswered.says
+    assert "at [1]" in judge("3.1", [1, 7]).says
+    assert judge("3.1", (torch.tensor(1), 6.001)).right
+    assert "Numbers are wanted" in judge("3.1", [1, "six"]).says
+    with pytest.raises(UsageError, match=r"there is no exercise '1\.4'; there are 1\.1, 1\.2"):
+        judge("1.4", 0)
+
+
+def test_lessons_use_only_what_the_package_has() -> None:
+    """They run where glassformer is installed, and nothing else."""
+    known = {"torch", "glassformer", "copy", "math", "sklearn"}
+    for lesson in lessons():
+        for cell in lesson.cells():
+            if cell.kind == "code":
+                for node in ast.walk(ast.parse(cell.text)):
+                    if isinstance(node, ast.Import | ast.ImportFrom):
+                        module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+                        assert str(module).split(".")[0] in known, lesson.name
