@@ -52,6 +52,12 @@ def test_it_finds_blame(text: str) -> None:
     assert TextClassifier.load(NAME).predict([text]) == ["negative"]
 
 
+def test_it_knows_which_answers_need_review() -> None:
+    said = glassformer("predict", NAME, "i loved it", "The parcel came on Tuesday", "--automatic", "0.9")
+    assert [line.split("\t")[2] for line in said.out.splitlines()] == ["automatic", "needs review"]
+    assert "Of 4,882 held-out rows" in said.err
+
+
 def test_commands_know_it_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert glassformer("predict", NAME, "i loved it").out.startswith("positive")
