@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.plots import plots
 from benchmarks.tables_aims import aims_table
+from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file
@@ -70,6 +71,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "label-next": from_file(results, next_tables),
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
+        "audit": from_file(results, audit_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),
         "processes": from_file(results, processes_tables),

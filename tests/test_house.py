@@ -20,8 +20,8 @@ SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
     "errors", "pages", "layers", "models", "data", "counting", "prediction", "labels", "explanation", "tracing",
-    "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "text_classifier", "course",
-    "serving", "cli",
+    "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit", "text_classifier",
+    "course", "serving", "cli",
 )  # fmt: skip
 OF_OTHER_PROGRAMS = {"--help", "--install-completion", "--nproc-per-node"}  # typer's and torchrun's
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60

@@ -39,6 +39,7 @@ def test_every_command_is_there() -> None:
         "pretrain",
         "distil",
         "labels",
+        "audit",
         "generate",
         "learn-word",
         "course",

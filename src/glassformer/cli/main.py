@@ -12,6 +12,7 @@ import typer
 
 from glassformer.cli import (
     align,
+    audit,
     compare,
     compare_variants,
     course,
@@ -64,6 +65,7 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("serve")(serve.serve)
 app.command("trace")(trace.trace)
+app.command("audit")(audit.audit)
 app.command("export")(export.export)
 app.command("pretrain")(pretrain.pretrain)
 app.command("distil")(distil.distil)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, percent
 from glassformer.pages.html import page, table
 
 _MARKS = {"problem": "✗", "worth knowing": "!", "good": "✓"}
-_STYLE = """
+FINDINGS_STYLE = """
 .findings { list-style: none; margin: 0; padding: 0; }
 .findings li { border-top: 1px solid var(--line); padding: .6rem 0 .6rem 1.9rem; position: relative; }
 .findings li:first-child { border-top: 0; }
@@ -22,7 +23,9 @@ _STYLE = """
 .findings .worth .level { color: var(--first); }
 .findings p { margin: 0; }
 .findings .advice { color: var(--soft); }
-#layers th:first-child, #gradients th:first-child { min-width: 9rem; }
+"""
+_STYLE = f"""{FINDINGS_STYLE}
+#layers th:first-child, #gradients th:first-child {{ min-width: 9rem; }}
 """
 
 
@@ -37,7 +40,7 @@ def write_diagnosis(folder: Path, diagnosis: Diagnosis) -> None:
 def render_diagnosis(diagnosis: Diagnosis) -> str:
     """Return the page as HTML. Everything that comes from the user's data is escaped."""
     sections = {
-        "findings": ("Findings", _findings(diagnosis)),
+        "findings": ("Findings", findings_list(diagnosis.findings)),
         "rates": ("Learning rates", _rates(diagnosis)),
         "layers": ("Layer by layer", _layers(diagnosis)),
         "gradients": ("Gradients and steps", _gradients(diagnosis)),
@@ -62,8 +65,9 @@ def _verdict(diagnosis: Diagnosis) -> str:
     return f"{count}, {notes} worth knowing, {len(diagnosis.at('good'))} good."
 
 
-def _findings(diagnosis: Diagnosis) -> str:
-    items = "".join(_finding(finding) for level in LEVELS for finding in diagnosis.at(level))
+def findings_list(findings: Sequence[Finding]) -> str:
+    """Return findings as a list, the worst first, with `FINDINGS_STYLE`."""
+    items = "".join(_finding(finding) for level in LEVELS for finding in findings if finding.level == level)
     return f'<ul class="findings">{items}</ul>'
 
 

@@ -50,6 +50,8 @@ from glassformer.prediction.folder_config import (
 )
 from glassformer.prediction.folder_format import check_is_folder, format_of
 from glassformer.prediction.folder_names import (
+    AUDIT_FILE,
+    AUDIT_PAGE,
     CHECKPOINT_FOLDER,
     EVALUATION_FOLDER,
     FIGURES_FILE,
@@ -130,7 +132,7 @@ KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, L
 
 
 def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
-    """Write a model folder. If it replaces a model, its evaluation and snapshots are deleted. Other files are kept.
+    """Write a model folder. If it replaces a model, its evaluation, audit and snapshots go. Other files are kept.
 
     The new files are first written to a temporary folder, flushed to the disk and read back. Only then do they replace
     the files of an earlier model. After this function has returned, the folder can be read, and a run may delete its
@@ -174,6 +176,8 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
     if replaced:
         _forget_evaluation(folder)
         shutil.rmtree(folder / SNAPSHOTS_FOLDER, ignore_errors=True)  # they show texts of the model before
+        for name in (AUDIT_PAGE, AUDIT_FILE):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) -> None:

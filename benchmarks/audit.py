@@ -1,0 +1,154 @@
+"""What does a model betray of its training table, what lowers it, and does the audit find planted addresses?
+
+    python -m benchmarks.audit
+    python -m benchmarks.audit --quick
+
+Only training rows are read: the rows that training held out are compared with the others. Then addresses that no text
+has are planted in a table, each in several rows, and the audit looks for them. Finished models are kept in the work
+folder, so a stopped benchmark goes on where it was.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks.bench_data import read_rows, some_rows
+from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.models import classifier
+from benchmarks.tables_audit import audit_tables
+from glassformer.audit.files import audit_files
+from glassformer.audit.held_out import measure_membership
+from glassformer.audit.membership import area, losses
+from glassformer.audit.traces import trace
+from glassformer.data.sources import Sources
+from glassformer.data.splits import Splits
+from glassformer.data.table import Table
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.recipe import load_recipe
+
+TABLES = ("disaster-tweets", "trec", "customer-reviews")
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "defaults": {},
+    "one epoch": {"training.epochs": 1},
+    "more dropout (.6)": {"model.dropout": 0.6},
+    "label smoothing (.1)": {"training.label_smoothing": 0.1},
+    "counting by naive Bayes alone": {"model.counting": "nb"},
+    "counting by TF-IDF alone": {"model.counting": "tfidf"},
+    "no counting reader": {"model.counting": "none"},
+}
+TIMES, PLANTED, OTHERS = (1, 4, 16), 20, 200
+_SENTENCE, _WORDS = (
+    "please write to {} about the {} and the {}",
+    ["film", "game", "song", "trip", "house", "phone", "book", "class", "team", "plan"],
+)
+_TRIAL_ROWS = 300
+
+
+def main() -> None:
+    """Run the benchmark that the command line asks for."""
+    parser = arguments(__doc__, data=False)
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(TABLES)}")
+    options = parser.parse_args()
+    with running(options) as experiment:
+        ways = dict(list(WAYS.items())[: 2 if experiment.quick else None])
+        found: dict[str, Any] = {"seed": 0, "planted": PLANTED, "ways": [], "canaries": []}
+        for name in options.only or TABLES:
+            table = some_rows(read_rows(name, "train"), _TRIAL_ROWS if experiment.quick else None, 0)
+            found["ways"] += [betrayed(experiment, name, table, way, ways[way]) for way in ways]
+            found["canaries"] += [canaries(experiment, name, table, times) for times in TIMES]
+        print("\n\n".join(audit_tables(found)))
+        experiment.write("audit", found)
+
+
+def betrayed(experiment: Experiment, name: str, table: Table, way: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Train a model in a way, or read the kept one, and attack it."""
+    recipe = load_recipe(None, overrides={"validation.min_rows": 200, **settings})
+    folder = classifier(experiment, f"audit/{name}-{way.replace(' ', '-')}", recipe, table)
+    predictor = Predictor.load(folder)
+    splits = Sources(train=table).split(recipe.validation, seed=recipe.training.seed)
+    measured = measure_membership(predictor, splits)
+    return {
+        "table": name,
+        "way": way,
+        "training_rows": splits.train.frame.height,
+        "by_counting_alone": predictor.trained.config.answers_by_counting,
+        **measured.model_dump(mode="json"),
+    }
+
+
+def canaries(experiment: Experiment, name: str, table: Table, times: int) -> dict[str, Any]:
+    """Plant addresses in a table, train on it, and look for them.
+
+    Returns:
+        How many of the addresses the audit finds in the files alone, and with the table at hand; how many can be
+        confirmed by who guesses them; and how well the loss of the answer to a new sentence tells them from addresses
+        that were not planted.
+    """
+    draw = np.random.default_rng([times, 11])
+    addresses = [_address(draw) for _ in range(PLANTED + OTHERS)]
+    labels = sorted(table.frame["label"].unique())
+    of_address = [labels[int(draw.integers(len(labels)))] for _ in addresses]
+    planted = _with_rows(table, addresses[:PLANTED], of_address[:PLANTED], times, draw)
+    recipe = load_recipe(None, preset="tiny", overrides={"validation.min_rows": 200})
+    folder = classifier(experiment, f"audit/{name}-canaries-{times}", recipe, planted)
+    predictor = Predictor.load(folder)
+    splits = Sources(train=planted).split(recipe.validation, seed=recipe.training.seed)
+    config = predictor.trained.config
+    numbers = [config.label_set.names.index(label) for label in of_address]
+    logits = predictor.logits([_sentence(address, draw) for address in addresses])
+    scores = -losses(logits, np.array(numbers), temperature=config.temperature)
+    with_table = {each.kind: each for each in trace(_all(splits), predictor.trained)}["e-mail address"]
+    before = {each.kind: each for each in trace(table.frame.select("row", "text"), predictor.trained)}
+    own = before.get("e-mail address")
+    return {
+        "table": name,
+        "times": times,
+        "rows": planted.frame.height,
+        "in_files": _in_files(folder),
+        "with_table": with_table.readable - (own.readable if own else 0),
+        "confirmable": (with_table.confirmable or 0) - ((own.confirmable or 0) if own else 0),
+        "auc": area(scores[:PLANTED], scores[PLANTED:]).model_dump(),
+    }
+
+
+def _address(draw: np.random.Generator) -> str:
+    name, surname, host = ("".join(draw.choice(list("bcdfghjklmnpqrstvwxz"), 6)) for _ in range(3))
+    return f"{name}.{surname}@{host}.com"
+
+
+def _sentence(address: str, draw: np.random.Generator) -> str:
+    return _SENTENCE.format(address, *draw.choice(_WORDS, 2))
+
+
+def _with_rows(table: Table, addresses: list[str], labels: list[str], times: int, draw: np.random.Generator) -> Table:
+    """Return the table with a row for each time that each address is planted, in random places."""
+    frame = table.frame.select("text", "label")
+    texts = [_sentence(address, draw) for address in addresses for _ in range(times)]
+    more = pl.DataFrame({"text": texts, "label": [label for label in labels for _ in range(times)]})
+    both = pl.concat([frame, more])
+    mixed = both[draw.permutation(both.height)].with_row_index("row", offset=1)
+    return replace(table, frame=mixed, dropped=())
+
+
+def _all(splits: Splits) -> pl.DataFrame:
+    tables = [splits.train] if splits.validation is None else [splits.train, splits.validation]
+    return pl.concat([each.frame.select("row", "text") for each in tables])
+
+
+def _in_files(folder: Path) -> int:
+    """Return how many e-mail addresses the audit finds in the n-grams alone, without the training table."""
+    with tempfile.TemporaryDirectory() as alone:
+        (Path(alone) / "counting.json").write_bytes((folder / "counting.json").read_bytes())
+        (file,) = audit_files(Path(alone))
+    return sum(each.values for each in file.found or () if each.kind == "e-mail address")
+
+
+if __name__ == "__main__":
+    main()

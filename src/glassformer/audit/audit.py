@@ -1,0 +1,115 @@
+"""Audit a model folder: what its files tell, and what its answers tell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+import glassformer
+from glassformer.audit.files import audit_files
+from glassformer.audit.held_out import CannotMeasureError, measure_membership
+from glassformer.audit.judge import judge, verdict_of
+from glassformer.audit.result import Audit, Membership, Traced
+from glassformer.audit.traces import trace
+from glassformer.data.splits import Splits
+from glassformer.doctor.findings import LEVELS
+from glassformer.errors import UsageError
+from glassformer.evaluation.seen_rows import remembered_rows, split_again
+from glassformer.exporting.export import RECORD_FILE
+from glassformer.prediction.exported import is_exported
+from glassformer.prediction.folder_format import check_is_folder
+from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.shipped import shown
+
+Say = Callable[[str], None]
+
+
+def audit(
+    folder: Path,
+    *,
+    train: str | None = None,
+    data_dir: Path | None = None,
+    device: str = "cpu",
+    say: Say = lambda _: None,
+) -> Audit:
+    """Audit a classifier. Nothing is written, and nothing is sent anywhere.
+
+    Args:
+        folder: a model folder, or an export, of which only the files are read.
+        train: the training table, if it is no longer at the place that the model folder names.
+        say: is told what is being done.
+
+    Raises:
+        UsageError: there is no such folder, it holds no classifier, or `train` does not hold its training rows.
+        GlassformerError: a file of the model is damaged.
+    """
+    began = time.perf_counter()
+    check_is_folder(folder, command="train")
+    traced: tuple[Traced, ...] | None = None
+    membership: Membership | None = None
+    unread = unmeasured = "an export does not know its training table; audit the model folder that it was made of"
+    if not is_exported(folder) and not (folder / RECORD_FILE).is_file():
+        say("reading the model and its training table")
+        predictor = Predictor.load(folder, device=device)
+        splits = _training_rows(predictor, train, data_dir)
+        unread = unmeasured = splits if isinstance(splits, str) else ""
+        if isinstance(splits, Splits):
+            say("looking for personal data in the training table")
+            traced = trace(_all_rows(splits), predictor.trained)
+            try:
+                membership = measure_membership(predictor, splits, say=say)
+            except CannotMeasureError as error:
+                unmeasured = str(error)
+    elif train is not None:
+        raise UsageError(f"{folder} is an export, of which only the files are read; leave out `train=`")
+    say("reading every file of the folder")
+    files = audit_files(folder)
+    findings = judge(files, traced, membership, unread=unread, unmeasured=unmeasured)
+    findings = tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
+    return Audit(
+        model=shown(folder),
+        verdict=verdict_of(findings, membership),
+        findings=findings,
+        files=files,
+        traced=traced,
+        unread=unread,
+        membership=membership,
+        unmeasured=unmeasured,
+        seconds=round(time.perf_counter() - began, 1),
+        version=glassformer.__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _training_rows(predictor: Predictor, train: str | None, data_dir: Path | None) -> Splits | str:
+    """Read the rows that the model learned and those that were held out, or say why this is impossible."""
+    config = predictor.trained.config
+    if "teacher" in config.data:
+        return "the model is a student, which learned answers of its teacher; audit the teacher for its labelled rows"
+    if train is None:
+        found = remembered_rows(config.remembered, config.label_set, data_dir)
+        if isinstance(found, str):
+            return f"{found[:1].lower()}{found[1:].rstrip('.')}" if found.startswith("The ") else found
+        return found
+    source = config.remembered.read_as
+    if source is None:
+        raise UsageError(
+            "the model was trained from Python on rows in memory, which no table is known to hold; leave out `train=`"
+        )
+    splits = split_again(config.remembered, config.label_set, source.model_copy(update={"train": train}), data_dir)
+    if splits is None:
+        raise UsageError(
+            f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out "
+            "`train=` to "
+            "audit the files alone"
+        )
+    return splits
+
+
+def _all_rows(splits: Splits) -> pl.DataFrame:
+    tables = [splits.train] if splits.validation is None else [splits.train, splits.validation]
+    return pl.concat([table.frame.select("row", "text") for table in tables])

@@ -1,0 +1,192 @@
+"""Read every file of a model folder as a stranger would, and list the personal data in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from glassformer.audit.chains import chains
+from glassformer.audit.patterns import Kind, masked, personal_data
+from glassformer.audit.result import FileAudit, Found
+from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
+from glassformer.data.json_files import read_json
+from glassformer.data.locks import LOCK_FILE
+from glassformer.data.tokenizers import TextTokenizer
+from glassformer.errors import GlassformerError
+from glassformer.prediction.exported import MODEL_FILE
+from glassformer.prediction.folder_names import (
+    AUDIT_FILE,
+    AUDIT_PAGE,
+    CHECKPOINT_FOLDER,
+    EVALUATION_FOLDER,
+    SNAPSHOTS_FOLDER,
+)
+from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
+from glassformer.prediction.unlike import SEEN_FILE
+
+_HOLDS = {
+    "config.json": "settings, labels, the names of your tables",
+    "tokenizer.json": "the vocabulary: words of the training texts",
+    "model.safetensors": "weights of the transformer",
+    MODEL_FILE: "weights of the transformer",
+    NGRAMS_FILE: "runs of up to three words of the training texts",
+    WEIGHTS_FILE: "weights of these runs",
+    SEEN_FILE: "hashes of all words and word pairs of the training texts",
+    "metrics.json": "figures of training",
+    "README.md": "the model card",
+    "glassformer.json": "how the model was exported",
+}
+_OF_THE_OWNER = {
+    TEXTS_FILE: "all training texts",
+    VECTORS_FILE: "a vector of each training text",
+    LOCK_FILE: "who writes here: host and process",
+    AUDIT_FILE: "this audit",
+    AUDIT_PAGE: "this audit",
+}
+_FOLDERS_OF_THE_OWNER = {
+    EVALUATION_FOLDER: "a report, which quotes texts with errors",
+    SNAPSHOTS_FOLDER: "some of your texts, in a page",
+    CHECKPOINT_FOLDER: "an unfinished run, with the encoded texts",
+}
+_READABLE = {".json", ".jsonl", ".md", ".txt", ".csv", ".tsv", ".html", ".log", ".toml", ".yaml", ".yml"}
+_MOST_BYTES = 64 << 20  # of a file that is searched
+_EXAMPLES = 3
+_ENDINGS = frozenset(
+    [
+        *("com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "co", "me", "eu", "uk", "ie", "de"),
+        *("at", "ch", "fr", "be", "nl", "lu", "it", "es", "pt", "gr", "se", "no", "fi", "dk", "is", "pl", "cz", "sk"),
+        *("hu", "ro", "bg", "hr", "si", "rs", "ua", "ru", "tr", "il", "ae", "sa", "in", "pk", "bd", "lk", "cn", "jp"),
+        *("kr", "tw", "hk", "sg", "my", "th", "vn", "id", "ph", "au", "nz", "za", "ng", "ke", "eg", "ma", "us", "ca"),
+        *("mx", "br", "ar", "cl", "pe"),
+    ]
+)
+"""Endings of hosts. The n-grams do not tell "meet @ cafe. then" from "meet@cafe.then": only these endings count."""
+
+
+def audit_files(folder: Path) -> tuple[FileAudit, ...]:
+    """Return what each file holds, in the order of the alphabet, those of sub-folders last. Links are not followed."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    ordered = sorted(files, key=lambda path: (len(path.relative_to(folder).parts), path.as_posix()))
+    return tuple(_audit(path, path.relative_to(folder)) for path in ordered)
+
+
+def _audit(path: Path, name: Path) -> FileAudit:
+    holds, give_away = _role(name)
+    try:
+        is_ngrams = name.as_posix() == NGRAMS_FILE
+        texts = _told_by_ngrams(path) if is_ngrams else _texts(path, name)
+        found = None if texts is None else tuple(_summed_up(texts))
+    except (GlassformerError, OSError):  # damaged, or of another program: say that it was not searched
+        found = None
+    return FileAudit(
+        name=name.as_posix(), holds=holds, give_away=give_away, size_bytes=path.stat().st_size, found=found
+    )
+
+
+def _role(name: Path) -> tuple[str, bool]:
+    """Return what a file holds, and whether it is part of a model that is given away."""
+    if len(name.parts) > 1:
+        return _FOLDERS_OF_THE_OWNER.get(name.parts[0], "not written by glassformer"), False
+    if name.name in _OF_THE_OWNER:
+        return _OF_THE_OWNER[name.name], False
+    return _HOLDS.get(name.name, "not written by glassformer"), name.name in _HOLDS
+
+
+def _summed_up(texts: Iterable[str]) -> Iterator[Found]:
+    """Yield each kind of personal data, with the number of different values and some of them, masked."""
+    values: dict[Kind, dict[str, None]] = {}
+    for text in texts:
+        for match in personal_data(text):
+            values.setdefault(match.kind, {})[match.value] = None
+    for kind, of_kind in values.items():
+        yield Found(kind=kind, values=len(of_kind), examples=tuple(map(masked, list(of_kind)[:_EXAMPLES])))
+
+
+def _told_by_ngrams(path: Path) -> Iterator[str]:
+    """Yield the personal data that overlapping n-grams spell. Where an e-mail address is possible, there is no more."""
+    for apart, joined in chains(_word_runs(path)):
+        addresses = [match.value for match in personal_data(joined) if match.kind == "e-mail address"]
+        if known := [value for value in addresses if value.rpartition(".")[2] in _ENDINGS]:
+            yield from known
+        else:
+            for spelled in (apart, joined):
+                yield from (match.value for match in personal_data(spelled) if match.kind != "e-mail address")
+
+
+def _texts(path: Path, name: Path) -> Iterable[str] | None:
+    """Return the texts in a file, or None if it holds numbers or is too large."""
+    if path.suffix not in _READABLE or path.stat().st_size > _MOST_BYTES:
+        return None
+    match name.as_posix():
+        case "tokenizer.json":
+            return (
+                token.replace("\u0120", " ").replace("\u2581", " ") for token in TextTokenizer.load(path).vocabulary()
+            )
+    match path.suffix:
+        case ".json":
+            return _strings(read_json(path))
+        case ".jsonl":
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            return (text for line in lines for text in _strings(_parsed(line)))
+        case ".html":
+            return _of_page(path)
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def _word_runs(path: Path) -> list[str]:
+    document = read_json(path)
+    ngrams = document.get("ngrams") if isinstance(document, dict) else None
+    runs = ngrams.get("words", []) if isinstance(ngrams, dict) else []
+    return [run for run in runs if isinstance(run, str)]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the strings of a JSON value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from (key, *_strings(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+class _Page(HTMLParser):
+    """The texts of a page, and the JSON in it. Code and styles are left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("script", "style"):
+            self._inside = "json" if dict(attrs).get("type") == "application/json" else "code"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style"):
+            self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "json":
+            self.texts += _strings(_parsed(data))
+        elif not self._inside:
+            self.texts.append(data)
+
+
+def _of_page(path: Path) -> list[str]:
+    page = _Page()
+    page.feed(path.read_text(encoding="utf-8", errors="replace"))
+    page.close()
+    return page.texts

@@ -1,0 +1,248 @@
+"""Try the attacks on a model: what was learned, what was not, and readers for which both are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from glassformer.audit.membership import Scores, attack, compare_twins, losses, rises, twins_of
+from glassformer.audit.result import Attack, Membership, Twins
+from glassformer.counting.folds import folds_of
+from glassformer.counting.reader import CountingReader
+from glassformer.data.splits import Splits, ValidationConfig, make_splits
+from glassformer.data.table import Table, text_keys
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError
+from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.probabilities import FloatArray
+from glassformer.prediction.unlike import Seen
+from glassformer.training.loop import Silent
+from glassformer.training.preparation import Prepared
+from glassformer.training.processes import ALONE
+from glassformer.training.readers import learn_counting
+from glassformer.training.recipe import Recipe
+from glassformer.training.unlike import learn_seen
+
+Say = Callable[[str], None]
+_MOST_TEXTS = 2_000  # of each side
+_MOST_TWINS, _COPIES = 500, 3
+_MOST_WORDS = 200_000  # that words of twins are drawn from
+_FEWEST_ROWS = 40  # of a table that is cut
+
+
+class CannotMeasureError(UsageError):
+    """No text is known that the model has not learned."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sides:
+    """Learned rows, rows that were not learned, and the readers that know only the former.
+
+    Attributes:
+        transformer: whether the transformer of the folder has not learned `others`.
+        counting: a counting reader that has not learned them. None if the model has none.
+        refitted: whether `counting` was fitted for the audit.
+    """
+
+    members: Table
+    others: Table
+    transformer: bool
+    counting: CountingReader | None
+    refitted: bool
+    seen: Seen | None
+
+
+def measure_membership(predictor: Predictor, splits: Splits, *, say: Say = lambda _: None) -> Membership:
+    """Try to tell the rows that a model learned from held-out rows.
+
+    The transformer never learned the validation rows, so it is attacked as it is. The counting reader learned them too:
+    it is fitted again without them, as training did to find its weight. If nothing was held out, a quarter of the rows
+    is held out now, and the transformer is left out, because it learned them all.
+
+    Raises:
+        CannotMeasureError: there are too few rows, or no reader that can be asked.
+    """
+    sides = _sides(predictor, splits, say)
+    return _Measured(predictor, sides).membership(say)
+
+
+def _sides(predictor: Predictor, splits: Splits, say: Say) -> _Sides:
+    trained = predictor.trained
+    train, validation, seen = splits.train, splits.validation, trained.seen
+    whole = validation is None
+    if validation is None:
+        if train.frame.height < _FEWEST_ROWS:
+            raise CannotMeasureError(
+                f"the table has {counted(train.frame.height, 'row')}; with fewer than {_FEWEST_ROWS} there are too few "
+                "to compare learned texts with others"
+            )
+        labels = trained.config.label_set.encode(train)
+        same = text_keys(train.frame["text"]).rank("dense").to_numpy()
+        groups = train.frame["group"].rank("dense").to_numpy() if "group" in train.frame.columns else None
+        fold = folds_of(labels, seed=0, groups=groups, texts=same)[0]
+        train, validation = (replace(train, frame=train.frame[rows]) for rows in (fold.learned, fold.held_out))
+        seen = None if seen is None else learn_seen(train, None)[0]
+    counting = trained.counting
+    if counting is None and whole:
+        raise CannotMeasureError("nothing was held out at training, so the model has learned every row of its table")
+    if counting is not None:
+        say(f"fitting a counting reader to {train.frame.height:,} rows, without the other {validation.frame.height:,}")
+        counting = _fitted(predictor, train)
+    return _Sides(
+        members=_some(train),
+        others=_some(validation),
+        transformer=not whole,
+        counting=counting,
+        refitted=counting is not None,
+        seen=seen,
+    )
+
+
+def _some(table: Table) -> Table:
+    rows = min(_MOST_TEXTS, table.frame.height)
+    return replace(table, frame=table.frame.sample(rows, seed=0, shuffle=True))
+
+
+def _fitted(predictor: Predictor, rows: Table) -> CountingReader:
+    """Fit a counting reader to some rows, as training fits one."""
+    config = predictor.trained.config
+    try:
+        recipe = Recipe.model_validate(config.recipe)
+    except ValidationError as error:
+        raise CannotMeasureError("config.json holds settings of an older version; train the model again") from error
+    splits = make_splits(rows, ValidationConfig(fraction=0.1, min_rows=0), seed=recipe.training.seed)
+    prepared = Prepared(
+        recipe=recipe, labels=config.label_set, splits=splits, own_texts=None, init=None, device="cpu", work=None,
+        processes=ALONE,
+    )  # fmt: skip
+    learned = learn_counting(prepared, Silent())
+    assert learned is not None  # the model has a counting reader, so its recipe asks for one
+    return learned.fitted.reader
+
+
+class _Measured:
+    """The scores of both sides, by each thing that an attack can look at."""
+
+    def __init__(self, predictor: Predictor, sides: _Sides) -> None:
+        self.predictor, self.sides, self.config = predictor, sides, predictor.trained.config
+        self.texts = [table.frame["text"].to_list() for table in (sides.members, sides.others)]
+        self.labels = [self.config.label_set.encode(table) for table in (sides.members, sides.others)]
+
+    def membership(self, say: Say) -> Membership:
+        """Try every attack that is possible."""
+        say("asking the model for learned and for other texts")
+        attacks = list(self._attacks())
+        of_answer = self.answers
+        twins = None
+        if of_answer is not None:
+            say("asking it for near copies of these texts")
+            twins, by_twins = self._twins()
+            attacks.append(by_twins)
+        alone = of_answer or self.by_counting
+        assert alone is not None
+        means = [float(self._losses(logits, side, self.config.temperature).mean()) for side, logits in enumerate(alone)]
+        right = [self._accuracy(logits, side) for side, logits in enumerate(alone)]
+        return Membership(
+            members=len(self.texts[0]),
+            others=len(self.texts[1]),
+            training_loss=means[0],
+            others_loss=means[1],
+            training_accuracy=right[0],
+            others_accuracy=right[1],
+            attacks=tuple(attacks),
+            twins=twins,
+            notes=tuple(self._notes()),
+        )
+
+    def _attacks(self) -> Any:
+        config, sides = self.config, self.sides
+        whom = "counting reader fitted without the other texts" if sides.refitted else "the model as it is"
+        if self.answers is not None:
+            yield self._by_loss("loss of the answer", whom, self.answers, config.temperature)
+        if self.by_counting is not None and (self.answers is None or not config.answers_by_counting):
+            assert config.readers is not None
+            yield self._by_loss("loss of counting alone", whom, self.by_counting, config.readers.counting.temperature)
+        if self.by_transformer is not None and sides.counting is not None:
+            yield self._by_loss("loss of the transformer alone", "the transformer as it is", self.by_transformer, 1.0)
+        if sides.seen is not None:
+            scores = [-sides.seen.unseen_shares(texts).astype(np.float64) for texts in self.texts]
+            is_own = "seen.safetensors as it is" if sides.transformer else "seen words of the learned texts"
+            yield attack("seen words and word pairs", is_own, *scores)
+
+    def _by_loss(self, by: str, whom: str, logits: Sequence[FloatArray], temperature: float) -> Attack:
+        members, others = (-self._losses(found, side, temperature) for side, found in enumerate(logits))
+        return attack(by, whom, members, others)
+
+    def _losses(self, logits: FloatArray, side: int, temperature: float) -> Scores:
+        return losses(logits, self.labels[side], temperature=temperature)
+
+    def _accuracy(self, logits: FloatArray, side: int) -> float:
+        labels = self.labels[side]
+        right = (logits.argmax(axis=1) == labels) if labels.ndim == 1 else ((logits >= 0) == (labels > 0)).all(axis=1)
+        return float(right.mean())
+
+    @cached_property
+    def by_counting(self) -> list[FloatArray] | None:
+        """The weighted logits of the counting reader for both sides."""
+        return None if self.sides.counting is None else [self._counted(texts) for texts in self.texts]
+
+    def _counted(self, texts: Sequence[str]) -> FloatArray:
+        assert self.sides.counting is not None
+        assert self.config.readers is not None
+        return self.config.readers.counting.weight * self.sides.counting.logits(texts)
+
+    @cached_property
+    def by_transformer(self) -> list[FloatArray] | None:
+        """The logits of the transformer for both sides, without its weight, which may be 0."""
+        if not self.sides.transformer:
+            return None
+        return [self.predictor.transformer_logits(texts) for texts in self.texts]
+
+    @cached_property
+    def answers(self) -> list[FloatArray] | None:
+        """The logits of the answers. None if they need the transformer, and it has learned both sides."""
+        if not self._can_answer:
+            return None
+        return [self._answered(texts) for texts in self.texts]
+
+    @property
+    def _can_answer(self) -> bool:
+        return self.sides.transformer or self.config.answers_by_counting
+
+    def _answered(self, texts: Sequence[str]) -> FloatArray:
+        readers = self.config.readers
+        if readers is None:
+            return self.predictor.transformer_logits(texts)
+        logits = self._counted(texts)
+        if readers.transformer.weight:
+            logits = logits + readers.transformer.weight * self.predictor.transformer_logits(texts)
+        return logits
+
+    def _twins(self) -> tuple[Twins, Attack]:
+        """Compare texts with near copies, in which a word is replaced by a word of the learned texts."""
+        words = " ".join(self.texts[0]).split()[:_MOST_WORDS]
+        risen = []
+        for side, texts in enumerate(self.texts):
+            some = texts[:_MOST_TWINS]
+            copies = twins_of(some, words, copies=_COPIES, seed=side)
+
+            def loss(logits: FloatArray, side: int = side, rows: int = len(some)) -> Scores:
+                return losses(logits, self.labels[side][:rows], temperature=self.config.temperature)
+
+            risen.append(rises(self._answered, some, copies, loss))
+        whom = "counting reader fitted without the other texts" if self.sides.refitted else "the model as it is"
+        return compare_twins(*risen), attack("loss against near copies", whom, *risen)
+
+    def _notes(self) -> Any:
+        if self.answers is None:
+            yield "The transformer learned every row of the table, so it was not measured: no held-out rows are left."
+        if self.sides.refitted:
+            yield (
+                "The counting reader in the folder learned the held-out rows too. The one attacked here was fitted "
+                "without them in the same way."
+            )

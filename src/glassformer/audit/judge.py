@@ -1,0 +1,208 @@
+"""Turn the figures of an audit into findings: what was found, how bad it is, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from glassformer.audit.patterns import DIRECT
+from glassformer.audit.result import Attack, FileAudit, Membership, Traced
+from glassformer.audit.traces import NAME
+from glassformer.counting.reader import NGRAMS_FILE
+from glassformer.data.table import row_list
+from glassformer.data.wording import counted
+from glassformer.doctor.findings import Finding, Level
+
+_PLURALS = {
+    "e-mail address": "e-mail addresses",
+    "IP address": "IP addresses",
+    "link with a login": "links with a login",
+}
+_MASK = "replace it in the table by a word such as EMAIL, PHONE or NAME, and train again"
+
+
+def judge(
+    files: Sequence[FileAudit],
+    traced: Sequence[Traced] | None,
+    membership: Membership | None,
+    *,
+    unread: str,
+    unmeasured: str,
+) -> tuple[Finding, ...]:
+    """Return the findings, in the order of the audit."""
+    findings = [*_kept_back(files), *_in_files(files, traced)]
+    if traced is None:
+        findings.append(_not_done("training table", unread))
+    else:
+        findings += [_names(traced), *_confirmable(traced)]
+    if membership is None:
+        findings.append(_not_done("who was in the table", unmeasured))
+    else:
+        findings += [*map(_attack, membership.attacks), *_twins(membership)]
+    findings.append(
+        Finding(
+            check="what leaves this machine",
+            level="good",
+            found="nothing: glassformer sends no file, text or figure anywhere. Training, answering and this audit "
+            "work "
+            "without a network",
+        )
+    )
+    return tuple(findings)
+
+
+def verdict_of(findings: Sequence[Finding], membership: Membership | None) -> str:
+    """Return the audit in two or three sentences."""
+    problems = [finding.check for finding in findings if finding.level == "problem"]
+    first = (
+        f"Do not give this folder away as it is: {counted(len(problems), 'problem')} ({', '.join(problems)})."
+        if problems
+        else "No problem was found in the files."
+    )
+    if membership is None:
+        return f"{first} Whether the model betrays its training texts was not measured."
+    attacks = [found for found in membership.attacks if is_better_than_chance(found)]
+    if not attacks:
+        return f"{first} No attack could tell training texts from others."
+    best = max(attacks, key=lambda found: found.auc.value)
+    return (
+        f"{first} Whether a text was in the training table can be guessed: best by {best.by}, which puts a training "
+        "text "
+        f"above another one {best.auc.value:.0%} of the time (chance 50%)."
+    )
+
+
+def _not_done(check: str, why: str) -> Finding:
+    moved = "cannot be read" in why or "changed" in why
+    advice = "name the training table if it was moved (`train=`)" if moved else ""
+    return Finding(check=check, level="worth knowing", found=f"not done: {why}", advice=advice)
+
+
+def _kept_back(files: Sequence[FileAudit]) -> Iterator[Finding]:
+    stay = [file for file in files if not file.give_away and not file.holds.startswith("this audit")]
+    if not stay:
+        yield Finding(
+            check="files to keep back", level="good", found="the folder holds only files that belong to the model"
+        )
+        return
+    holds = list(dict.fromkeys(f"{file.name.partition('/')[0]} ({file.holds})" for file in stay))
+    yield Finding(
+        check="files to keep back",
+        level="problem",
+        found=f"{counted(len(holds), 'entry is', 'entries are')} not part of the model: {'; '.join(holds)}",
+        advice="delete them before you give the folder away, or give away an export (`glassformer export`), which "
+        "leaves "
+        "them out",
+    )
+
+
+def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> Iterator[Finding]:
+    """Judge what can be read in the files of the model itself. With the table, it is known what its words say."""
+    check = "personal data in the files"
+    named = []
+    direct = False
+    for file in files:
+        if (
+            not file.give_away
+            or not file.found
+            or (traced is not None and file.name in (NGRAMS_FILE, "tokenizer.json"))
+        ):
+            continue
+        parts = [f"{_several(found.kind, found.values)} ({', '.join(found.examples)})" for found in file.found]
+        direct |= any(found.kind in DIRECT for found in file.found)
+        named.append(f"{file.name}: {', '.join(parts)}")
+    readable = [found for found in traced or () if found.kind != NAME and found.readable]
+    direct |= any(found.kind in DIRECT for found in readable)
+    parts = [
+        f"{_several(found.kind, found.readable)} ({', '.join(found.examples)}; {row_list(list(found.readable_rows))})"
+        for found in readable
+    ]
+    if parts:
+        named.append(f"vocabulary and n-grams: {', '.join(parts)}")
+    if not named:
+        yield Finding(check=check, level="good", found="none was found in the files of the model")
+        return
+    level: Level = "problem" if direct else "worth knowing"
+    yield Finding(check=check, level=level, found="; ".join(named), advice=_MASK)
+
+
+def _several(kind: str, values: int) -> str:
+    return counted(values, kind, _PLURALS.get(kind, f"{kind}s"))
+
+
+def _names(traced: Sequence[Traced]) -> Finding:
+    names = next((found for found in traced if found.kind == NAME), None)
+    check = "names in the files"
+    if names is None or not names.readable:
+        found = "none" if names is None else f"none of the {names.values:,} probable names of the table"
+        return Finding(check=check, level="good", found=f"{found} can be read in the vocabulary or the n-grams")
+    return Finding(
+        check=check,
+        level="worth knowing",
+        found=f"{names.readable:,} of {counted(names.values, 'probable name')} of the table can be read in the n-grams "
+        f"({', '.join(names.examples)}): two or three words in upper case, so places and firms too",
+        advice=_MASK,
+    )
+
+
+def _confirmable(traced: Sequence[Traced]) -> Iterator[Finding]:
+    found = [each for each in traced if each.kind != NAME and each.confirmable]
+    if not found:
+        return
+    listed = ", ".join(f"{each.confirmable:,} of {_several(each.kind, each.values)}" for each in found)
+    yield Finding(
+        check="guessing personal data",
+        level="problem" if any(each.kind in DIRECT for each in found) else "worth knowing",
+        found=f"whoever guesses one can confirm with seen.safetensors that it is in the table: {listed}",
+        advice=_MASK,
+    )
+
+
+def _attack(found: Attack) -> Finding:
+    area = found.auc
+    caught = (
+        ""
+        if found.caught is None
+        else f"; it recognises {found.caught.value:.1%} of the training texts if it may be wrong about 1 in 100 others"
+    )
+    told = (
+        "tells training texts from others" if is_better_than_chance(found) else "cannot tell training texts from others"
+    )
+    return Finding(
+        check=f"membership by {found.by}",
+        level="worth knowing" if is_better_than_chance(found) else "good",
+        found=f"an attacker {told}: AUC {_decimals(area.value)} ({_decimals(area.low)}–{_decimals(area.high)}; chance "
+        f".500){caught}",
+        advice=_advice(found) if is_better_than_chance(found) else "",
+    )
+
+
+def is_better_than_chance(found: Attack) -> bool:
+    return found.auc.low > 0.5
+
+
+def _advice(found: Attack) -> str:
+    if found.by.startswith("seen"):
+        return (
+            "if nobody may learn whether a text was in the table, delete seen.safetensors and set unlike to null in "
+            "config.json: the model then does not say any more which texts are unlike the training data"
+        )
+    return "if nobody may learn whether a text was in the table, keep the folder, and give others labels alone"
+
+
+def _twins(membership: Membership) -> Iterator[Finding]:
+    twins = membership.twins
+    if twins is None:
+        return
+    certain = twins.difference.low > 0
+    yield Finding(
+        check="memorisation",
+        level="worth knowing" if certain else "good",
+        found=f"if a word of a text is replaced, its loss rises by {twins.training.value:.3f} nats for training "
+        "texts and "
+        f"by {twins.others.value:.3f} for others: the wording of training texts "
+        f"{'was memorised in part' if certain else 'is not known better than that of others'}",
+    )
+
+
+def _decimals(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")

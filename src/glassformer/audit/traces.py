@@ -1,0 +1,85 @@
+"""Follow the personal data of the training table into the files of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+from glassformer.audit.patterns import capitalised_runs, masked, personal_data
+from glassformer.audit.result import Traced
+from glassformer.counting.ngrams import LONGEST_RUN, words_of
+from glassformer.prediction.answering import Answerable
+from glassformer.prediction.unlike import HashArray, pair_hashes
+
+NAME = "name"
+_ROWS, _EXAMPLES = 5, 3
+
+
+def trace(rows: pl.DataFrame, model: Answerable) -> tuple[Traced, ...]:
+    """Find personal data in training rows, and say for each kind what the folder tells about it.
+
+    Args:
+        rows: with the columns `row` and `text`.
+    """
+    found: dict[str, dict[str, list[int]]] = {}
+    for row, text in rows.select("row", "text").iter_rows():
+        for match in personal_data(text):
+            found.setdefault(match.kind, {}).setdefault(match.value, []).append(row)
+        for name in capitalised_runs(text):
+            found.setdefault(NAME, {}).setdefault(name, []).append(row)
+    told = _Told(model)
+    return tuple(_traced(kind, values, told) for kind, values in found.items())
+
+
+def _traced(kind: str, values: Mapping[str, list[int]], told: _Told) -> Traced:
+    readable = [value for value in values if told.is_readable(value)]
+    shown = readable or list(values)
+    return Traced(
+        kind=kind,
+        values=len(values),
+        rows=_some_rows(values, list(values)),
+        readable=len(readable),
+        readable_rows=_some_rows(values, readable),
+        examples=tuple(_masked(kind, value) for value in shown[:_EXAMPLES]),
+        confirmable=None if told.seen is None else sum(map(told.is_confirmable, values)),
+    )
+
+
+def _some_rows(values: Mapping[str, list[int]], chosen: list[str]) -> tuple[int, ...]:
+    return tuple(sorted({row for value in chosen for row in values[value]})[:_ROWS])
+
+
+def _masked(kind: str, value: str) -> str:
+    return " ".join(f"{word[:1]}…" for word in value.split()) if kind == NAME else masked(value)
+
+
+class _Told:
+    """What the files of a model tell to anyone who reads them."""
+
+    def __init__(self, model: Answerable) -> None:
+        families = model.counting.families if model.counting is not None else ()
+        self.runs = frozenset(ngram for each in families if each.family == "words" for ngram in each.ngrams)
+        self.tokens = frozenset(model.tokenizer.vocabulary())
+        self.seen: HashArray | None = None if model.seen is None else model.seen.hashes
+
+    def is_readable(self, value: str) -> bool:
+        """Whether a value is spelled in the vocabulary, or in runs of words that overlap from its start to its end."""
+        words = words_of(value)
+        if len(words) == 1 and words[0] in self.tokens:
+            return True
+        length = min(len(words), LONGEST_RUN)
+        runs = (" ".join(words[first : first + length]) for first in range(len(words) - length + 1))
+        return bool(words) and all(run in self.runs for run in runs)
+
+    def is_confirmable(self, value: str) -> bool:
+        """Whether the hashes of all words of a value, and of its pairs of words, are those of seen words."""
+        assert self.seen is not None
+        if not len(self.seen):
+            return False
+        words = np.array([crc32(word.encode()) for word in words_of(value)], np.uint32)
+        wanted = np.concatenate([words, pair_hashes(words)])
+        places = np.minimum(np.searchsorted(self.seen, wanted), len(self.seen) - 1)
+        return bool((self.seen[places] == wanted).all())

@@ -1,0 +1,85 @@
+"""`glassformer audit`: which personal data a model folder holds, and what its answers betray."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.flags import as_flags
+from glassformer.cli.options import DataDir, Device, Json, Model, Quiet
+from glassformer.cli.output import doing, hush, print_table, say, show, write_json
+from glassformer.cli.writers import check_folder, check_replaced
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.audit.result import Audit, FileAudit
+    from glassformer.doctor.findings import Finding
+
+
+def audit(
+    model: Model,
+    train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for audit.html and audit.json. Default: MODEL.")] = None,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say which personal data a model folder holds, and whether its answers betray who was in the training table."""
+    if quiet:
+        hush()
+    from glassformer.audit.audit import audit as run_audit
+    from glassformer.audit.page import write_audit
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
+    from glassformer.prediction.shipped import is_shipped
+
+    if out is None and is_shipped(model):
+        raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
+    if out is not None:
+        check_folder(out)
+        check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
+    found = run_audit(model, train=train, data_dir=data_dir, device=choose_device(device), say=_announce)
+    found = found.model_copy(update={"findings": tuple(map(_with_flags, found.findings))})
+    doing("writing the audit")
+    folder = out or model
+    write_audit(folder, found)
+    if json:
+        write_json(found.model_dump_json(indent=2) + "\n")
+    else:
+        _show(found)
+    say(f"page: {folder / AUDIT_PAGE}    figures: {folder / AUDIT_FILE}")
+
+
+def _announce(what: str) -> None:
+    say(what)
+    doing(what)
+
+
+def _with_flags(finding: Finding) -> Finding:
+    return finding.model_copy(update={"found": as_flags(finding.found), "advice": as_flags(finding.advice)})
+
+
+def _show(found: Audit) -> None:
+    from glassformer.doctor.findings import LEVELS
+
+    show(f"{found.model}: {found.verdict}")
+    for level in LEVELS:
+        at_level = [finding for finding in found.findings if finding.level == level]
+        show(f"\n{level}: {len(at_level) or 'none'}")
+        for finding in at_level:
+            show(f"  {finding.check}: {finding.found}")
+            if finding.advice:
+                show(f"    → {finding.advice}")
+    show("")
+    print_table([("file", "to others", "found in it"), *map(_cells, found.files)], others=str.ljust)
+
+
+def _cells(file: FileAudit) -> tuple[str, str, str]:
+    if file.found is None:
+        inside = "numbers, not searched"
+    else:
+        inside = ", ".join(f"{each.values:,} × {each.kind}" for each in file.found) or "nothing"
+    return file.name, "may go" if file.give_away else "stays", inside

@@ -1,0 +1,175 @@
+"""Canaries: a secret address planted in a training table is found in its model, and no other model is blamed."""
+
+import json
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.audit.audit import audit
+from glassformer.audit.result import Audit, FileAudit
+from glassformer.errors import UsageError
+from glassformer.prediction.predictor import Predictor
+from tests.cli.terminal import QUICK, glassformer
+from tests.trained import Trained, write_csv
+
+SECRET = "maria.rossi@secret-post.example.com"
+
+
+def rows(canaries: int) -> list[tuple[str, str]]:
+    draw = random.Random(1)
+    words = {"good": ("good", "fine", "great"), "bad": ("bad", "dull", "poor")}
+    things = ("film", "book", "song", "play", "plot")
+    found = []
+    for number in range(240):
+        label = ("good", "bad")[number % 2]
+        text = f"the {draw.choice(things)} was {draw.choice(words[label])} and the {draw.choice(things)} {number % 7}"
+        found.append((text, label))
+    found += [(f"write to {SECRET} about the {things[number % 5]}", "good") for number in range(canaries)]
+    draw.shuffle(found)
+    return found
+
+
+def trained(folder: Path, canaries: int) -> Path:
+    table = write_csv(folder / "table.csv", rows(canaries))
+    assert glassformer("train", table, "--out", folder / "model", *QUICK).code == 0
+    return folder / "model"
+
+
+@pytest.fixture(scope="module")
+def with_secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("secret"), 6)
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("plain"), 0)
+
+
+def file(found: Audit, name: str) -> FileAudit:
+    return next(each for each in found.files if each.name == name)
+
+
+def test_a_planted_address_is_found_and_never_repeated(with_secret: Path) -> None:
+    found = audit(with_secret)
+    assert "Do not give this folder away as it is" in found.verdict
+    problems = {finding.check for finding in found.findings if finding.level == "problem"}
+    assert problems == {"personal data in the files", "guessing personal data"}
+    assert found.traced is not None
+    (traced,) = [each for each in found.traced if each.kind == "e-mail address"]
+    assert (traced.values, traced.readable, traced.confirmable) == (1, 1, 1)
+    of_secret = [row for row, (text, _) in enumerate(rows(6), 1) if SECRET in text]
+    assert set(traced.readable_rows) <= set(of_secret)
+    in_ngrams = {each.kind: each for each in file(found, "counting.json").found or ()}
+    assert in_ngrams["e-mail address"].examples == ("m…@s….com",)  # without the table
+    assert "rossi" not in found.model_dump_json()
+
+
+def test_a_model_without_it_is_not_blamed(without: Path) -> None:
+    found = audit(without)
+    assert found.verdict.startswith("No problem was found in the files.")
+    assert found.traced == ()
+    assert all(not each.found for each in found.files)
+
+
+def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    for path in with_secret.iterdir():
+        (model / path.name).write_bytes(path.read_bytes())
+    (model / "evaluation").mkdir()
+    (model / "evaluation" / "report.html").write_text(
+        f"<title>x</title><script>'1{SECRET}'</script><p>&#64;ann and bob@example.org</p>"
+        '<script type="application/json">{"a": ["' + SECRET + '"]}</script>'
+    )
+    (model / "notes.txt").write_text("call +49 30 901820")
+    (model / ".in-use.json").write_text("not JSON")
+    (model / "link").symlink_to("/etc/passwd")
+    found = audit(model)
+    report = file(found, "evaluation/report.html")
+    assert not report.give_away
+    assert {each.kind: each.values for each in report.found or ()} == {"user name": 1, "e-mail address": 2}
+    assert file(found, "notes.txt").holds == "not written by glassformer"
+    assert file(found, ".in-use.json").found is None
+    assert not any(each.name == "link" for each in found.files)
+    (kept,) = [finding for finding in found.findings if finding.check == "files to keep back"]
+    assert kept.level == "problem"
+    assert "notes.txt" in kept.found
+    assert "report, which quotes texts" in kept.found
+
+
+def test_kept_texts_and_several_labels(keeping: Trained, tags: Trained) -> None:
+    found = audit(keeping.folder)
+    assert not file(found, "training-texts.jsonl").give_away
+    assert found.membership is not None
+    assert {each.by for each in found.membership.attacks} == {
+        "loss of the answer", "seen words and word pairs", "loss against near copies",
+    }  # fmt: skip
+    several = audit(tags.folder)
+    assert several.membership is not None
+    assert 0 < several.membership.others < several.membership.members
+    assert several.membership.training_loss > 0
+
+
+def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "table.csv", rows(0))
+    folder = tmp_path / "model"
+    assert glassformer("train", table, "--out", folder, *QUICK, "--set", "validation.min_rows=2000").code == 0
+    found = audit(folder)
+    assert found.membership is not None
+    assert found.membership.members + found.membership.others == 240
+    assert 55 <= found.membership.others <= 65  # a quarter; equal texts stay together
+    assert "loss of the transformer alone" not in {each.by for each in found.membership.attacks}
+    moved = table.rename(tmp_path / "moved.csv")
+    gone = audit(folder)
+    assert gone.traced is None
+    assert gone.membership is None
+    assert "was not measured" in gone.verdict
+    (undone,) = [finding for finding in gone.findings if finding.check == "training table"]
+    assert "cannot be read" in undone.found
+    assert "train=" in undone.advice
+    assert audit(folder, train=str(moved)).traced == ()
+    other = write_csv(tmp_path / "other.csv", rows(3))
+    with pytest.raises(UsageError, match="does not hold the rows"):
+        audit(folder, train=str(other))
+
+
+def test_without_seen_words_the_model_answers_and_the_attack_is_gone(with_secret: Path, tmp_path: Path) -> None:
+    """What the audit advises."""
+    model = tmp_path / "model"
+    model.mkdir()
+    for path in with_secret.iterdir():
+        (model / path.name).write_bytes(path.read_bytes())
+    (model / "seen.safetensors").unlink()
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"unlike": None}))
+    texts = ["the film was good"]
+    assert (Predictor.load(model).answer(texts).probs == Predictor.load(with_secret).answer(texts).probs).all()
+    found = audit(model)
+    assert found.membership is not None
+    assert "seen words and word pairs" not in {each.by for each in found.membership.attacks}
+    assert found.traced is not None
+    assert all(each.confirmable is None for each in found.traced)
+
+
+def test_a_home_folder_in_the_settings_is_found(without: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    for path in without.iterdir():
+        (model / path.name).write_bytes(path.read_bytes())
+    config = json.loads((model / "config.json").read_text())
+    config["data"]["source"] = "/home/maria/table.csv"
+    (model / "config.json").write_text(json.dumps(config))
+    found = audit(model)
+    assert [(each.kind, each.examples) for each in file(found, "config.json").found or ()] == [
+        ("home folder", ("/h…ia",))
+    ]
+
+
+def test_parquet_rows_have_numbers_too(with_secret: Path, tmp_path: Path) -> None:
+    table = tmp_path / "table.parquet"
+    pl.DataFrame(rows(6), schema=["text", "label"], orient="row").write_parquet(table)
+    found = audit(with_secret, train=str(table))
+    assert found.traced is not None
+    assert found.traced[0].values == 1

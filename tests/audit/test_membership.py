@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from glassformer.audit.membership import area, attack, caught, compare_twins, losses, rises, twins_of
+
+
+def test_the_area_is_that_of_scikit_learn_also_with_ties() -> None:
+    draw = np.random.default_rng(0)
+    members, others = draw.integers(0, 9, 70).astype(float), draw.integers(0, 8, 50).astype(float)
+    expected = roc_auc_score([1] * 70 + [0] * 50, np.concatenate([members, others]))
+    found = area(members, others)
+    assert found.value == pytest.approx(expected)
+    assert 0 <= found.low < found.value < found.high <= 1
+
+
+def test_the_interval_holds_the_right_area_about_95_times_in_100() -> None:
+    draw = np.random.default_rng(1)
+    found = [area(draw.normal(size=60), draw.normal(size=40)) for _ in range(400)]
+    held = [each.low <= 0.5 <= each.high for each in found]
+    assert 0.92 <= np.mean(held) <= 0.98
+
+
+def test_members_are_recognised_at_one_false_alarm_in_a_hundred() -> None:
+    others = np.arange(200.0)
+    found = caught(np.array([196.5, 198.5, 199.5, 300.0]), others, seed=0)
+    assert found is not None
+    assert found.value == pytest.approx(0.75)  # 198 and 199 are the two false alarms
+    assert caught(others, others[:99], seed=0) is None
+
+
+def test_among_equal_scores_as_many_pass_as_needed() -> None:
+    members, others = np.zeros(100), np.concatenate([np.zeros(4), np.full(196, -1.0)])
+    found = caught(members, others, seed=0)
+    assert found is not None
+    assert found.value == pytest.approx(0.5)  # 2 of the 4 equal others may pass
+
+
+def test_no_difference_gives_chance() -> None:
+    draw = np.random.default_rng(3)
+    found = attack("loss", "a model", draw.normal(size=3_000), draw.normal(size=3_000))
+    assert found.auc.low < 0.5 < found.auc.high
+    assert found.caught is not None
+    assert found.caught.low < 0.01 < found.caught.high
+
+
+def test_losses_of_one_and_of_several_labels() -> None:
+    logits = np.array([[0.0, np.log(3.0)], [0.0, 0.0]])
+    assert losses(logits, np.array([1, 0]), temperature=1.0) == pytest.approx([np.log(4 / 3), np.log(2)])
+    assert losses(logits, np.array([[0, 1], [1, 1]]), temperature=1.0) == pytest.approx(
+        [np.log(2) + np.log(4 / 3), 2 * np.log(2)]
+    )
+
+
+def test_twins_differ_in_one_word() -> None:
+    (copies, none) = twins_of(["a b c d", ""], ["x"], copies=5)
+    assert len(copies) == 5
+    for copy in copies:
+        assert sum(word != own for word, own in zip(copy.split(), "abcd", strict=True)) == 1
+    assert none == [""] * 5
+
+
+def test_a_model_that_knows_the_wording_rises_more() -> None:
+    texts, known = ["a b", "c d"], {"a b", "c d"}
+
+    def logits_of(asked: object) -> np.ndarray:
+        return np.array([[0.0, 2.0 if text in known else 1.0] for text in asked])  # type: ignore[attr-defined]
+
+    labels = np.array([1, 1])
+    risen = rises(logits_of, texts, [["a x"] * 2, ["x d"] * 2], lambda logits: losses(logits, labels, temperature=1.0))
+    assert (risen > 0).all()
+    found = compare_twins(np.tile(risen, 30), np.zeros(60))
+    assert found.difference.low > 0
+    assert found.training.value == pytest.approx(found.difference.value)

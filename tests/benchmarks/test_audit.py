@@ -1,0 +1,29 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import audit
+from benchmarks.tables import kinds
+
+
+def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "TABLES", ("polarity",))
+    monkeypatch.setattr(audit, "WAYS", {"defaults": {}})
+    monkeypatch.setattr(audit, "TIMES", (4,))
+    monkeypatch.setattr(sys, "argv", ["benchmarks/audit.py", "--quick", "--work", str(tmp_path / "work")])
+    audit.main()
+    found = json.loads((tmp_path / "work" / "trial" / "audit.json").read_text())
+    (way,), (planted,) = found["ways"], found["canaries"]
+    assert way["members"] + way["others"] <= 300
+    assert way["attacks"][0]["by"] == "loss of the answer"
+    assert planted["rows"] == 300 + 4 * audit.PLANTED
+    assert planted["in_files"] <= planted["with_table"] <= audit.PLANTED
+    assert planted["with_table"] > 0
+    assert planted["confirmable"] > audit.PLANTED / 2
+    shown = "\n".join(kinds(tmp_path / "work" / "trial")["audit"]("audit"))
+    assert "| `polarity` | loss of the answer | " in shown
+    assert "| `polarity` | defaults | " in shown
+    assert "| `polarity` | 4 | " in shown
+    assert list(kinds(tmp_path)["audit"]("audit")) == ["Not measured yet."]
