@@ -16,7 +16,7 @@ from glassformer.errors import UsageError
 from tests.test_house import ROOT
 
 DOCS = ROOT / "docs" / "course"
-LONGEST = 135  # lines without exercises
+LONGEST = 155  # lines before the exercises; the last lesson builds a whole assistant
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
 SOLVED = [(lesson, name) for lesson in lessons() for name in lesson.solutions()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from glassformer.errors import UsageError
 
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)\n*")
 _TO_LESSON = re.compile(r"\[([^\]]+)\]\((\d\d)-[\w-]+\.md\)")
-_TO_DOCS = re.compile(r"\[([^\]]+)\]\(\.\./([\w/-]+\.\w+)[^)]*\)")
+_TO_FILE = re.compile(r"\[([^\]]+)\]\(\.\./([\w./-]+)[^)]*\)")
 _FOLDED = re.compile(r"<details>.*?</details>\n*", re.DOTALL)
 
 
@@ -88,7 +89,7 @@ def _adapted(lesson: Lesson) -> list[Cell]:
 def _without_links(prose: str) -> str:
     prose = _PICTURE.sub("", prose)
     prose = _TO_LESSON.sub(lambda link: f"{link[1]} (`glassformer course {int(link[2])}`)", prose)
-    return _TO_DOCS.sub(r"\1 (docs/\2)", prose)
+    return _TO_FILE.sub(lambda link: f"{link[1]} ({normpath(f'docs/{link[2]}')})", prose)
 
 
 def _commented(text: str) -> str:
