@@ -118,7 +118,7 @@ def test_rows_of_one_group_are_held_out_together(most: int, monkeypatch: pytest.
     monkeypatch.setattr(baselines, "MOST_FOLDED", most)
     texts, labels, groups = grouped_rows()
     baseline = TfidfBaseline(2, groups=groups)
-    folds, how = baseline._folds(baseline._fit_features(texts), labels)
+    folds, how = baseline._folds(baselines.word_features(texts)[1], labels)
     assert len(folds) == (5 if most else 1)
     assert all(not set(groups[learned]) & set(groups[held_out]) for learned, held_out in folds)
     assert baseline.fit(texts, labels).description.endswith(how)

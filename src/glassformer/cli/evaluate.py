@@ -10,6 +10,8 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
+from glassformer.cli.number import is_number_model, refuse
+from glassformer.cli.number_evaluate import evaluate_numbers
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -59,14 +61,9 @@ def evaluate(
     regression. Each of its readers is measured alone too."""
     if quiet:
         hush()
-    from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
-
     from glassformer.data.known import check_source
-    from glassformer.evaluation.evaluate_model import evaluate_model
-    from glassformer.prediction.devices import choose_device
     from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
     from glassformer.prediction.model_folder import is_model_folder
-    from glassformer.prediction.predictor import Predictor
     from glassformer.prediction.shipped import is_shipped
 
     check_order(model, data)
@@ -79,6 +76,28 @@ def evaluate(
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
     if out is not None:
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
+    asked: dict[str, Any] = {"text": text, "label": label, "train": train, "data_dir": data_dir}
+    if is_number_model(model):
+        refuse("evaluate", multilabel=multilabel, fold_labels=fold_labels)
+        evaluate_numbers(model, data, folder, device=device, json=json, **asked)
+        return
+    asked |= {"multilabel": multilabel, "fold_labels": fold_labels}
+    _evaluate_classifier(model, data, folder, device, json=json, **asked)
+
+
+def _evaluate_classifier(model: Path, data: str, folder: Path, device: str, *, json: bool, **asked: Any) -> None:
+    """Measure a classifier, show the figures and write them.
+
+    Args:
+        asked: other arguments of the library's `evaluate_model`.
+    """
+    from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
+
+    from glassformer.evaluation.evaluate_model import evaluate_model
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
+    from glassformer.prediction.predictor import Predictor
+
     doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=choose_device(device))
     with Live(words("answering"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as view:
@@ -93,18 +112,7 @@ def evaluate(
             doing(what)
 
         evaluation = evaluate_model(
-            predictor,
-            model,
-            data,
-            text=text,
-            label=label,
-            multilabel=multilabel,
-            fold_labels=fold_labels,
-            train=train,
-            data_dir=data_dir,
-            command=command_line(),
-            say=announce,
-            on_progress=on_progress,
+            predictor, model, data, command=command_line(), say=announce, on_progress=on_progress, **asked
         )
     evaluation = evaluation.model_copy(update={"notes": tuple(map(as_flags, evaluation.notes))})
     document = evaluation.model_dump_json(indent=2)

@@ -7,11 +7,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 import typer
 
 from glassformer.cli.hints import check_order, is_file
+from glassformer.cli.number import is_number_model, refuse
+from glassformer.cli.number_predict import predict_numbers
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
@@ -31,6 +33,13 @@ if TYPE_CHECKING:
     from glassformer.prediction.answers import Answers
 
 _ROWS_PER_BATCH = 4096
+
+
+class KnowsItsColumn(Protocol):
+    """What answers texts and knows the column of the training table that they came from."""
+
+    @property
+    def text_column(self) -> str | None: ...
 
 
 def predict(
@@ -97,10 +106,14 @@ def predict(
         asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": device, "safe_csv": safe_csv}
         predict_shards(model, file, out, by=by, overwrite=overwrite, json=json, **asked)
         return
+    style: Style = "json" if json else "jsonl" if jsonl else "plain"
+    if is_number_model(model):
+        refuse("predict", top_k=top_k, automatic=automatic)
+        predict_numbers(model, texts, file, out, text, style, device, safe_csv=safe_csv)
+        return
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=device)
-    style: Style = "json" if json else "jsonl" if jsonl else "plain"
     below = review_below(predictor, automatic)
     if file is None:
         _answer_texts(predictor, texts, top_k, style, below)
@@ -290,7 +303,7 @@ class _Told:
 
 
 def table_in_batches(
-    predictor: Answering, file: Path, text: str | None, *, rows: int
+    predictor: KnowsItsColumn, file: Path, text: str | None, *, rows: int
 ) -> tuple[Iterator[pl.DataFrame], str, Delimited]:
     """Return the batches of a table, the column of its texts, and how its columns are separated.
 
@@ -307,7 +320,7 @@ def table_in_batches(
     return batches, column, read_as[0] if read_as else Delimited()
 
 
-def _text_column(predictor: Answering, sample: pl.DataFrame, source: str, text: str | None) -> str:
+def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:
     """Return the column of a table that holds the texts, and say what was noticed about the columns."""
     from glassformer.data.columns import find_columns, same_column
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassformer.cli.flags import as_flags
+from glassformer.cli.number import refuse, train_number
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -127,9 +129,15 @@ def train(
     source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
     source = chosen_task(source, target, task, order)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
-    given = {"source": source, "init": start, "minutes": minutes, "resume": resume, "overwrite": overwrite}
-    shared = {"keep_texts": keep_texts, "processes": processes}
-    _train(sources, chosen, out, place, snapshots=snapshots, json=json, **given, **shared)
+    given: dict[str, Any] = {"source": source, "init": start, "resume": resume, "overwrite": overwrite}
+    given["processes"] = processes
+    if source.task == "number":
+        refuse("train", minutes=minutes, snapshots=snapshots, keep_texts=keep_texts, fold_labels=fold_labels)
+        tell = partial(_introduce, recipe=chosen, device=place)
+        train_number(sources, chosen, out, place, tell, json=json, **given)
+        return
+    given |= {"minutes": minutes, "keep_texts": keep_texts}
+    _train(sources, chosen, out, place, snapshots=snapshots, json=json, **given)
 
 
 def _train(
@@ -154,7 +162,7 @@ def _train(
             out=out,
             device=target,
             observer=view,
-            on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
+            on_prepared=lambda prepared: _introduce(prepared, view.line, recipe=chosen, device=target),
             snapshots=taken,
             **given,
         )
@@ -172,7 +180,8 @@ def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | N
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir)
-    for warning in filter(None, (unlike_labels(sources.train), table_spellings(sources.train))):
+    warnings = [] if source.task == "number" else [unlike_labels(sources.train), table_spellings(sources.train)]
+    for warning in filter(None, warnings):
         say(f"warning: {as_flags(warning)}")
     return replace(
         sources,
@@ -222,7 +231,22 @@ def _judged(best: dict[str, Any]) -> str:
     return "calibrated loss" if "calibrated_loss" in best else "validation loss"
 
 
-def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[str], None]) -> None:
+def _labels_in_words(prepared: Prepared) -> str:
+    from glassformer.data.wording import counted
+    from glassformer.training.number import PreparedNumber
+
+    train = prepared.splits.train
+    if isinstance(prepared, PreparedNumber):
+        scale = prepared.scale
+        return f"numbers from {scale.lowest:g} to {scale.highest:g}, mean {scale.mean:.4g}"
+    labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
+    counts = labels.drop_nulls().value_counts(sort=True).rows()
+    shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])
+    more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
+    return f"{counted(len(counts), 'label')}: {shown}{more}"
+
+
+def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recipe, device: str) -> None:
     from glassformer.data.table import row_list
     from glassformer.data.wording import counted
 
@@ -231,11 +255,7 @@ def _introduce(prepared: Prepared, recipe: Recipe, device: str, tell: Callable[[
     tell(f"data: {train.source}, {counted(train.frame.height, 'row')} to train on")
     for note in [*train.notes, *splits.notes]:
         tell(f"  {note}")
-    labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
-    counts = labels.drop_nulls().value_counts(sort=True).rows()
-    shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])
-    more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
-    tell(f"  {counted(len(counts), 'label')}: {shown}{more}")
+    tell(f"  {_labels_in_words(prepared)}")
     if (names := prepared.labels).ordered:
         tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:

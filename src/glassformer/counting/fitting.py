@@ -83,7 +83,7 @@ def fit_counting(
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
     fewest = (_FEWEST_TEXTS,) if len(texts) >= _ROWS_TO_LEAVE_OUT_RARE else (_FEWEST_TEXTS, 1)
     problem = _Problem(
-        counts=_count(Corpus.of(texts), min(fewest), words_alone=counting == "nb"),
+        counts=count_families(Corpus.of(texts), min(fewest), words_alone=counting == "nb"),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
@@ -122,7 +122,7 @@ def held_out_logits(
         The logits (rows of the folds, n_classes), in the order of the folds.
     """
     problem = _Problem(
-        counts=_count(Corpus.of(texts), _FEWEST_TEXTS, words_alone=False),
+        counts=count_families(Corpus.of(texts), _FEWEST_TEXTS, words_alone=False),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=False),
         n_classes=n_classes,
@@ -170,7 +170,7 @@ class _Plan:
     fewest: int
 
 
-def _count(corpus: Corpus, fewest: int, *, words_alone: bool) -> list[NgramCounts]:
+def count_families(corpus: Corpus, fewest: int, *, words_alone: bool) -> list[NgramCounts]:
     """Count the n-grams that occur in at least `fewest` texts."""
     words_alone = words_alone or corpus.characters > _LONGEST_FOR_CHARACTERS
     families: tuple[Family, ...] = ("words",) if words_alone else tuple(NGRAMS)
@@ -225,7 +225,7 @@ class _Problem:
         if plan.fewest > 1:
             scores = [self._chi_squared(*each, rows) for each in zip(self.counts, kept, texts, strict=True)]
             kept = self.with_room(kept, scores, len(plan.choices))
-        idf = [_idf(len(rows), each[columns]) for each, columns in zip(texts, kept, strict=True)]
+        idf = [idf_of(len(rows), each[columns]) for each, columns in zip(texts, kept, strict=True)]
         model = _Model(problem=self, kept=kept, idf=idf, bias=np.zeros(self.outputs, np.float32))
         for choice in plan.choices:
             model = model.with_fit(choice, rows)
@@ -359,21 +359,21 @@ class _Model:
         """Return the same as a reader of texts. Its weights are rounded as the file will hold them."""
         families = []
         for number, (counts, columns) in enumerate(zip(self.problem.counts, self.kept, strict=True)):
-            presence = _rounded(self.presence[0]) if self.presence and number == 0 else None
-            tfidf = _rounded(self.tfidf[number]) if self.tfidf else None
+            presence = rounded(self.presence[0]) if self.presence and number == 0 else None
+            tfidf = rounded(self.tfidf[number]) if self.tfidf else None
             if tfidf is None and presence is None:
                 continue
             families.append(
                 NgramWeights(
                     family=counts.family,
                     ngrams=tuple(counts.ngrams[columns]),
-                    idf=_rounded(self.idf[number]),
+                    idf=rounded(self.idf[number]),
                     tfidf=tfidf,
                     presence=presence,
                 )
             )
         return CountingReader(
-            families=tuple(families), bias=_rounded(self.bias), n_classes=self.problem.n_classes, settings=settings
+            families=tuple(families), bias=rounded(self.bias), n_classes=self.problem.n_classes, settings=settings
         )
 
 
@@ -383,13 +383,13 @@ def _presence(counts: sparse.csr_matrix) -> sparse.csr_matrix:
     return present
 
 
-def _idf(texts: int, with_ngram: Rows) -> FloatArray:
+def idf_of(texts: int, with_ngram: Rows) -> FloatArray:
     """Return ln((1 + texts) / (1 + texts with the n-gram)) + 1, as scikit-learn does."""
     idf: FloatArray = (np.log((1 + texts) / (1 + with_ngram)) + 1).astype(np.float32)
     return idf
 
 
-def _rounded(values: FloatArray) -> FloatArray:
+def rounded(values: FloatArray) -> FloatArray:
     return values.astype(np.float16).astype(np.float32)
 
 

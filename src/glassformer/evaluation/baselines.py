@@ -129,7 +129,7 @@ class TfidfBaseline:
 
     def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> "TfidfBaseline":
         """Fit to labels given as class numbers (n,), or multi-hot (n, n_classes) with `multilabel`."""
-        features = self._fit_features(texts)
+        self.vectorizer, features = word_features(texts)
         folds, chosen_by = self._folds(features, labels)
         c = self._choose(features, labels, folds)
         self.description = f"{TfidfBaseline.description}, C = {c:g} {chosen_by}"
@@ -149,21 +149,6 @@ class TfidfBaseline:
         words = sum(len(word.encode()) for word in self.vectorizer.vocabulary_)
         weights = sum(model.coef_.size + model.intercept_.size for model in self.models if not isinstance(model, int))
         return int(words + 4 * (len(self.vectorizer.idf_) + weights))
-
-    def _fit_features(self, texts: Sequence[str]) -> csr_matrix:
-        word = word_pattern()
-        has_words = any(word.search(text) for text in texts)
-        self.vectorizer = TfidfVectorizer(
-            ngram_range=(1, 2),
-            sublinear_tf=True,
-            min_df=2 if len(texts) >= ROWS_TO_PRUNE else 1,
-            token_pattern=word.pattern if has_words else r"\S",  # texts of symbols only: each symbol is a word
-            dtype=np.float32,
-        )
-        try:
-            return self.vectorizer.fit_transform(texts)
-        except ValueError:  # no word is in two texts, as in a list of names
-            return self.vectorizer.set_params(min_df=1).fit_transform(texts)
 
     def _folds(self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."]) -> tuple[Folds, str]:
         """Return rows to learn from and held-out rows, once or several times, and the words that say so."""
@@ -216,6 +201,23 @@ class TfidfBaseline:
         if self.multilabel:
             return np.stack([_spread(model, features, 2)[:, 1] for model in models], axis=1)
         return _spread(models[0], features, self.n_classes)
+
+
+def word_features(texts: Sequence[str]) -> tuple[TfidfVectorizer, csr_matrix]:
+    """Return the sublinear TF-IDF of words and word pairs, fitted to these texts, and its values for them."""
+    word = word_pattern()
+    has_words = any(word.search(text) for text in texts)
+    vectorizer = TfidfVectorizer(
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        min_df=2 if len(texts) >= ROWS_TO_PRUNE else 1,
+        token_pattern=word.pattern if has_words else r"\S",  # texts of symbols only: each symbol is a word
+        dtype=np.float32,
+    )
+    try:
+        return vectorizer, vectorizer.fit_transform(texts)
+    except ValueError:  # no word is in two texts, as in a list of names
+        return vectorizer, vectorizer.set_params(min_df=1).fit_transform(texts)
 
 
 def _fit_one(features: csr_matrix, target: Shaped[np.ndarray, " n"], c: float) -> "LogisticRegression | int":

@@ -32,7 +32,7 @@ from glassformer.models.build import parameter_count
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
+from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel, TrainedNumber
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import FloatArray
 from glassformer.prediction.unlike import SEEN_FILE
@@ -156,9 +156,9 @@ def measure_model(
     if isinstance(seen, str):
         notes.append(seen)
     else:
-        learnable, overlap = _learnable(seen, table, trained)
+        rows, overlap = learnable(seen, table, trained)
         notes += overlap
-        baselines = _run_baselines(learnable, trained, texts, say)
+        baselines = _run_baselines(rows, trained, texts, say)
     held_out = predictor.held_out_answers
     files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     return evaluate(
@@ -219,7 +219,7 @@ def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | No
     return seen
 
 
-def _learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Table, list[str]]:
+def learnable(seen: Splits, measured: Table, trained: TrainedModel | TrainedNumber) -> tuple[Table, list[str]]:
     """Return the rows that the baselines learn from, training and validation, and notes on measured texts among them.
 
     A counting reader learned from the validation rows too. Without one, validation rows that are measured now are left
@@ -230,7 +230,7 @@ def _learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Ta
         train, validation = _joined(train, validation.frame), None
     notes = []
     if both := shared(measured, train):
-        whose = "training" if trained.config.learner == "the model" else "the training of its teacher"
+        whose = "the training of its teacher" if "teacher" in trained.config.data else "training"
         notes.append(f"{counted_of(both, measured)} also in {whose}; {effect_of(both, measured)}")
     if validation is None:
         return train, notes

@@ -32,8 +32,8 @@ def _measure(name: str, confusion: Int[np.ndarray, "c c"], seed: int, resamples:
     truth, answer = np.nonzero(confusion)
     counts = confusion[truth, answer]
     off = np.abs(truth - answer)
-    by_rank = _moments(truth, answer)
-    by_place = _moments(_mid_ranks(confusion.sum(axis=1))[truth], _mid_ranks(confusion.sum(axis=0))[answer])
+    by_rank = moments(truth, answer)
+    by_place = moments(_mid_ranks(confusion.sum(axis=1))[truth], _mid_ranks(confusion.sum(axis=0))[answer])
     spread = len(set(truth.tolist())) > 1 and len(set(answer.tolist())) > 1
 
     def estimate(patterns: Shaped[np.ndarray, "m k"], statistic: object) -> Estimate:
@@ -48,13 +48,13 @@ def _measure(name: str, confusion: Int[np.ndarray, "c c"], seed: int, resamples:
     )
 
 
-def _moments(x: Shaped[np.ndarray, " m"], y: Shaped[np.ndarray, " m"]) -> NDArray[np.float64]:
+def moments(x: Shaped[np.ndarray, " m"], y: Shaped[np.ndarray, " m"]) -> NDArray[np.float64]:
     """Return 1, x, y, x², y² and xy of each row: correlation and kappa are functions of their sums."""
     return np.stack([np.ones(len(x)), x, y, x**2, y**2, x * y], axis=1).astype(np.float64)
 
 
 def correlation(sums: Float[np.ndarray, "resamples 6"]) -> Float[np.ndarray, " resamples"]:
-    """Return Pearson's correlation from the sums of `_moments`, NaN where x or y does not vary."""
+    """Return Pearson's correlation from the sums of `moments`, NaN where x or y does not vary."""
     n, x, y, xx, yy, xy = sums.T
     spread = (n * xx - x**2) * (n * yy - y**2)
     with np.errstate(divide="ignore", invalid="ignore"):

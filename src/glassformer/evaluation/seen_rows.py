@@ -18,7 +18,7 @@ from glassformer.prediction.folder_config import Remembered
 _MANY = 0.05  # share of the measured texts that were in training
 
 
-def remembered_rows(remembered: Remembered, labels: LabelSet, data_dir: Path | None) -> Splits | str:
+def remembered_rows(remembered: Remembered, labels: LabelSet | None, data_dir: Path | None) -> Splits | str:
     """Read the rows that the model saw from the table that the model folder names, or say why this is impossible."""
     source = remembered.read_as
     if source is None:
@@ -30,8 +30,13 @@ def remembered_rows(remembered: Remembered, labels: LabelSet, data_dir: Path | N
     return f"{source.train} has changed since the model was trained on it" if seen is None else seen
 
 
-def split_again(remembered: Remembered, labels: LabelSet, source: SourceConfig, data_dir: Path | None) -> Splits | None:
+def split_again(
+    remembered: Remembered, labels: LabelSet | None, source: SourceConfig, data_dir: Path | None
+) -> Splits | None:
     """Return the rows that the model was trained and validated on, or None if the table holds other rows now.
+
+    Args:
+        labels: the labels of the model. None if it answers with a number.
 
     Raises:
         UsageError: a table cannot be read, or a table of validation rows has a new label by now.
@@ -40,7 +45,7 @@ def split_again(remembered: Remembered, labels: LabelSet, source: SourceConfig, 
     seen = read_sources(source, validation, data_dir).split(validation, seed=seed)
     if fingerprint(seen.train) != remembered.data.fingerprint:
         return None
-    if seen.validation is not None:
+    if seen.validation is not None and labels is not None:
         labels.encode(seen.validation)
     return seen
 

@@ -61,6 +61,7 @@ from glassformer.prediction.folder_names import (
     STATE_FILE,
 )
 from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
+from glassformer.prediction.number_config import NumberFolderConfig
 from glassformer.prediction.unlike import SEEN_FILE, Seen
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 
@@ -92,6 +93,7 @@ class Trained(Generic[Config, Module]):
 TrainedModel = Trained[FolderConfig, nn.Module]
 TrainedLanguageModel = Trained[LanguageFolderConfig, TokenPredictor]
 TrainedRewardModel = Trained[RewardFolderConfig, nn.Module]
+TrainedNumber = Trained[NumberFolderConfig, nn.Module]
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,10 @@ LANGUAGE_MODEL = Kind(
 REWARD_MODEL = Kind(
     "reward model", "align reward", RewardFolderConfig, lambda config: RewardModel(config.model, config.vocab_size)
 )
-KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL)}
+NUMBER = Kind(
+    "model of a number", "train", NumberFolderConfig, lambda config: build_model(config.model, config.vocab_size, 1)
+)
+KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL, NUMBER)}
 """The kinds of models by their format."""
 
 
@@ -290,6 +295,9 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
 
 def _read_counting(folder: Path, config: AnyFolderConfig) -> CountingReader | None:
     """Read the counting reader, if `config.json` says that there is one."""
+    if isinstance(config, NumberFolderConfig):
+        has_one = config.readers.counting is not None
+        return CountingReader.load(folder, n_classes=1, multilabel=False) if has_one else None
     if not isinstance(config, FolderConfig) or config.readers is None:
         return None
     return CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
@@ -297,7 +305,7 @@ def _read_counting(folder: Path, config: AnyFolderConfig) -> CountingReader | No
 
 def _read_seen(folder: Path, config: AnyFolderConfig) -> Seen | None:
     """Read the words of the training texts, if `config.json` says when a text is unlike them."""
-    unlike = config.unlike if isinstance(config, FolderConfig) else None
+    unlike = config.unlike if isinstance(config, FolderConfig | NumberFolderConfig) else None
     return None if unlike is None else Seen.load(folder, unlike)
 
 
@@ -341,7 +349,7 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
             f"{FORMAT_VERSION}; update glassformer"
         )
     config = _described_by(kind.config, raw, path)
-    if isinstance(config, FolderConfig):
+    if isinstance(config, FolderConfig | NumberFolderConfig):
         _described_by(Remembered, {"data": config.data, "recipe": config.recipe}, path)
     if isinstance(config, LanguageFolderConfig):
         _described_by(RememberedRecords, {"data": config.data}, path)

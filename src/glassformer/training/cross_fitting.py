@@ -18,7 +18,6 @@ from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import FloatArray, logits_of, score
-from glassformer.training.classification import Classification
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.preparation import Prepared
@@ -68,10 +67,11 @@ def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSever
     with leader_first(part.processes):
         if work is not None:
             work.mkdir(parents=True, exist_ok=True)
-        model, data = part.model, part.data
+        part.__dict__["training"] = prepared.training  # the same budget, although it has fewer rows
+        model, _ = part.model, part.data
     trainer = Trainer(
         model,
-        Classification(data, prepared.training, max_seq_len=window),
+        part.task(),
         prepared.training,
         checkpoint=None if work is None else work / STATE_FILE,
         observer=observer,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared
 
 _FOLDER = "counting"
-_GAIN = 3.32
+GAIN = 3.32
 """The nats by which the transformer must raise the log likelihood of the held-out rows: 99% of χ² with one degree of
 freedom, halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With
 several labels per text, the labels count as independent."""
@@ -58,45 +59,69 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
     model = prepared.recipe.model
     if not isinstance(model, ModelConfig) or model.counting == "none":
         return None
-    splits, names = prepared.splits, prepared.labels
-    tables = [splits.train] if splits.validation is None else [splits.train, splits.validation]
+    names, tables = prepared.labels, _tables(prepared)
     labels = np.concatenate([names.encode(table) for table in tables])
-    seed, groups = prepared.recipe.training.seed, _groups(splits.train)
-    if splits.validation is None:
-        same = text_keys(splits.train.frame["text"]).rank("dense").to_numpy()
-        folds = folds_of(labels, seed=seed, groups=groups, texts=same)
-        if groups is None and repeats_few(same):
-            observer.on_message(
-                f"the {len(same):,} rows repeat {counted(len(np.unique(same)), 'text')}, so held-out rows repeat texts "
-                "that were learned; the accuracy below is that of texts seen before"
-            )
-    else:
-        cut = splits.train.frame.height
-        folds = [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))]
+    folds, groups = folds_for(prepared, labels, observer)
     class_weights = prepared.class_weights.numpy()
     weights = np.concatenate([_weights_of(table) for table in tables])
     row_weights = weights if names.multilabel else weights * class_weights[labels]
     row_weights = row_weights / row_weights.mean()  # their scale would change how strongly counting is regularised
+    fit = partial(
+        fit_counting,
+        model.counting,
+        labels=labels,
+        n_classes=len(names.names),
+        folds=folds,
+        groups=groups,
+        row_weights=row_weights,
+        positive_weights=class_weights if names.multilabel else None,
+        seed=prepared.recipe.training.seed,
+    )
+    fitted = fit_or_read(prepared, len(labels), observer, fit)
+    held_out = np.concatenate([fold.held_out for fold in folds])
+    return LearnedCounting(fitted=fitted, folds=folds, labels=labels[held_out], row_weights=row_weights[held_out])
+
+
+def folds_for(
+    prepared: Prepared, labels: np.ndarray[Any, Any], observer: Observer
+) -> tuple[list[Fold], np.ndarray[Any, Any] | None]:
+    """Return the rows that counting readers learn from and those that they are weighed by, and the groups of the rows.
+
+    Args:
+        labels: of the training rows, then of the validation rows. Each fold keeps their proportion.
+    """
+    train, groups = prepared.splits.train, _groups(prepared.splits.train)
+    if prepared.splits.validation is not None:
+        cut = train.frame.height
+        return [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))], groups
+    same = text_keys(train.frame["text"]).rank("dense").to_numpy()
+    if groups is None and repeats_few(same):
+        observer.on_message(
+            f"the {len(same):,} rows repeat {counted(len(np.unique(same)), 'text')}, so held-out rows repeat texts "
+            "that were learned; the accuracy below is that of texts seen before"
+        )
+    return folds_of(labels, seed=prepared.recipe.training.seed, groups=groups, texts=same), groups
+
+
+def fit_or_read(
+    prepared: Prepared, rows: int, observer: Observer, fit: Callable[[pl.Series], FittedCounting]
+) -> FittedCounting:
+    """Fit a counting reader to the texts of all rows, or read it if this run has fitted it before."""
+    tables, names = _tables(prepared), prepared.labels
     work = None if prepared.work is None else prepared.work / _FOLDER
     fitted = _kept(work, len(names.names), multilabel=names.multilabel)
     if fitted is None:
-        some = "" if splits.validation is None else f", and to {splits.train.frame.height:,} of them to find its weight"
-        observer.on_message(f"fitting the counting reader to all {len(labels):,} rows{some}")
-        fitted = fit_counting(
-            model.counting,
-            pl.concat([table.frame["text"] for table in tables], rechunk=False),
-            labels,
-            n_classes=len(names.names),
-            folds=folds,
-            groups=groups,
-            row_weights=row_weights,
-            positive_weights=class_weights if names.multilabel else None,
-            seed=seed,
-        )
+        some = f", and to {tables[0].frame.height:,} of them to find its weight" if len(tables) > 1 else ""
+        observer.on_message(f"fitting the counting reader to all {rows:,} rows{some}")
+        fitted = fit(pl.concat([table.frame["text"] for table in tables], rechunk=False))
         if work is not None:
             _keep(work, fitted)
-    held_out = np.concatenate([fold.held_out for fold in folds])
-    return LearnedCounting(fitted=fitted, folds=folds, labels=labels[held_out], row_weights=row_weights[held_out])
+    return fitted
+
+
+def _tables(prepared: Prepared) -> list[Table]:
+    splits = prepared.splits
+    return [splits.train] if splits.validation is None else [splits.train, splits.validation]
 
 
 def weigh_readers(counting: LearnedCounting, transformer: FloatArray | None) -> tuple[Readers, float, dict[str, Any]]:
@@ -118,7 +143,7 @@ def weigh_readers(counting: LearnedCounting, transformer: FloatArray | None) -> 
         both = join([counting.held_out, transformer], labels, multilabel=multilabel, row_weights=counting.row_weights)
         gain = (alone.loss - both.loss) * (labels.shape[1] if multilabel else 1)  # with several labels it is a mean
         gain /= float(np.square(counting.row_weights).sum() / counting.row_weights.sum())  # heavy rows vary more
-        weights = both.weights if gain > _GAIN else weights
+        weights = both.weights if gain > GAIN else weights
     others = np.zeros_like(counting.held_out) if transformer is None else transformer
     logits = {"counting": weights[0] * counting.held_out, "transformer": weights[1] * others}
     together = logits["counting"] + logits["transformer"]

@@ -97,8 +97,8 @@ def train_classifier(
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
     kept = Kept(source=source, out=out, snapshots=snapshots if processes.leads else None, texts=keep_texts)
-    with work_in(out, _identity(prepared), resume=resume, overwrite=overwrite, processes=processes):
-        trained = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume)
+    with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
+        trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume)
     _warn_of_no_progress(trained, prepared.splits, observer)
     return trained
 
@@ -113,6 +113,15 @@ class Kept:
     texts: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """What differs between runs that learn labels and a number. `finish` returns the model (see `_finished`)."""
+
+    learn_counting: Callable[[Prepared, Observer], LearnedCounting | None]
+    finish: Callable[..., Any]
+    card: Callable[[Any], str]
+
+
 def train_prepared(
     prepared: Prepared,
     kept: Kept,
@@ -121,12 +130,15 @@ def train_prepared(
     on_prepared: Callable[[Prepared], None] | None,
     *,
     resume: bool,
-) -> TrainedModel:
+    way: Way | None = None,
+) -> Any:
     """Do all of a run that may be interrupted: what comes before its first step, its steps, and writing the model.
 
     Args:
         clock: when the run began.
+        way: None means the way of labels.
     """
+    way = way or Way(learn_counting=learn_counting, finish=_finished, card=model_card)
     begun = resume and prepared.work is not None and (prepared.work / STATE_FILE).is_file()
     with leader_first(prepared.processes):
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
@@ -141,7 +153,7 @@ def train_prepared(
         observer.on_message(origin)
     _warn_of_unknown(train, observer, learned=prepared.init is None)
     with leader_first(prepared.processes):
-        counting = learn_counting(prepared, observer)
+        counting = way.learn_counting(prepared, observer)
     prepared, planned = plan_time(prepared, counting, clock, observer)
     prepared, pretraining = pretrain_on_own_texts(prepared, observer)
     trainer = _trainer(prepared, counting, observer)
@@ -149,14 +161,14 @@ def train_prepared(
     if kept.snapshots is not None:
         kept.snapshots.begin(prepared, trainer)
 
-    def save() -> TrainedModel:
-        trained = _finished(trainer, prepared, kept.source, counting, crossed, pretraining)
+    def save() -> Any:
+        trained = way.finish(trainer, prepared, kept.source, counting, crossed, pretraining)
         trained.metrics.update({"time_plan": planned} if planned else {})
         if kept.texts:
             observer.on_message("keeping the training texts: whoever has the model can read them")
             trained = with_training_texts(trained, prepared)
         if kept.out is not None and prepared.processes.leads:
-            save_model(kept.out, trained, card=model_card(trained))
+            save_model(kept.out, trained, card=way.card(trained))
         if kept.snapshots is not None:
             kept.snapshots.end(kept.out)
         return trained
@@ -224,7 +236,7 @@ def _crossed(
     return crossed
 
 
-def _identity(prepared: Prepared) -> dict[str, Any]:
+def identity_of(prepared: Prepared) -> dict[str, Any]:
     """Return the values that must not change between a run and its continuation."""
     train, validation = prepared.splits.train, prepared.splits.validation
     return {
@@ -288,7 +300,7 @@ def _finished(
         temperature=temperature,
         readers=readers,
         unlike=seen.config,
-        data=_data_record(prepared.splits, source)
+        data=data_record(prepared.splits, source)
         | prepared.record
         | ({"pretraining": pretraining} if pretraining else {}),
         init=None if init is None else init.record,
@@ -352,7 +364,7 @@ def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
     return f"{alone}, both together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of counting"
 
 
-def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
+def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
     train, validation = splits.train, splits.validation
     tables = [train] if validation is None else [train, validation]
     return {

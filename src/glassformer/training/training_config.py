@@ -106,6 +106,9 @@ class TrainingConfig(LoopConfig):
     loss: Literal["cross-entropy", "bce-on-probabilities"] = "cross-entropy"
     """The loss. `bce-on-probabilities` is a published mistake, and serves only to reproduce that publication (see
     `binary_cross_entropy_on_probabilities`)."""
+    number_loss: Literal["huber", "squared"] = "huber"
+    """The loss if a number is learned. `huber` counts a large error less than `squared` does, so that a few wrong or
+    extreme numbers change little."""
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Probability that is taken from the true class and divided equally among all classes, from 0 (none) to below 1.
     Raise it if the model is too confident or some labels are wrong."""

@@ -1,0 +1,96 @@
+"""Models that answer with a number on the command line: which folders hold them, and how they are trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glassformer.cli.output import doing, duration, print_json, say, show
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from glassformer.data.sources import Sources
+    from glassformer.prediction.model_folder import TrainedNumber
+    from glassformer.training.preparation import Prepared
+    from glassformer.training.recipe import Recipe
+
+
+def is_number_model(folder: Path) -> bool:
+    """Whether the folder holds a model that answers with a number. It may be damaged."""
+    from glassformer.prediction.folder_format import format_of
+
+    return format_of(folder) == "glassformer-number"
+
+
+def train_number(
+    sources: Sources,
+    chosen: Recipe,
+    out: Path,
+    place: str,
+    on_prepared: Callable[[Prepared, Callable[[str], None]], None],
+    *,
+    json: bool,
+    **given: Any,
+) -> None:
+    """Train a model of a number, and show the result.
+
+    Args:
+        given: other arguments of the library's `train_number`.
+    """
+    from glassformer.cli.live import LiveView
+    from glassformer.cli.resume import resumable
+    from glassformer.training.number import train_number as train
+
+    doing("splitting the rows, learning a vocabulary, encoding the texts")
+    with resumable(out), LiveView() as view:
+        trained = train(
+            sources,
+            chosen,
+            out=out,
+            device=place,
+            observer=view,
+            on_prepared=lambda prepared: on_prepared(prepared, view.line),
+            **given,
+        )
+    _show_trained(trained, out, json=json)
+
+
+def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
+    import shlex
+
+    from glassformer.prediction.number_config import held_out_of
+
+    config, held_out = trained.config, held_out_of(trained.metrics)
+    if json:
+        found = {
+            "model": str(out),
+            "target": config.target,
+            "scale": config.scale.model_dump(),
+            "readers": config.readers.model_dump(),
+            "held_out": None if held_out is None else held_out.model_dump(exclude={"distances"}),
+            "training_seconds": config.training_seconds,
+            "data": config.data,
+            "history": trained.metrics["history"],
+        }
+        print_json(found)
+        return
+    said = "nothing was held out"
+    if held_out is not None:
+        kind = "validation" if held_out.folds == 1 else "cross-validated"
+        said = f"{kind} R² {held_out.r2:.4f}, mean absolute error {held_out.mae:.4g}"
+    alone = ", by counting alone" if config.answers_by_counting else ""
+    show(f"{out}: {said}{alone}, trained in {duration(config.training_seconds)}")
+    folder = shlex.quote(str(out))
+    say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
+
+
+def refuse(command: str, **given: object) -> None:
+    """Raise `UsageError` if an option was given that means nothing for a number.
+
+    Args:
+        given: the values of such options by their names; None and False mean not given.
+    """
+    if names := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
+        raise UsageError(f"{names[0]} is for models that answer with labels; leave it out to {command} a number")

@@ -1,0 +1,109 @@
+"""`glassformer evaluate` with a model that answers with a number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
+
+if TYPE_CHECKING:
+    from glassformer.evaluation.number_result import NumberEvaluation
+
+
+def evaluate_numbers(
+    model: Path,
+    data: str,
+    folder: Path,
+    *,
+    text: str | None,
+    label: str | None,
+    train: str | None,
+    device: str,
+    data_dir: Path | None,
+    json: bool,
+) -> None:
+    """Measure a model of a number on a table, and write its report."""
+    from glassformer.cli.flags import as_flags
+    from glassformer.evaluation.evaluate_number import evaluate_number
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.number import NumberPredictor
+
+    doing(f"reading {model} and {data}")
+    predictor = NumberPredictor.load(model, device=choose_device(device))
+
+    def announce(what: str) -> None:
+        say(what)
+        doing(what)
+
+    found = evaluate_number(
+        predictor,
+        model,
+        data,
+        text=text,
+        label=label,
+        train=train,
+        data_dir=data_dir,
+        command=command_line(),
+        say=announce,
+        on_progress=lambda share: progressing(f"answering, {share:.0%}"),
+    )
+    found = found.model_copy(update={"notes": tuple(map(as_flags, found.notes))})
+    for note in found.notes:
+        say(f"note: {note}")
+    for dropped in found.dropped:
+        say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
+    document = found.model_dump_json(indent=2) + "\n"
+    if json:
+        write_json(document)
+    else:
+        _show_evaluation(found)
+    _write_evaluation(folder, found, document)
+    if not json:
+        show(f"\nreport: {folder / 'report.html'}    figures: {folder / 'metrics.json'}")
+
+
+def _show_evaluation(found: NumberEvaluation) -> None:
+    from glassformer.data.wording import counted
+    from glassformer.evaluation.report import seconds, size
+
+    show(f"{found.data.source}: {counted(found.metrics.rows, 'text')}\n")
+    lines = [("", "R²", "95% interval", "mean absolute error", "Spearman", "trained in", "answers in", "size")]
+    for each in (*found.duel.baselines, *found.duel.readers, found.duel.model):
+        metrics = each.metrics
+        lines.append(
+            (
+                each.name,
+                f"{metrics.r2.value:.4f}",
+                f"{metrics.r2.low:.4f} to {metrics.r2.high:.4f}",
+                f"{metrics.mae.value:.4g}",
+                "-" if metrics.spearman is None else f"{metrics.spearman.value:.4f}",
+                seconds(each.fit_seconds),
+                seconds(each.predict_seconds),
+                size(each.size_bytes),
+            )
+        )
+    print_table(lines)
+    show("")
+    for interval in found.intervals:
+        held = interval.coverage
+        rows = f"{held.value:.1%} (95% interval {held.low:.1%} to {held.high:.1%})"
+        show(f"intervals of ± {interval.distance:.4g} should hold {interval.asked:.0%} of the numbers, and hold {rows}")
+    show(found.duel.verdict)
+
+
+def _write_evaluation(folder: Path, found: NumberEvaluation, document: str) -> None:
+    from glassformer.data.files import write_aside
+    from glassformer.errors import GlassformerError
+    from glassformer.evaluation.report_number import write_number_report
+    from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
+
+    doing("writing the report")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_number_report(folder / REPORT_FILE, found)
+        write_aside(folder / FIGURES_FILE, document)
+    except OSError as error:
+        raise GlassformerError(
+            f"the report cannot be written into {folder}: {error.strerror}; name another folder with --out"
+        ) from error

@@ -1,0 +1,167 @@
+"""`glassformer predict` with a model that answers with a number."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from glassformer.cli.output import doing, human_count, one_line, print_json, say, show
+from glassformer.cli.pace import Pace, size_of_file, size_of_rows
+from glassformer.cli.unknown import Marked, warn_of_unknown, warn_of_unlike
+from glassformer.cli.writers import LONGEST_SHOWN, Style, write_columns, write_lines
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    import io
+
+    from glassformer.prediction.number import NumberAnswers, NumberPredictor
+
+_ROWS_PER_BATCH = 4096
+
+
+def predict_numbers(
+    model: Path,
+    texts: list[str] | None,
+    file: Path | None,
+    out: Path | None,
+    text: str | None,
+    style: Style,
+    device: str,
+    *,
+    safe_csv: bool,
+) -> None:
+    """Answer texts, a table or a pipe with numbers."""
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.number import NumberPredictor
+
+    predictor = NumberPredictor.load(model, device=choose_device(device))
+    if style == "plain":
+        _say_what_intervals_are(predictor)
+    if file is None:
+        _answer_texts(predictor, texts, style)
+    elif style != "plain" and out is None:
+        _answer_file_as_json(predictor, file, text, style)
+    else:
+        _answer_file(predictor, file, out, text, safe_csv=safe_csv, json=style == "json")
+
+
+def _say_what_intervals_are(predictor: NumberPredictor) -> None:
+    held_out = predictor.held_out
+    if held_out is None or predictor.distance() is None:
+        say("note: there are no intervals: too few rows were held out in training")
+    else:
+        rows = human_count(held_out.rows)
+        say(f"note: an interval should hold the right number of 90% of texts, by {rows} held-out rows")
+
+
+def _answer_texts(predictor: NumberPredictor, texts: list[str] | None, style: Style) -> None:
+    from glassformer.data.pipe import arriving_lines
+    from glassformer.data.tokenizers import batched
+
+    if texts:
+        batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
+    else:
+        batches = arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=_ROWS_PER_BATCH)
+    told, pace = _Told("text"), Pace("texts")
+    doing("")  # show nothing while a pipe is silent
+    with write_lines(style) as write:
+        for batch in batches:
+            pace.begin()
+            answers = predictor.answer(batch, on_progress=pace.on_progress)
+            write(_text_lines(answers, batch) if style == "plain" else answers.lines({"text": each} for each in batch))
+            told.add(answers)
+            pace.end(len(batch))
+        if not told.rows:
+            raise UsageError("nothing to answer: the pipe was empty")
+    told.warn()
+
+
+def _text_lines(answers: NumberAnswers, texts: Sequence[str]) -> Iterator[str]:
+    """Yield a line per text: its number, the interval, and how the text begins."""
+    for text, record in zip(texts, answers.records(), strict=True):
+        value, low, high = (record[name] for name in ("prediction", "interval_low", "interval_high"))
+        interval = "" if low is None else f"{low:.4g} to {high:.4g}"
+        beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+        yield "\t".join(map(one_line, ["(no text)" if value is None else f"{value:.4g}", interval, beginning]))
+
+
+def _answered(
+    predictor: NumberPredictor, file: Path, text: str | None, told: _Told
+) -> tuple[Iterator[tuple[Any, NumberAnswers]], Any]:
+    """Return the batches of a table with their answers, and how its columns are separated."""
+    from glassformer.cli.predict import table_in_batches
+    from glassformer.prediction.answered_rows import texts_of
+
+    frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
+    total = size_of_file(file)
+    pace = Pace("rows", total)
+
+    def answer() -> Iterator[tuple[Any, NumberAnswers]]:
+        for frame in frames:
+            pace.begin(size_of_rows(frame, file) if total else 0)
+            answers = predictor.answer(texts_of(frame, column), on_progress=pace.on_progress)
+            yield frame, answers
+            told.add(answers)
+            pace.end(frame.height)
+
+    return answer(), like
+
+
+def _answer_file(
+    predictor: NumberPredictor, file: Path, out: Path | None, text: str | None, *, safe_csv: bool, json: bool
+) -> None:
+    """Answer a table in batches. A file is written completely or not at all."""
+    from glassformer.data.wording import counted
+    from glassformer.prediction.number import COLUMNS
+
+    told = _Told("row")
+    batches, like = _answered(predictor, file, text, told)
+    with write_columns(out, added=COLUMNS, source=str(file), like=like, safe=safe_csv) as write:
+        for frame, answers in batches:
+            write(frame, answers.columns())
+    told.warn()
+    if out is not None and json:
+        print_json({"out": str(out), "rows": told.rows, "answered": told.rows - told.empty, "unanswered": told.empty})
+    elif out is not None:
+        answered = f"{told.rows - told.empty:,} of " if told.empty else ""
+        show(f"{out}: {answered}{counted(told.rows, 'row')} answered")
+
+
+def _answer_file_as_json(predictor: NumberPredictor, file: Path, text: str | None, style: Style) -> None:
+    import json
+
+    told = _Told("row")
+    with write_lines(style) as write:
+        for frame, answers in _answered(predictor, file, text, told)[0]:
+            write(answers.lines(map(json.loads, frame.write_ndjson().rstrip("\n").split("\n"))))
+    told.warn()
+
+
+class _Told:
+    """Counts over all answers: the rows, the empty texts, and the unknown words."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit, self.rows = unit, 0
+        self._empty, self._unlike = Marked(), Marked()
+        self._unknown: Counter[str] = Counter()
+
+    def add(self, answers: NumberAnswers) -> None:
+        self._empty.add(answers.empty, after=self.rows)
+        if answers.unlike is not None:
+            self._unlike.add(answers.unlike, after=self.rows)
+        self.rows += len(answers.empty)
+        self._unknown.update(answers.unknown)
+
+    @property
+    def empty(self) -> int:
+        """The texts that got no answer."""
+        return self._empty.count
+
+    def warn(self) -> None:
+        """Warn of unknown words, of texts unlike the training data, and of empty texts."""
+        warn_of_unknown(self._unknown)
+        warn_of_unlike(self._unlike, self.rows, self.unit)
+        self._empty.warn(self.rows, self.unit, ("is empty and gets no answer", "are empty and get no answer"))

@@ -1,0 +1,46 @@
+"""The label column of a table as numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.table import Table, row_list
+from glassformer.errors import UsageError, quoted
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+_MOST = 1e100  # the squares of larger numbers could not be added up
+
+
+def numbers_of(table: Table) -> Numbers:
+    """Return the number of each row: (rows,).
+
+    Raises:
+        UsageError: a label is not a number, is infinite or far too large.
+    """
+    numbers = table.frame["label"].cast(pl.Float64, strict=False)
+    usable = numbers.is_not_null() & numbers.is_finite().fill_null(value=False) & (numbers.abs() < _MOST)
+    if not usable.all():
+        odd = table.frame.filter(~usable.fill_null(value=False))
+        label, rows = odd["label"][0], odd.filter(pl.col("label") == odd["label"][0])["row"].to_list()
+        others = odd["label"].n_unique() - 1
+        more = f", and {others:,} other values are not" if others else ""
+        comma = " Write decimals with a point: 3.5." if "," in label else ""
+        raise UsageError(
+            f"{table.source}, column {quoted(table.label_column)}: {quoted(label)} ({row_list(rows)}) is not a finite "
+            f"number{more}.{comma} Correct these rows or leave the cell empty. For labels that are words leave out "
+            "`task='number'`"
+        )
+    found: Numbers = numbers.to_numpy().astype(np.float64)
+    return found
+
+
+def check_varies(numbers: Numbers, table: Table) -> None:
+    """Raise `UsageError` if all numbers of a training table are the same."""
+    if numbers.min() == numbers.max():
+        raise UsageError(
+            f"{table.source}, column {quoted(table.label_column)}: every row has the number {numbers[0]:g}, so "
+            "there is nothing to learn. Is `target=` the right column?"
+        )

@@ -1,0 +1,61 @@
+"""Metrics of answers with a number, with bootstrap intervals: R², absolute and squared error, rank correlation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from glassformer.evaluation.intervals import RESAMPLES, bootstrap
+from glassformer.evaluation.number_result import NumberMetrics
+from glassformer.evaluation.ranks import correlation, moments
+from glassformer.evaluation.record import Estimate
+
+Numbers = NDArray[np.float64]
+
+
+def measure_numbers(answers: Numbers, truth: Numbers, *, seed: int = 0, resamples: int = RESAMPLES) -> NumberMetrics:
+    """Return all metrics of answers (rows,) to rows with the numbers `truth` (rows,).
+
+    The interval of Spearman's correlation is that of fixed ranks.
+    """
+    rows, ones = len(truth), np.ones(len(truth))
+    centred = truth - truth.mean()
+    off = answers - truth
+    once = np.ones(rows, np.int64)
+
+    def estimate(patterns: Numbers, statistic: Any) -> Estimate:
+        return bootstrap(patterns, once, statistic, seed=seed, resamples=resamples)
+
+    by_rank = moments(rankdata(truth), rankdata(answers))
+    varies = len(np.unique(truth)) > 1 and len(np.unique(answers)) > 1
+    return NumberMetrics(
+        rows=rows,
+        r2=estimate(np.stack([off**2, centred, centred**2, ones], axis=1), _r2),
+        mae=estimate(np.abs(off)[:, None], lambda sums: sums[:, 0] / rows),
+        rmse=estimate((off**2)[:, None], lambda sums: np.sqrt(sums[:, 0] / rows)),
+        spearman=estimate(by_rank, correlation) if varies else None,
+    )
+
+
+def difference_in_r2(
+    answers: Numbers, others: Numbers, truth: Numbers, *, seed: int = 0, resamples: int = RESAMPLES
+) -> Estimate:
+    """Return R² of the answers − R² of the others on the same rows, by the paired bootstrap."""
+    centred = truth - truth.mean()
+    gained = (others - truth) ** 2 - (answers - truth) ** 2
+    patterns = np.stack([-gained, centred, centred**2, np.ones(len(truth))], axis=1)
+    return bootstrap(
+        patterns, np.ones(len(truth), np.int64), lambda sums: _r2(sums) - 1, seed=seed, resamples=resamples
+    )
+
+
+def _r2(sums: Numbers) -> Numbers:
+    """Return 1 − error / spread from the sums of the squared error, y, y² and 1; NaN if y does not vary."""
+    error, y, squares, n = sums.T
+    spread = squares - y**2 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Numbers = np.where(spread > 0, 1 - error / spread, np.nan)
+    return found

@@ -1,0 +1,181 @@
+"""The report of the evaluation of a model of a number: a single HTML file without links to others."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from glassformer.data.files import write_aside
+from glassformer.data.wording import counted
+from glassformer.evaluation.charts import HEIGHT, Dot, axis, frame, interval_charts, svg, x_at, y_at
+from glassformer.evaluation.number_result import NumberContestant, NumberEvaluation
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.report import seconds, size
+from glassformer.evaluation.report_review import with_interval
+from glassformer.evaluation.verdict import share
+from glassformer.pages.html import folded, page, table
+
+
+def write_number_report(path: Path, evaluation: NumberEvaluation) -> None:
+    """Write `report.html`. It replaces an earlier one only when it is complete."""
+    write_aside(path, render_number(evaluation))
+
+
+def render_number(evaluation: NumberEvaluation) -> str:
+    """Return the report as HTML. Everything from the user's data is escaped."""
+    data = evaluation.data
+    sections = {
+        "duel": ("Compared with baselines", _duel(evaluation)),
+        "scatter": ("Answers and truth", _scatter(evaluation)),
+        "intervals": ("Do the intervals hold?", _intervals(evaluation)),
+        "errors": ("Worst errors", _errors(evaluation)),
+        "dropped": ("Left out, and notes", _dropped(evaluation)),
+        "method": ("How this was measured", _method(evaluation)),
+    }
+    return page(
+        str(evaluation.model.get("name", "model")),
+        "report",
+        subtitle=f"{escape(evaluation.target)}, measured on {escape(data.source)} ({escape(data.split)}, "
+        f"{counted(data.rows, 'row')})",
+        headline=_headline(evaluation),
+        sections=sections,
+        footer=f"glassformer · {evaluation.created}",
+    )
+
+
+def in_unit(value: float) -> str:
+    """Write a number of the user's unit with four significant digits."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def _unit_interval(estimate: Estimate) -> str:
+    return f"{in_unit(estimate.value)}<small>{in_unit(estimate.low)} to {in_unit(estimate.high)}</small>"
+
+
+def _headline(evaluation: NumberEvaluation) -> str:
+    metrics, model = evaluation.metrics, evaluation.duel.model
+    figures = {
+        "mean absolute error": in_unit(metrics.mae.value),
+        "root mean squared error": in_unit(metrics.rmse.value),
+        "Spearman": "–" if metrics.spearman is None else share(metrics.spearman.value),
+        "training": seconds(model.fit_seconds),
+        "size": size(model.size_bytes),
+    }
+    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
+    low, high = share(metrics.r2.low), share(metrics.r2.high)
+    return (
+        f'<div class="headline"><div class="score">{share(metrics.r2.value)}<small>R² (95%: {low} to {high})</small>'
+        f'</div><p class="verdict">{escape(evaluation.duel.verdict)}</p></div><dl class="figures">{listed}</dl>'
+    )
+
+
+def _duel(evaluation: NumberEvaluation) -> str:
+    duel = evaluation.duel
+    contestants = [*duel.baselines, *duel.readers, duel.model]
+    ours = len(contestants) - 1
+    dots = [
+        Dot(name=each.name, estimate=each.metrics.r2, style="first" if i == ours else "second")
+        for i, each in enumerate(contestants)
+    ]
+    head = ("", "R²", "mean absolute error", "RMSE", "Spearman", "training", "size")
+    caption = (
+        "All were measured on the same rows. R²: the share of the variance that the answers explain; 0 is always "
+        "answering the mean. RMSE: the root of the mean squared error. Intervals: 95%, bootstrap."
+    )
+    said = "".join(f"<li>{escape(each.verdict)}</li>" for each in duel.comparisons)
+    return (
+        interval_charts("R² of each contestant", "R² with 95% interval", dots)
+        + table(caption, head, [_line(each) for each in contestants], ours=ours)
+        + (f"<ul>{said}</ul>" if said else "")
+    )
+
+
+def _line(contestant: NumberContestant) -> tuple[str, list[str]]:
+    metrics = contestant.metrics
+    return (
+        f"{escape(contestant.name)}<small>{escape(contestant.description)}</small>",
+        [
+            with_interval(metrics.r2),
+            _unit_interval(metrics.mae),
+            _unit_interval(metrics.rmse),
+            "–" if metrics.spearman is None else with_interval(metrics.spearman),
+            seconds(contestant.fit_seconds),
+            size(contestant.size_bytes),
+        ],
+    )
+
+
+def _scatter(evaluation: NumberEvaluation) -> str:
+    values = [value for point in evaluation.points for value in point]
+    x, y = axis("truth", values), axis("answer", values)
+    dots = "".join(
+        f'<circle class="first" cx="{x_at(truth, x):.1f}" cy="{y_at(answer, y):.1f}" r="2" fill-opacity=".35" '
+        f'stroke-opacity="0"><title>truth {in_unit(truth)}, answer {in_unit(answer)}</title></circle>'
+        for truth, answer in evaluation.points
+    )
+    low, high = max(x.low, y.low), min(x.high, y.high)
+    diagonal = (
+        f'<line class="mark" x1="{x_at(low, x):.1f}" y1="{y_at(low, y):.1f}" x2="{x_at(high, x):.1f}" '
+        f'y2="{y_at(high, y):.1f}"/>'
+    )
+    shown = len(evaluation.points)
+    of_all = "every row" if shown == evaluation.metrics.rows else f"{shown:,} of {evaluation.metrics.rows:,} rows"
+    drawn = svg(
+        "Answers and truth",
+        f"A dot for {of_all}: across the true number, up the answer. Right answers lie on the diagonal.",
+        [frame(x, y), diagonal, dots],
+        height=HEIGHT,
+    )
+    return (
+        f'<p class="soft">A dot for {of_all}. On the dashed line, answer and truth are the same. Answers vary less '
+        f"than the truth: a model that is not sure answers near the mean.</p><figure>{drawn}</figure>"
+    )
+
+
+def _intervals(evaluation: NumberEvaluation) -> str:
+    if not evaluation.intervals:
+        return "<p>The model knows no intervals: too few rows were held out in training.</p>"
+    rows = [
+        (f"{each.asked:.0%}", [f"± {in_unit(each.distance)}", with_interval(each.coverage)])
+        for each in evaluation.intervals
+    ]
+    return (
+        '<p class="soft">Held-out rows of training say how far answers are from the truth. The measured rows never '
+        "choose an interval, so they can check it. All texts have intervals of the same width.</p>"
+        + table(
+            "Should hold: the share of right numbers that was asked for. Holds: the share of the measured rows whose "
+            "number lies in the interval; 95% intervals.",
+            ("should hold", "answer", "holds"),
+            rows,
+        )
+    )
+
+
+def _errors(evaluation: NumberEvaluation) -> str:
+    items = "".join(
+        f'<li><p class="soft">row {error.row:,} · truth <b>{in_unit(error.truth)}</b> · answered '
+        f"<s>{in_unit(error.prediction)}</s></p>{folded(error.text)}</li>"
+        for error in evaluation.worst_errors
+    )
+    said = "The answers that are farthest off: hard texts, or wrong numbers."
+    return f'<p class="soft">{said}</p><ol class="errors">{items}</ol>'
+
+
+def _dropped(evaluation: NumberEvaluation) -> str:
+    dropped = [f"{each.count:,} × {escape(each.reason)}" for each in evaluation.dropped]
+    items = "".join(f"<li>{item}</li>" for item in [*dropped, *map(escape, evaluation.notes)])
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _method(evaluation: NumberEvaluation) -> str:
+    facts = {
+        "command": f"<code>{escape(evaluation.command)}</code>" if evaluation.command else "",
+        "trained on": escape(f"{evaluation.data.trained_on}, {evaluation.data.training_rows:,} rows"),
+        "fingerprint": f"<code>{escape(evaluation.data.sha256 or '')}</code>",
+    }
+    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
+    return (
+        f'<dl class="facts">{listed}</dl><p class="soft">Intervals: 95% percentile bootstrap over rows, '
+        f"{evaluation.resamples:,} resamples. Differences are paired. The baselines were trained on all rows that the "
+        "model saw: training and validation rows.</p>"
+    )

@@ -1,0 +1,292 @@
+"""Run the training of a model that answers with a number. The steps are those of `run.py`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+from torch import Tensor, nn
+
+from glassformer.counting.ridge import fit_ridge, strata_of
+from glassformer.data.labels import LabelSet
+from glassformer.data.numbers import check_varies, numbers_of
+from glassformer.data.sources import SourceConfig, Sources
+from glassformer.data.table import Table
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError
+from glassformer.models.model_config import ModelConfig
+from glassformer.models.pretrained import PretrainedConfig
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+from glassformer.prediction.model_folder import TrainedNumber
+from glassformer.prediction.number_config import HeldOutNumbers, NumberFolderConfig, NumberReaders, ReaderAlone, Scale
+from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.loop import Observer, Silent, Trainer
+from glassformer.training.number_card import number_card
+from glassformer.training.own_text import own_texts
+from glassformer.training.preparation import Prepared
+from glassformer.training.processes import ALONE, Processes
+from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
+from glassformer.training.recipe import Recipe
+from glassformer.training.regression import JoinedNumbers, Regression, join_numbers
+from glassformer.training.run import Kept, Way, data_record, identity_of, train_prepared
+from glassformer.training.unfinished import versions, work_in
+from glassformer.training.unlike import learn_seen
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedNumber(Prepared):
+    """A run before its first step. Its only label is the column that is learned."""
+
+    scale: Scale
+
+    @cached_property
+    def train_labels(self) -> np.ndarray[Any, Any]:
+        return self._scaled(self.splits.train)
+
+    @cached_property
+    def validation_labels(self) -> np.ndarray[Any, Any] | None:
+        return None if self.splits.validation is None else self._scaled(self.splits.validation)
+
+    def _scaled(self, table: Table) -> np.ndarray[Any, Any]:
+        """Return the numbers as both readers learn them: (rows,), float32."""
+        return ((numbers_of(table) - self.scale.mean) / self.scale.deviation).astype(np.float32)
+
+    @cached_property
+    def class_weights(self) -> Tensor:
+        return torch.ones(1)
+
+    def task(self, counting: FloatArray | None = None) -> Regression:
+        return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, counting=counting)
+
+
+def train_number(
+    sources: Sources,
+    recipe: Recipe,
+    *,
+    source: SourceConfig | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    device: str = "cpu",
+    observer: Observer | None = None,
+    on_prepared: Callable[[Prepared], None] | None = None,
+    init: InitialWeights | None = None,
+    processes: Processes = ALONE,
+) -> TrainedNumber:
+    """Split, learn a vocabulary, encode, train and weigh both readers. With `out`, write a model folder there.
+
+    Args:
+        source, resume, device, on_prepared, init, processes: see `train_classifier`.
+
+    Raises:
+        UsageError: a label is not a number, all numbers are the same, or the design answers with labels only.
+        InterruptedTraining, LostProcessError, NotANumberError: see `train_classifier`.
+    """
+    observer, clock = observer or Silent(), time.perf_counter()
+    work = None if out is None else out / CHECKPOINT_FOLDER
+    prepared = prepare_number(sources, recipe, init=init, device=device, work=work, processes=processes)
+    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card)
+    kept = Kept(source=source, out=out)
+    with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
+        trained: TrainedNumber = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
+    found = trained.metrics.get("held_out")
+    if found is not None and found["r2"] <= 0:
+        observer.on_message(
+            f"warning: on held-out rows the answers explain nothing of the variance (R² {found['r2']:.4f}): the model "
+            "learned nothing that helps. Check the column"
+        )
+    return trained
+
+
+def prepare_number(
+    sources: Sources,
+    recipe: Recipe,
+    *,
+    init: InitialWeights | None = None,
+    device: str = "cpu",
+    work: Path | None = None,
+    processes: Processes = ALONE,
+) -> PreparedNumber:
+    """Split the rows (see `prepare`)."""
+    if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
+        raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
+    numbers = numbers_of(sources.train)
+    check_varies(numbers, sources.train)
+    splits = sources.split(recipe.validation, seed=recipe.training.seed)
+    learned = numbers_of(splits.train)
+    check_varies(learned, splits.train)
+    scale = Scale(
+        mean=float(learned.mean()),
+        deviation=float(learned.std()),
+        lowest=float(learned.min()),
+        highest=float(learned.max()),
+    )
+    return PreparedNumber(
+        recipe=recipe,
+        labels=LabelSet(names=(sources.train.label_column or "number",)),
+        splits=splits,
+        own_texts=own_texts(sources, splits, recipe, init),
+        init=init,
+        device=device,
+        work=work,
+        processes=processes,
+        scale=scale,
+    )
+
+
+def _learn_ridge(prepared: Prepared, observer: Observer) -> LearnedCounting | None:
+    """Fit the counting reader to all rows, or read it if this run has fitted it before."""
+    assert isinstance(prepared, PreparedNumber)
+    model = prepared.recipe.model
+    if not isinstance(model, ModelConfig) or model.counting == "none":
+        return None
+    parts = [prepared.train_labels] + ([] if prepared.validation_labels is None else [prepared.validation_labels])
+    targets = np.concatenate(parts).astype(np.float64)
+    folds, groups = folds_for(prepared, strata_of(targets), observer)
+    fitted = fit_or_read(
+        prepared,
+        len(targets),
+        observer,
+        lambda texts: fit_ridge(texts, targets, folds=folds, groups=groups, seed=prepared.recipe.training.seed),
+    )
+    held_out = np.concatenate([fold.held_out for fold in folds])
+    weights = np.ones(len(held_out), np.float32)
+    return LearnedCounting(fitted=fitted, folds=folds, labels=targets[held_out], row_weights=weights)
+
+
+def _finished(
+    trainer: Trainer[nn.Module],
+    prepared: Prepared,
+    source: SourceConfig | None,
+    counting: LearnedCounting | None,
+    crossed: tuple[FloatArray, float] | None,
+    pretraining: dict[str, Any],
+) -> TrainedNumber:
+    """Weigh both readers by the held-out rows, and return the model as the model folder will hold it."""
+    assert isinstance(prepared, PreparedNumber)
+    state, recipe, data = trainer.state, prepared.recipe, prepared.data
+    transformer = None if crossed is None else crossed[0][:, 0]
+    if data.validation is not None and not recipe.training.counting_alone:
+        window = recipe.model.max_seq_len
+        transformer = score(logits_of(trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
+    readers, held_out = _weighed(prepared, counting, transformer)
+    if held_out is not None:
+        trainer.observer.on_message(_in_words(readers, held_out))
+    seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
+    seen, _ = learn_seen(prepared.splits.train, prepared.splits.validation)
+    config = NumberFolderConfig(
+        model=recipe.model,
+        target=prepared.labels.names[0],
+        scale=prepared.scale,
+        readers=readers,
+        vocab_size=prepared.tokenizer.vocab_size,
+        tokenizer=recipe.tokenizer,
+        unlike=seen.config,
+        data=data_record(prepared.splits, source) | ({"pretraining": pretraining} if pretraining else {}),
+        init=None if prepared.init is None else prepared.init.record,
+        new_words=() if prepared.init is None else prepared.init.new_words,
+        recipe=recipe.model_dump(mode="json"),
+        versions=versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
+    )
+    return TrainedNumber(
+        config=config,
+        model=trainer.model.cpu().eval(),
+        tokenizer=prepared.tokenizer,
+        metrics=state.metrics() | ({} if held_out is None else {"held_out": held_out.model_dump()}),
+        counting=None if counting is None else counting.fitted.reader,
+        seen=seen,
+    )
+
+
+def _weighed(
+    prepared: PreparedNumber, counting: LearnedCounting | None, transformer: FloatArray | None
+) -> tuple[NumberReaders, HeldOutNumbers | None]:
+    """Find the weights of both readers. The transformer gets 0 unless both together are clearly better than counting.
+
+    Args:
+        transformer: its answers to the held-out rows, on the scale of training. None if it was not trained.
+    """
+    counted = None if counting is None else counting.held_out[:, 0]
+    truth = prepared.validation_labels if counting is None else counting.labels
+    asked = [each for each in (counted, transformer) if each is not None]
+    if truth is None or not asked:
+        return NumberReaders(bias=0, counting=None if counting is None else 1, transformer=1), None
+    alone = [None if each is None else join_numbers([each], truth) for each in (counted, transformer)]
+    joined = join_numbers(asked, truth)
+    first = alone[0]
+    if first is not None and transformer is not None and not _clearly_better(joined, first, len(truth)):
+        asked, joined = asked[:1], first
+    weights = dict(
+        zip(("counting", "transformer") if counting is not None else ("transformer",), joined.weights, strict=False)
+    )
+    readers = NumberReaders(
+        bias=joined.bias,
+        counting=None if counting is None else weights["counting"],
+        transformer=weights.get("transformer", 0.0),
+    )
+    answers = joined.bias + np.stack(asked, axis=1).astype(np.float64) @ joined.weights
+    deviation = prepared.scale.deviation
+    off = np.abs(truth - answers) * deviation
+    spread = float(np.square(truth - truth.mean()).sum())
+    by_itself = [
+        None if each is None else ReaderAlone(r2=1 - each.error / spread, bias=each.bias, weight=each.weights[0])
+        for each in alone
+    ]
+    return readers, HeldOutNumbers(
+        rows=len(truth),
+        folds=1 if counting is None else len(counting.folds),
+        r2=1 - joined.error / spread,
+        mae=float(off.mean()),
+        spearman=rank_correlation(answers, truth),
+        counting=by_itself[0],
+        transformer=by_itself[1],
+        distances=distances(off),
+    )
+
+
+def _clearly_better(both: JoinedNumbers, alone: JoinedNumbers, rows: int) -> bool:
+    """Whether both readers explain the held-out rows clearly better: the likelihood ratio test of normal errors."""
+    return both.error < alone.error and rows / 2 * math.log(alone.error / max(both.error, 1e-300)) > GAIN
+
+
+def distances(off: np.ndarray[Any, Any]) -> tuple[float | None, ...]:
+    """Return the ⌈(n + 1) · share⌉-th smallest of n distances for 1%, … 99%, or None if n is too small."""
+    ascending, count = np.sort(off), len(off)
+    places = [-(-(count + 1) * percent // 100) for percent in range(1, 100)]
+    return tuple(float(ascending[place - 1]) if place <= count else None for place in places)
+
+
+def rank_correlation(answers: np.ndarray[Any, Any], truth: np.ndarray[Any, Any]) -> float | None:
+    """Return Spearman's correlation, or None if all answers or all numbers are the same."""
+    if answers.min() == answers.max() or truth.min() == truth.max():
+        return None
+    return float(spearmanr(answers, truth).statistic)
+
+
+def _in_words(readers: NumberReaders, found: HeldOutNumbers) -> str:
+    """Say which reader answers, by the held-out rows."""
+    rows = counted(found.rows, "held-out row")
+    if found.folds > 1:
+        rows = f"all {found.rows:,} rows, each answered without having been learned"
+    parts = {"counting alone": found.counting, "the transformer alone": found.transformer}
+    said = ", ".join(f"{name} {alone.r2:.4f}" for name, alone in parts.items() if alone is not None)
+    said = f"readers: R² on {rows}: {said}"
+    if found.transformer is None:
+        return f"{said}. No transformer was trained, so the model answers by counting"
+    if found.counting is None:
+        return said
+    if not readers.transformer:
+        return f"{said}. These rows do not show that the transformer helps, so the model answers by counting alone"
+    return f"{said}, both together {found.r2:.4f}"

@@ -1,0 +1,79 @@
+"""The task of a model of a number: predict the number of each text. And how both readers add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from scipy.optimize import lsq_linear
+from torch import Tensor, nn
+
+from glassformer.counting.reader import HEAVIEST
+from glassformer.prediction.scoring import logits_of, score
+from glassformer.training.classification import Classification
+from glassformer.training.task import Cost, Examples
+
+Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedNumbers:
+    """The result of `join_numbers`: bias + Σ weight · reader, and its summed squared error."""
+
+    bias: float
+    weights: tuple[float, ...]
+    error: float
+
+
+def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
+    """Find the bias and the weights ≥ 0 with the smallest squared error: stacked regressions (Breiman 1996, §1).
+
+    Args:
+        readers: the answers (rows,) of each reader to rows that it has not learned.
+        truth: (rows,)
+    """
+    columns = np.stack([reader.astype(np.float64) for reader in readers], axis=1)
+    means, target = columns.mean(axis=0), truth.astype(np.float64)
+    found = lsq_linear(columns - means, target - target.mean(), bounds=(0, HEAVIEST)).x
+    weights = np.clip(found, 0, HEAVIEST).round(6)  # the digits beyond differ between machines
+    bias = round(float(target.mean() - means @ weights), 6)
+    error = float(np.square(target - bias - columns @ weights).sum())
+    return JoinedNumbers(bias=bias, weights=tuple(map(float, weights)), error=error)
+
+
+class Regression(Classification):
+    """Texts with numbers in the place of labels: (rows,) float32, with a mean near 0 and a deviation near 1."""
+
+    def weight(self, examples: Examples) -> float:
+        return float(len(examples.labels))
+
+    def cost(self, model: nn.Module, examples: Examples) -> Cost:
+        inputs = examples.inputs._replace(token_ids=self._drop_tokens(examples.inputs.token_ids))
+        return Cost(self._errors(model(*inputs).float()[:, 0], examples.labels).sum())
+
+    def _errors(self, answers: Tensor, truth: Tensor) -> Tensor:
+        """Return the loss of each text. Huber's is half the squared error up to 1, then linear (Huber 1964)."""
+        if self.config.number_loss == "squared":
+            return (answers - truth).square()
+        return F.huber_loss(answers, truth, reduction="none")
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Return the loss of the transformer alone, and the squared error of both readers together, per row.
+
+        Without validation rows, return nothing.
+        """
+        store, labels = self.data.validation, self.data.validation_labels
+        if store is None or labels is None:
+            return {}
+        answers = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=1)[:, 0]
+        losses = self._errors(torch.from_numpy(answers), torch.from_numpy(labels.copy()))
+        found = {"validation_loss": float(losses.mean())}
+        if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
+            readers = [answers] if self.counting is None else [self.counting[:, 0], answers]
+            found["calibrated_loss"] = join_numbers(readers, labels).error / len(labels)
+        return found

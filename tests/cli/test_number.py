@@ -1,0 +1,149 @@
+"""`train --task number`, and what the other commands do with its model."""
+
+import json
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.terminal import QUICK, glassformer, misused
+from tests.trained import Trained, write_csv
+
+WORDS = {"awful": 1.0, "poor": 2.5, "fair": 3.0, "fine": 4.5, "superb": 6.0}
+HEADER = ("text", "score")
+COUNTING = ("--preset", "tiny", "--epochs", "0")
+
+
+def scored_rows(count: int) -> list[tuple[str, str]]:
+    draw = random.Random(4)
+    rows = []
+    for number in range(count):
+        word = draw.choice(list(WORDS))
+        rows.append((f"{word} {draw.choice(('film', 'book', 'song'))} {number}", f"{WORDS[word] + draw.random():.3f}"))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """By counting alone, with 4 folds."""
+    folder = tmp_path_factory.mktemp("scores")
+    table = write_csv(folder / "t.csv", scored_rows(90), HEADER)
+    outcome = glassformer("train", table, "--target", "score", "--out", folder / "model", *COUNTING)
+    return Trained(folder=folder / "model", table=table, outcome=outcome)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """With a transformer alone, and validation rows."""
+    folder = tmp_path_factory.mktemp("both")
+    table = write_csv(folder / "t.csv", scored_rows(250), HEADER)
+    flags = (*QUICK, "--set", "model.counting=none", "--set", "training.learning_rate=5e-3")
+    outcome = glassformer("train", table, "--task", "number", "--label", "score", "--out", folder / "model", *flags)
+    return Trained(folder=folder / "model", table=table, outcome=outcome)
+
+
+def test_training_says_what_it_found_and_leaves_a_folder(scores: Trained) -> None:
+    said = scores.outcome
+    assert said.code == 0, said.err
+    assert "task: a number (column 'score' holds decimal numbers)" in said.err
+    assert "numbers from 1." in said.err
+    assert "R² on all 90 rows, each answered without having been learned: counting alone 0." in said.err
+    assert "cross-validated R² 0." in said.out
+    config = json.loads((scores.folder / "config.json").read_text())
+    assert (config["format"], config["target"]) == ("glassformer-number", "score")
+    assert "R² 0." in (scores.folder / "README.md").read_text()
+
+
+def test_texts_are_answered_with_an_interval(scores: Trained) -> None:
+    said = glassformer("predict", scores.folder, "superb film", " ")
+    value, interval, text = said.out.splitlines()[0].split("\t")
+    assert 5 < float(value) < 8
+    low, high = map(float, interval.split(" to "))
+    assert low < float(value) < high
+    assert text == "superb film"
+    assert said.out.splitlines()[1].startswith("(no text)")
+    assert "should hold the right number of 90% of texts, by 90 held-out rows" in said.err
+    piped = glassformer("predict", scores.folder, "--jsonl", stdin=b"awful song\nfine book\n")
+    low_one, high_one = (json.loads(line) for line in piped.out.splitlines())
+    assert low_one["prediction"] < high_one["prediction"]
+    assert set(low_one) == {"text", "prediction", "interval_low", "interval_high", "unseen_share", "unlike_training"}
+
+
+def test_tables_are_answered_beside_their_columns(scores: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "new.csv", [("superb film", "1"), ("", "2")], ("text", "id"))
+    said = glassformer("predict", scores.folder, "--file", table, "--out", tmp_path / "a.csv", "--json")
+    assert said.document == {"out": str(tmp_path / "a.csv"), "rows": 2, "answered": 1, "unanswered": 1}
+    found = pl.read_csv(tmp_path / "a.csv")
+    assert found.columns == [
+        "text",
+        "id",
+        *["prediction", "interval_low", "interval_high", "unseen_share", "unlike_training"],
+    ]
+    assert found["prediction"].null_count() == 1
+    assert "prediction" in glassformer("predict", scores.folder, "--file", table).out
+    lines = glassformer("predict", scores.folder, "--file", table, "--jsonl").out.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["1", "2"]
+
+
+def test_it_is_measured_beside_baselines(both: Trained) -> None:
+    assert "validation R² 0." in both.outcome.out
+    said = glassformer("evaluate", both.folder, both.table)
+    assert said.code == 0, said.err
+    assert "TF-IDF + ridge regression" in said.out
+    assert "should hold 90% of the numbers" in said.out
+    assert "225 of 250 measured texts were also in training" in said.err
+    found = json.loads((both.folder / "evaluation" / "metrics.json").read_text())
+    assert found["metrics"]["r2"]["value"] > 0.5
+    assert len(found["points"]) == 250
+    page = (both.folder / "evaluation" / "report.html").read_text()
+    assert "Do the intervals hold?" in page
+    assert page.count("<circle") >= 250
+    document = glassformer("evaluate", both.folder, both.table, "--json", "--train", both.table).document
+    assert document["target"] == "score"
+
+
+def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> None:
+    glassformer("train", scores.table, "--target", "score", "--out", tmp_path / "m", *COUNTING)
+    for name in ("counting.safetensors", "model.safetensors"):
+        assert (tmp_path / "m" / name).read_bytes() == (scores.folder / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changed", "flags", "words"),
+    [
+        ({16: "three"}, (), ["column 'score': 'three' (row 17) is not a finite number", "leave out --task number"]),
+        ({16: "inf"}, (), ["'inf' (row 17)"]),
+        ({16: "nan", 17: "?"}, (), ["'nan' (row 17)", "1 other values"]),
+        ({2: "3,5"}, (), ["'3,5' (row 3)", "with a point: 3.5"]),
+        (dict.fromkeys(range(30), "4"), (), ["every row has the number 4"]),
+        (dict.fromkeys(range(30), "good"), (), ["is not a finite number"]),
+        ({}, ("--minutes", "3"), ["--minutes is for models that answer with labels"]),
+        ({}, ("--keep-texts",), ["--keep-texts is for models"]),
+        ({}, ("--recipe", "vinh-mlp"), ["answers with labels, not with a number"]),
+        ({}, ("--multilabel", "|"), ["contradict each other"]),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(
+    changed: dict[int, str], flags: tuple[str, ...], words: list[str], tmp_path: Path
+) -> None:
+    rows = [(text, changed.get(number, score)) for number, (text, score) in enumerate(scored_rows(30))]
+    table = write_csv(tmp_path / "t.csv", rows, HEADER)
+    task = ("--task", "number", "--label", "score")
+    misused(glassformer("train", table, *task, "--out", tmp_path / "m", *flags), *words)
+    assert not (tmp_path / "m" / "config.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("predict", "MODEL", "a", "--top-k", "2"), "--top-k is for models that answer with labels"),
+        (("predict", "MODEL", "a", "--automatic", "0.9"), "--automatic is for models"),
+        (("evaluate", "MODEL", "TABLE", "--fold-labels"), "--fold-labels is for models"),
+        (("trace", "MODEL", "a"), "holds a model of a number; a classifier is needed here"),
+        (("export", "MODEL", "--format", "onnx", "--out", "x"), "holds a model of a number"),
+    ],
+)
+def test_what_is_for_labels_says_so(command: tuple[str, ...], words: str, scores: Trained, tmp_path: Path) -> None:
+    places = {"MODEL": str(scores.folder), "TABLE": str(scores.table), "x": str(tmp_path / "x")}
+    misused(glassformer(*(places.get(word, word) for word in command)), words)

@@ -1,0 +1,49 @@
+"""Metrics of numbers, against scikit-learn and SciPy."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+
+from glassformer.evaluation.number_baselines import answer_with_mean, answer_with_ridge
+from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
+from tests.counting.test_ridge import graded
+
+
+def test_they_are_those_of_other_libraries() -> None:
+    draw = np.random.default_rng(4)
+    truth = draw.normal(3, 2, 300)
+    answers = truth + draw.normal(0, 1, 300).round(1)
+    found = measure_numbers(answers, truth, resamples=200)
+    assert found.r2.value == pytest.approx(r2_score(truth, answers))
+    assert found.mae.value == pytest.approx(mean_absolute_error(truth, answers))
+    assert found.rmse.value == pytest.approx(root_mean_squared_error(truth, answers))
+    assert found.spearman is not None
+    assert found.spearman.value == pytest.approx(spearmanr(truth, answers).statistic)
+    for estimate in (found.r2, found.mae, found.rmse, found.spearman):
+        assert estimate.low < estimate.value < estimate.high
+
+
+def test_the_mean_explains_nothing_and_has_no_ranks() -> None:
+    truth = np.array([1.0, 2.0, 6.0])
+    found = measure_numbers(np.full(3, 3.0), truth, resamples=50)
+    assert found.r2.value == 0
+    assert found.spearman is None
+
+
+def test_the_difference_is_that_of_both_figures() -> None:
+    draw = np.random.default_rng(5)
+    truth = draw.normal(size=200)
+    good, poor = truth + 0.1 * draw.normal(size=200), truth + draw.normal(size=200)
+    found = difference_in_r2(good, poor, truth, resamples=200)
+    assert found.value == pytest.approx(r2_score(truth, good) - r2_score(truth, poor))
+    assert 0 < found.low < found.value
+
+
+def test_baselines_learn_from_the_training_rows() -> None:
+    texts, truth = graded(120)
+    assert answer_with_mean(truth[:100], 20).answers.tolist() == [pytest.approx(truth[:100].mean())] * 20
+    found = answer_with_ridge(texts[:100], truth[:100], texts[100:])
+    assert r2_score(truth[100:], found.answers) > 0.9
+    groups = np.arange(100) // 10
+    assert "by cross-validation" in answer_with_ridge(texts[:100], truth[:100], texts[100:], groups).description
