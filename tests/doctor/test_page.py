@@ -3,7 +3,16 @@ import re
 from pathlib import Path
 
 from glassformer.doctor.drawings import rate_chart
-from glassformer.doctor.findings import Diagnosis, Finding, Histogram, LayerFigures, ModelFigures
+from glassformer.doctor.findings import (
+    CutWord,
+    Diagnosis,
+    Finding,
+    Histogram,
+    LabelTokens,
+    LayerFigures,
+    ModelFigures,
+    TokenReport,
+)
 from glassformer.doctor.page import render_diagnosis, write_diagnosis
 from glassformer.doctor.rate_range import read_rate_range
 from tests.doctor.test_rate_range import RATES, valley
@@ -28,7 +37,13 @@ def sample(**changes: object) -> Diagnosis:
         Finding(check="first loss", level="problem", found=f"{NASTY} is 4.2", advice="do this"),
         Finding(check="size", level="good", found="fits"),
     )
+    line = LabelTokens(label=NASTY, rows=1_700, words_per_text=7.25, tokens_per_word=1.5, unknown=0.125, longer=3)
+    tokens = TokenReport(
+        held_out=True, all_texts=line, labels=(line,), more_labels=2, standing_out=(),
+        cut_words=(CutWord(word=NASTY, tokens=9, texts=4),),
+    )  # fmt: skip
     values = {
+        "tokens": tokens,
         "source": f"{NASTY}.csv", "rows": 1234, "parameters": 56_789, "model": "1 block", "window": 33,
         "learning_rate": 3e-4, "findings": findings, "lengths": Histogram(edges=(0.0, 20.0, 40.0), counts=(7, 3)),
         "figures": figures, "limits": ("a sample was read",), "seconds": 9.5, "version": "1", "created": "today",
@@ -41,6 +56,18 @@ def test_the_page_is_alone_and_escapes_what_came_from_outside() -> None:
     assert page.count("<script") == 1  # ours
     assert page.count("&lt;script&gt;") >= 4
     assert not re.search(r'(src|href)="(?!#)', page)
+
+
+def test_tokens_are_shown_by_label() -> None:
+    page = render_diagnosis(sample())
+    assert "<td>1,700</td><td>7.2</td><td>1.50</td><td>12.5%</td><td>3</td>" in page
+    assert "2 labels are not listed" in page
+    assert "(9 tokens, in 4)" in page
+    tokens = sample().tokens.model_copy(update={"held_out": False, "more_labels": 0, "cut_words": ()})
+    page = render_diagnosis(sample(tokens=tokens))
+    assert "How training texts are cut" in page
+    assert "not listed" not in page
+    assert "Words that are cut" not in page
 
 
 def test_one_of_anything_is_one() -> None:

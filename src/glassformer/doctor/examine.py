@@ -17,10 +17,11 @@ from glassformer.data.store import IntArray
 from glassformer.data.wording import counted
 from glassformer.doctor import rate_range, signals
 from glassformer.doctor.bench import Bench
-from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures
+from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures, TokenReport
 from glassformer.doctor.judge import check_initial_loss, check_signals
 from glassformer.doctor.overfit import check_overfitting
 from glassformer.doctor.texts import check_labels, check_lengths, check_rows, check_size, check_spellings, check_unknown
+from glassformer.doctor.tokens import report_tokens
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
@@ -60,7 +61,7 @@ def diagnose(
         prepared, limits = prepare(sources, recipe, init=init, device=device), list[str]()
         bench = _bench(prepared, limits)
         on_check("labels, lengths, unknown words, duplicates")
-        text_findings, histogram = _check_texts(sources, prepared, bench, limits)
+        text_findings, histogram, tokens = _check_texts(sources, prepared, bench, limits)
         model_findings, figures = examine_model(bench, on_check, limits)
     findings = [*model_findings, *text_findings]
     return Diagnosis(
@@ -73,6 +74,7 @@ def diagnose(
         learning_rate=recipe.training.learning_rate,
         findings=tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level))),
         lengths=histogram,
+        tokens=tokens,
         figures=figures,
         limits=tuple(limits),
         seconds=round(time.perf_counter() - began, 1),
@@ -141,7 +143,7 @@ def _smaller_batches(config: TrainingConfig, mean_tokens: float, limits: list[st
 
 def _check_texts(
     sources: Sources, prepared: Prepared, bench: Bench, limits: list[str]
-) -> tuple[list[Finding], Histogram]:
+) -> tuple[list[Finding], Histogram, TokenReport]:
     recipe, splits, tokenizer, init = prepared.recipe, prepared.splits, prepared.tokenizer, prepared.init
     store, held_out = bench.data.train, splits.validation
     padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
@@ -153,11 +155,20 @@ def _check_texts(
         if len(read) < held_out.frame.height:
             limits.append(f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts")
     rows = splits.train.frame.height
-    return [
+    tokens, by_label = report_tokens(
+        tokenizer,
+        splits.train if held_out is None else held_out,
+        _some(rows, _MOST_HELD_OUT, recipe.training.seed) if held_out is None else read,
+        prepared.labels,
+        max_seq_len=bench.max_seq_len,
+        held_out=held_out is not None,
+    )
+    findings = [
         *check_spellings(sources.train),
         *check_labels(prepared.labels, prepared.train_labels, recipe.training),
         length,
         check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),
+        by_label,
         *check_rows(sources.train, splits),
         check_size(
             rows,
@@ -167,7 +178,8 @@ def _check_texts(
             held_out=held_out is not None,
             from_weights=bench.from_weights,
         ),
-    ], histogram
+    ]
+    return findings, histogram, tokens
 
 
 def _some(count: int, most: int, seed: int) -> IntArray:

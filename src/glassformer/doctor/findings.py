@@ -85,6 +85,49 @@ class Histogram(Record):
     counts: tuple[int, ...]
 
 
+class LabelTokens(Record):
+    """How the texts of a label are cut into tokens.
+
+    Attributes:
+        tokens_per_word: the fertility. Words are those of the tokenizer of kind `word`, punctuation included.
+        unknown: the share of unknown tokens.
+        longer: the number of texts that do not fit into the window.
+    """
+
+    label: str
+    rows: int
+    words_per_text: float
+    tokens_per_word: float
+    unknown: float
+    longer: int
+
+
+class CutWord(Record):
+    """A word that is cut into several tokens, and in how many of the searched texts it occurs."""
+
+    word: str
+    tokens: int
+    texts: int
+
+
+class TokenReport(Record):
+    """How texts are cut into tokens.
+
+    Attributes:
+        held_out: whether the vocabulary was not learned from these texts.
+        labels: those with most unknown tokens first; `more_labels` are not listed.
+        standing_out: labels whose texts are cut into more tokens per word than others, or have more unknown ones.
+        cut_words: those with most tokens first.
+    """
+
+    held_out: bool
+    all_texts: LabelTokens
+    labels: tuple[LabelTokens, ...]
+    more_labels: int
+    standing_out: tuple[str, ...]
+    cut_words: tuple[CutWord, ...]
+
+
 class ModelFigures(Record):
     """What the checks of the model measured.
 
@@ -118,6 +161,7 @@ class Diagnosis(Record):
     learning_rate: float
     findings: tuple[Finding, ...]
     lengths: Histogram
+    tokens: TokenReport
     figures: ModelFigures
     limits: tuple[str, ...]
     seconds: float

@@ -10,7 +10,7 @@ from pathlib import Path
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.doctor.drawings import length_chart, rate_chart
-from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, percent
+from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, LabelTokens, percent
 from glassformer.pages.html import page, table
 
 _MARKS = {"problem": "✗", "worth knowing": "!", "good": "✓"}
@@ -25,6 +25,7 @@ FINDINGS_STYLE = """
 .findings .advice { color: var(--soft); }
 """
 _STYLE = f"""{FINDINGS_STYLE}
+#tokens .scroll {{ margin-bottom: .75rem; }}
 #layers th:first-child, #gradients th:first-child {{ min-width: 9rem; }}
 """
 
@@ -45,6 +46,7 @@ def render_diagnosis(diagnosis: Diagnosis) -> str:
         "layers": ("Layer by layer", _layers(diagnosis)),
         "gradients": ("Gradients and steps", _gradients(diagnosis)),
         "lengths": ("Length of texts", _lengths(diagnosis)),
+        "tokens": ("Tokens by label", _tokens(diagnosis)),
         "method": ("How this was checked", _method(diagnosis)),
     }
     return page(
@@ -143,6 +145,36 @@ def _lengths(diagnosis: Diagnosis) -> str:
     return (
         f'<figure class="single">{length_chart(diagnosis.lengths, diagnosis.window)}<figcaption>The last bar '
         "also holds the longest 1% of the texts.</figcaption></figure>"
+    )
+
+
+def _tokens(diagnosis: Diagnosis) -> str:
+    report = diagnosis.tokens
+    more = f" {counted(report.more_labels, 'label is', 'labels are')} not listed." if report.more_labels else ""
+    of_which = "held-out texts, which the vocabulary was not learned from," if report.held_out else "training texts"
+    caption = f"How {of_which} are cut into tokens, the labels with most unknown tokens first."
+    head = ("label", "texts", "words per text", "tokens per word", "unknown tokens", "longer than the window")
+    shown = table(
+        caption + more,
+        head,
+        [(escape(line.label), _cut(line)) for line in report.labels],
+        foot=[("all", _cut(report.all_texts))],
+    )
+    if not report.cut_words:
+        return shown
+    words = ", ".join(
+        f"{escape(each.word[:40])} ({each.tokens:,} tokens, in {each.texts:,})" for each in report.cut_words
+    )
+    return f"{shown}<p>Words that are cut into most tokens, with the number of texts that have them: {words}.</p>"
+
+
+def _cut(line: LabelTokens) -> tuple[str, ...]:
+    return (
+        f"{line.rows:,}",
+        f"{line.words_per_text:.1f}",
+        f"{line.tokens_per_word:.2f}",
+        percent(line.unknown),
+        f"{line.longer:,}",
     )
 
 

@@ -1,0 +1,136 @@
+"""The tokenizer report: how texts are cut into tokens, and whether those of one label are cut worse than others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glassformer.data.labels import LabelSet
+from glassformer.data.store import IntArray
+from glassformer.data.table import Table
+from glassformer.data.tokenizers import CUT_INTO_WORDS, UNKNOWN_ID, TextTokenizer
+from glassformer.doctor.findings import CutWord, Finding, LabelTokens, TokenReport, percent
+
+_MOST_LABELS, _MOST_WORDS = 20, 10  # that are listed
+_MOST_TEXTS = 2_000  # that are searched for cut words
+_FEWEST_ROWS = 20  # of a label that may stand out, and of the others
+_MORE_UNKNOWN, _MORE_PIECES = 0.05, 1.2  # a smaller difference matters little
+_CERTAIN = 3.3  # standard errors: p < .001, as there may be many labels
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Counts:
+    """Counts of each text: (texts,)."""
+
+    words: Numbers
+    tokens: Numbers
+    unknown: Numbers
+    longer: Numbers
+
+    def of(self, name: str, rows: Numbers) -> LabelTokens:
+        """Return the figures of some texts."""
+        words, tokens = int(self.words[rows].sum()), int(self.tokens[rows].sum())
+        return LabelTokens(
+            label=name,
+            rows=len(rows),
+            words_per_text=words / max(1, len(rows)),
+            tokens_per_word=tokens / max(1, words),
+            unknown=int(self.unknown[rows].sum()) / max(1, tokens),
+            longer=int(self.longer[rows].sum()),
+        )
+
+
+def report_tokens(
+    tokenizer: TextTokenizer, table: Table, rows: IntArray, labels: LabelSet, *, max_seq_len: int, held_out: bool
+) -> tuple[TokenReport, Finding]:
+    """Measure how texts are cut, for each label and for all.
+
+    Args:
+        rows: the rows of `table` to read.
+        held_out: whether the vocabulary was not learned from these rows.
+    """
+    part = table.frame[rows]
+    texts = part["text"].to_list()
+    ids = tokenizer.encode(texts)
+    counts = _Counts(
+        words=np.array([len(CUT_INTO_WORDS.pre_tokenize_str(tokenizer.normalised(text))) for text in texts]),
+        tokens=np.array([len(of_text) for of_text in ids]),
+        unknown=np.array([int((of_text == UNKNOWN_ID).sum()) for of_text in ids]),
+        longer=np.array([len(of_text) > max_seq_len - 1 for of_text in ids]),
+    )
+    of_label = _rows_of_labels(table, rows, labels)
+    lines = [counts.of(name, found) for name, found in zip(labels.names, of_label, strict=True) if len(found)]
+    standing = [
+        name for name, found in zip(labels.names, of_label, strict=True) if _stands_out(counts, found, len(texts))
+    ]
+    report = TokenReport(
+        held_out=held_out,
+        all_texts=counts.of("all", np.arange(len(texts))),
+        labels=tuple(sorted(lines, key=lambda line: (-line.unknown, -line.tokens_per_word))[:_MOST_LABELS]),
+        more_labels=max(0, len(lines) - _MOST_LABELS),
+        standing_out=tuple(standing),
+        cut_words=_cut_words(tokenizer, texts[:_MOST_TEXTS]),
+    )
+    return report, _judge(report)
+
+
+def _rows_of_labels(table: Table, rows: IntArray, labels: LabelSet) -> list[Numbers]:
+    """Return for each label the places of its texts among `rows`."""
+    encoded = labels.encode(table)[rows]
+    hot = encoded > 0 if encoded.ndim == 2 else encoded[:, None] == np.arange(len(labels.names))
+    return [np.flatnonzero(column) for column in hot.T]
+
+
+def _stands_out(counts: _Counts, rows: Numbers, texts: int) -> bool:
+    """Whether the texts of a label have clearly more unknown tokens, or more tokens per word, than the others."""
+    others = np.setdiff1d(np.arange(texts), rows)
+    if min(len(rows), len(others)) < _FEWEST_ROWS:
+        return False
+    unknown = counts.unknown / np.maximum(1, counts.tokens)
+    pieces = counts.tokens / np.maximum(1, counts.words)
+    return (
+        unknown[rows].mean() - unknown[others].mean() > _MORE_UNKNOWN and _certainly_more(unknown, rows, others)
+    ) or (pieces[rows].mean() > _MORE_PIECES * pieces[others].mean() and _certainly_more(pieces, rows, others))
+
+
+def _certainly_more(values: Numbers, rows: Numbers, others: Numbers) -> bool:
+    """Compare two means with their standard errors (Welch 1947)."""
+    error = np.sqrt(values[rows].var(ddof=1) / len(rows) + values[others].var(ddof=1) / len(others))
+    return bool(values[rows].mean() - values[others].mean() > _CERTAIN * error)
+
+
+def _cut_words(tokenizer: TextTokenizer, texts: Sequence[str]) -> tuple[CutWord, ...]:
+    """Return the words that are cut into most tokens, with the number of texts that have them."""
+    in_texts = Counter(word for text in texts for word in tokenizer.words_in_pieces(text))
+    words = list(in_texts)
+    tokens = [len(ids) for ids in tokenizer.encode(words)]
+    ordered = sorted(zip(words, tokens, strict=True), key=lambda each: (-each[1], -in_texts[each[0]], each[0]))
+    return tuple(CutWord(word=word, tokens=number, texts=in_texts[word]) for word, number in ordered[:_MOST_WORDS])
+
+
+def _judge(report: TokenReport) -> Finding:
+    whole = report.all_texts
+    rows = "held-out texts" if report.held_out else "training texts"
+    found = f"{whole.tokens_per_word:.2f} tokens per word of {rows}"
+    if not whole.unknown:
+        found += "; none is unknown"
+    elif len(report.labels) > 1:
+        unknown = [line.unknown for line in report.labels]
+        least = "" if report.more_labels else f"{percent(min(unknown))} to "
+        found += f"; unknown tokens by label: {least}{percent(max(unknown))}"
+    if not report.standing_out:
+        return Finding(check="tokens by label", level="good", found=found)
+    names = ", ".join(map(repr, report.standing_out[:5]))
+    more = f" and {len(report.standing_out) - 5} more" if len(report.standing_out) > 5 else ""
+    return Finding(
+        check="tokens by label",
+        level="worth knowing",
+        found=f"{found}; the words of {names}{more} are cut or unknown more often than those of other labels",
+        advice="look at recall for these labels; pieces of words (`tokenizer.kind='bpe'`) know every word, and more "
+        "rows of these labels teach their words",
+    )
