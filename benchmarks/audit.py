@@ -30,6 +30,7 @@ from glassformer.audit.traces import trace
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
+from glassformer.experiments.keeper import keep, read_kept
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 
@@ -38,9 +39,8 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "defaults": {},
     "one epoch": {"training.epochs": 1},
     "more dropout (.6)": {"model.dropout": 0.6},
-    "label smoothing (.1)": {"training.label_smoothing": 0.1},
-    "counting by naive Bayes alone": {"model.counting": "nb"},
-    "counting by TF-IDF alone": {"model.counting": "tfidf"},
+    "naive Bayes alone": {"model.counting": "nb", "training.epochs": 0},
+    "TF-IDF alone": {"model.counting": "tfidf", "training.epochs": 0},
     "no counting reader": {"model.counting": "none"},
 }
 TIMES, PLANTED, OTHERS = (1, 4, 16), 20, 200
@@ -49,6 +49,7 @@ _SENTENCE, _WORDS = (
     ["film", "game", "song", "trip", "house", "phone", "book", "class", "team", "plan"],
 )
 _TRIAL_ROWS = 300
+_FIGURES = "attacked.json"  # the file in a model folder with what was measured
 
 
 def main() -> None:
@@ -71,16 +72,21 @@ def betrayed(experiment: Experiment, name: str, table: Table, way: str, settings
     """Train a model in a way, or read the kept one, and attack it."""
     recipe = load_recipe(None, overrides={"validation.min_rows": 200, **settings})
     folder = classifier(experiment, f"audit/{name}-{way.replace(' ', '-')}", recipe, table)
+    if (kept := read_kept(folder / _FIGURES, dict)) is not None:
+        return kept
     predictor = Predictor.load(folder)
     splits = Sources(train=table).split(recipe.validation, seed=recipe.training.seed)
     measured = measure_membership(predictor, splits)
-    return {
+    found = {
         "table": name,
         "way": way,
         "training_rows": splits.train.frame.height,
         "by_counting_alone": predictor.trained.config.answers_by_counting,
+        "has_transformer": recipe.training.epochs > 0,
         **measured.model_dump(mode="json"),
     }
+    keep(folder / _FIGURES, found)
+    return found
 
 
 def canaries(experiment: Experiment, name: str, table: Table, times: int) -> dict[str, Any]:
@@ -98,6 +104,8 @@ def canaries(experiment: Experiment, name: str, table: Table, times: int) -> dic
     planted = _with_rows(table, addresses[:PLANTED], of_address[:PLANTED], times, draw)
     recipe = load_recipe(None, preset="tiny", overrides={"validation.min_rows": 200})
     folder = classifier(experiment, f"audit/{name}-canaries-{times}", recipe, planted)
+    if (kept := read_kept(folder / _FIGURES, dict)) is not None:
+        return kept
     predictor = Predictor.load(folder)
     splits = Sources(train=planted).split(recipe.validation, seed=recipe.training.seed)
     config = predictor.trained.config
@@ -107,7 +115,7 @@ def canaries(experiment: Experiment, name: str, table: Table, times: int) -> dic
     with_table = {each.kind: each for each in trace(_all(splits), predictor.trained)}["e-mail address"]
     before = {each.kind: each for each in trace(table.frame.select("row", "text"), predictor.trained)}
     own = before.get("e-mail address")
-    return {
+    found = {
         "table": name,
         "times": times,
         "rows": planted.frame.height,
@@ -116,6 +124,8 @@ def canaries(experiment: Experiment, name: str, table: Table, times: int) -> dic
         "confirmable": (with_table.confirmable or 0) - ((own.confirmable or 0) if own else 0),
         "auc": area(scores[:PLANTED], scores[PLANTED:]).model_dump(),
     }
+    keep(folder / _FIGURES, found)
+    return found
 
 
 def _address(draw: np.random.Generator) -> str:

@@ -1,0 +1,51 @@
+"""The tables of docs/few-labels.md, from benchmarks/results/few-labels.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.tables_common import Document, interval
+from glassformer.experiments.published.table import markdown, short
+
+
+def few_tables(found: Document) -> Iterator[str]:
+    """Yield a table of accuracies, one of differences, and how they were measured."""
+    lines = found["lines"]
+    names = list(dict.fromkeys(name for line in lines for name in line["contestants"]))
+    yield "Accuracy on the test rows, means over the draws:"
+    yield markdown([("table", "rows of each class", *names), *(_accuracies(line, names) for line in lines)])
+    ours = [name for name in names if name.startswith("ours")]
+    yield "Accuracy above that of TF-IDF + logistic regression on the same draws:"
+    yield markdown([("table", "rows of each class", *ours), *(_differences(line, ours) for line in lines)])
+    draws = "; ".join(f"{name} {_draws(lines, name)}" for name in names)
+    test_rows = {line["table"]: line["test_rows"] for line in lines}
+    sizes = "; ".join(f"`{table}` {rows:,}" for table, rows in test_rows.items())
+    yield (
+        f"Draws: {draws}. Test rows: {sizes}. Pre-training: {found['seconds']} seconds on all other training "
+        "texts, without their labels. 95% intervals over the test rows."
+    )
+
+
+def _draws(lines: list[Document], name: str) -> str:
+    """Return on how many draws a contestant was measured: "3", or "1 to 3"."""
+    counts = [len(line["contestants"][name]["of_draws"]) for line in lines if name in line["contestants"]]
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def _accuracies(line: Document, names: list[str]) -> tuple[str, ...]:
+    contestants = line["contestants"]
+    best = max(each["accuracy"]["value"] for each in contestants.values())
+
+    def cell(name: str) -> str:
+        if name not in contestants:
+            return ""
+        value = contestants[name]["accuracy"]["value"]
+        return f"**{short(value)}**" if value == best else short(value)
+
+    return (f"`{line['table']}`", str(line["per_class"]), *map(cell, names))
+
+
+def _differences(line: Document, names: list[str]) -> tuple[str, ...]:
+    cells = (line["contestants"].get(name) for name in names)
+    shown = ("" if cell is None else interval(cell["over_tfidf"], lambda value: f"{value:+.3f}") for cell in cells)
+    return (f"`{line['table']}`", str(line["per_class"]), *shown)
