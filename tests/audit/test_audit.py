@@ -173,3 +173,15 @@ def test_parquet_rows_have_numbers_too(with_secret: Path, tmp_path: Path) -> Non
     found = audit(with_secret, train=str(table))
     assert found.traced is not None
     assert found.traced[0].values == 1
+
+
+def test_the_files_of_an_export_belong_to_it(tmp_path: Path) -> None:
+    (tmp_path / "glassformer.json").write_text('{"format": "web"}')
+    (tmp_path / "index.html").write_text(f"<script type='application/json'>[\"{SECRET}\"]</script>")
+    found = audit(tmp_path)
+    page = file(found, "index.html")
+    assert (page.holds, page.give_away) == ("part of the export", True)
+    assert [each.kind for each in page.found or ()] == ["e-mail address"]
+    assert found.verdict.startswith("Do not give this folder away")
+    assert "was not measured" in found.verdict
+    assert found.membership is None

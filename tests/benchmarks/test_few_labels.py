@@ -1,5 +1,6 @@
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from benchmarks import bench_data, few_labels
 from benchmarks.bench_data import Entry, cut_rows
 from benchmarks.tables import kinds
+from glassformer.training.recipe import load_recipe
 
 
 def test_each_class_gives_the_same_number_of_rows() -> None:
@@ -23,6 +25,7 @@ def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
     monkeypatch.setattr(few_labels, "PLAN", {"few": (8,)})
     monkeypatch.setattr(few_labels, "_TRIAL_ROWS", (8,))
+    monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
     asked = ["--quick", "--trained", "0", "--pretrained", "0", "--work", str(tmp_path / "work")]
     monkeypatch.setattr(sys, "argv", ["few_labels.py", *asked])
     few_labels.main()

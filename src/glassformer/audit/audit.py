@@ -52,7 +52,8 @@ def audit(
     traced: tuple[Traced, ...] | None = None
     membership: Membership | None = None
     unread = unmeasured = "an export does not know its training table; audit the model folder that it was made of"
-    if not is_exported(folder) and not (folder / RECORD_FILE).is_file():
+    is_export = is_exported(folder) or (folder / RECORD_FILE).is_file()
+    if not is_export:
         say("reading the model and its training table")
         predictor = Predictor.load(folder, device=device)
         splits = _training_rows(predictor, train, data_dir)
@@ -67,7 +68,7 @@ def audit(
     elif train is not None:
         raise UsageError(f"{folder} is an export, of which only the files are read; leave out `train=`")
     say("reading every file of the folder")
-    files = audit_files(folder)
+    files = audit_files(folder, is_export=is_export)
     findings = judge(files, traced, membership, unread=unread, unmeasured=unmeasured)
     findings = tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
     return Audit(

@@ -51,6 +51,7 @@ _FOLDERS_OF_THE_OWNER = {
     SNAPSHOTS_FOLDER: "some of your texts, in a page",
     CHECKPOINT_FOLDER: "an unfinished run, with the encoded texts",
 }
+_OF_OTHERS = "not written by glassformer"
 _READABLE = {".json", ".jsonl", ".md", ".txt", ".csv", ".tsv", ".html", ".log", ".toml", ".yaml", ".yml"}
 _MOST_BYTES = 64 << 20  # of a file that is searched
 _EXAMPLES = 3
@@ -66,15 +67,21 @@ _ENDINGS = frozenset(
 """Endings of hosts. The n-grams do not tell "meet @ cafe. then" from "meet@cafe.then": only these endings count."""
 
 
-def audit_files(folder: Path) -> tuple[FileAudit, ...]:
-    """Return what each file holds, in the order of the alphabet, those of sub-folders last. Links are not followed."""
+def audit_files(folder: Path, *, is_export: bool = False) -> tuple[FileAudit, ...]:
+    """Return what each file holds, in the order of the alphabet, those of sub-folders last. Links are not followed.
+
+    Args:
+        is_export: whether `export` wrote the folder. Files that model folders do not have belong to it then.
+    """
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     ordered = sorted(files, key=lambda path: (len(path.relative_to(folder).parts), path.as_posix()))
-    return tuple(_audit(path, path.relative_to(folder)) for path in ordered)
+    return tuple(_audit(path, path.relative_to(folder), is_export=is_export) for path in ordered)
 
 
-def _audit(path: Path, name: Path) -> FileAudit:
+def _audit(path: Path, name: Path, *, is_export: bool) -> FileAudit:
     holds, give_away = _role(name)
+    if is_export and holds == _OF_OTHERS:
+        holds, give_away = "part of the export", True
     try:
         is_ngrams = name.as_posix() == NGRAMS_FILE
         texts = _told_by_ngrams(path) if is_ngrams else _texts(path, name)
@@ -89,10 +96,10 @@ def _audit(path: Path, name: Path) -> FileAudit:
 def _role(name: Path) -> tuple[str, bool]:
     """Return what a file holds, and whether it is part of a model that is given away."""
     if len(name.parts) > 1:
-        return _FOLDERS_OF_THE_OWNER.get(name.parts[0], "not written by glassformer"), False
+        return _FOLDERS_OF_THE_OWNER.get(name.parts[0], _OF_OTHERS), False
     if name.name in _OF_THE_OWNER:
         return _OF_THE_OWNER[name.name], False
-    return _HOLDS.get(name.name, "not written by glassformer"), name.name in _HOLDS
+    return _HOLDS.get(name.name, _OF_OTHERS), name.name in _HOLDS
 
 
 def _summed_up(texts: Iterable[str]) -> Iterator[Found]:

@@ -53,9 +53,8 @@ def render_audit(found: Audit) -> str:
 def _files(found: Audit) -> str:
     rows = [(f"<code>{escape(file.name)}</code>", _file(file)) for file in found.files]
     caption = (
-        "What each file holds, and the personal data that was found in it. Most of each value is hidden. Files that "
-        "“stay” "
-        "are not part of the model: do not give them away."
+        "What each file holds, and the personal data that was found in it. Most of each value is hidden. Files of "
+        "numbers are not searched. Files that “stay” are not part of the model: do not give them away."
     )
     return table(caption, ("file", "to others", "holds", "found in it"), rows)
 
@@ -63,7 +62,7 @@ def _files(found: Audit) -> str:
 def _file(file: FileAudit) -> tuple[str, ...]:
     goes = "may go" if file.give_away else '<span class="stays">stays</span>'
     if file.found is None:
-        inside = "numbers; not searched"
+        inside = "not searched"
     else:
         inside = "; ".join(
             f"{found.values:,} × {escape(found.kind)} ({escape(', '.join(found.examples))})" for found in file.found

@@ -79,7 +79,7 @@ def _show(found: Audit) -> None:
 
 def _cells(file: FileAudit) -> tuple[str, str, str]:
     if file.found is None:
-        inside = "numbers, not searched"
+        inside = "not searched"
     else:
         inside = ", ".join(f"{each.values:,} × {each.kind}" for each in file.found) or "nothing"
     return file.name, "may go" if file.give_away else "stays", inside
