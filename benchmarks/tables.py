@@ -28,6 +28,7 @@ from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_processes import processes_tables
 from benchmarks.tables_reproduce import read_results, reproduced
 from benchmarks.tables_rows import rows_tables
+from benchmarks.tables_search import search_tables
 from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
@@ -81,6 +82,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "billion-rows": from_file(results, billion_rows),
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
+        "search": from_file(results, search_tables),
         "sentiment": from_file(results, sentiment_tables),
         "training-speed": from_file(results, training_tables),
         "literal-speed": from_file(results, literal_tables),

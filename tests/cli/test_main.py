@@ -34,6 +34,7 @@ def test_every_command_is_there() -> None:
         "compare",
         "compare-variants",
         "reproduce",
+        "search",
         "predict",
         "export",
         "pretrain",

@@ -29,6 +29,7 @@ from glassformer.cli import (
     pretrain,
     recipes,
     reproduce,
+    search,
     serve,
     trace,
     train,
@@ -61,6 +62,7 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("compare-variants")(compare_variants.compare_variants)
+app.command("search")(search.search)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("serve")(serve.serve)

@@ -112,7 +112,7 @@ def plan_variants(
     base = load_recipe(recipe, preset=preset, overrides=given)
     if base.training.max_steps is None and base.training.max_seconds is None:
         given["training.max_steps"] = DEFAULT_STEPS
-    keys = _read_vary(vary)
+    keys = read_choices(vary, option="vary", fixed=SAME_FOR_ALL, what="a comparison")
     if taken := [key for key in keys if key in overrides or (key == "model.preset" and preset is not None)]:
         raise UsageError(f"{key_name(taken[0])} is both set and varied; do only one of these")
     combinations = [dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())]
@@ -212,23 +212,35 @@ def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
         raise _cannot_be_built(name, why, len(failures), len(variants))
 
 
-def _read_vary(vary: Sequence[str]) -> dict[str, list[Any]]:
+def read_choices(choices: Sequence[str], *, option: str, fixed: Mapping[str, str], what: str) -> dict[str, list[Any]]:
+    """Return the values of each setting that the user lists. A key without a section belongs to `[model]`.
+
+    Args:
+        choices: `key=value,value,…`
+        option: the name of the option that lists them.
+        fixed: settings that cannot be listed → why.
+        what: what needs several values, in words.
+
+    Raises:
+        UsageError: a line cannot be read, is fixed, or is given twice.
+    """
     keys: dict[str, list[Any]] = {}
-    for text in vary:
+    for text in choices:
         bare, equals, listed = text.partition("=")
         if not equals or not bare.strip():
-            raise UsageError(f"{_vary(text)}: write key=value,value, for example {_vary('positions=learned,rotary')}")
+            example = _given(option, "positions=learned,rotary")
+            raise UsageError(f"{_given(option, text)}: write key=value,value, for example {example}")
         key = bare.strip() if "." in bare else f"model.{bare.strip()}"
         if key in keys:
-            raise UsageError(f"{_vary(key_name(key))} is given twice; give all its values at once")
-        if key in SAME_FOR_ALL:
-            raise UsageError(f"{_vary(text)}: {key} cannot be varied, {SAME_FOR_ALL[key]}")
+            raise UsageError(f"{_given(option, key_name(key))} is given twice; give all its values at once")
+        if key in fixed:
+            raise UsageError(f"{_given(option, text)}: {key} cannot be varied, {fixed[key]}")
         words = [word.strip() for word in listed.split(",")]
         values = [parse_overrides([f"{key}={word}"])[key] for word in words]
         if "" in words or len(values) < 2:
-            raise UsageError(f"{_vary(text)}: a comparison needs at least two values, separated by commas")
+            raise UsageError(f"{_given(option, text)}: {what} needs at least two values, separated by commas")
         if twice := [word for word, value in zip(words, values, strict=True) if values.count(value) > 1]:
-            raise UsageError(f"{_vary(text)}: {twice[0]} is given twice")
+            raise UsageError(f"{_given(option, text)}: {twice[0]} is given twice")
         keys[key] = values
     return keys
 
@@ -245,8 +257,12 @@ def _too_rare(source: str, why: str) -> UsageError:
     )
 
 
+def _given(option: str, text: str) -> str:
+    return f"`{option}={text!r}`"
+
+
 def _vary(text: str) -> str:
-    return f"`vary={text!r}`"
+    return _given("vary", text)
 
 
 def _name(settings: Mapping[str, Any]) -> str:

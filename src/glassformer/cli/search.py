@@ -1,0 +1,218 @@
+"""`glassformer search`: which settings to train with, found within a time and measured on rows of their own."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassformer.cli.live import Live, words
+from glassformer.cli.options import (
+    DataDir,
+    Device,
+    FoldLabels,
+    Group,
+    Json,
+    LabelColumn,
+    Multilabel,
+    Order,
+    Overwrite,
+    Preset,
+    Quiet,
+    RecipeName,
+    Resume,
+    Seed,
+    Settings,
+    Target,
+    TaskName,
+    TextColumn,
+    Validation,
+    given_settings,
+)
+from glassformer.cli.output import (
+    command_line,
+    doing,
+    duration,
+    human_count,
+    hush,
+    insist,
+    print_json,
+    print_table,
+    progressing,
+    say,
+    show,
+)
+from glassformer.cli.resume import Stopped
+from glassformer.cli.task import chosen_task
+from glassformer.cli.writers import check_folder
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.experiments.search.result import SearchResult, Trial
+    from glassformer.experiments.search.trial import TrialRun
+
+_SHOWN = 8
+
+
+def search(
+    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    minutes: Annotated[float, typer.Option(metavar="<number>", help="Time for the whole search.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for search.html, search.json, recipe.toml and the trials. Default: runs/search-NAME."
+        ),
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="<key=value,value>",
+            help="Search this setting with these values, in place of the usual settings. May be repeated.",
+        ),
+    ] = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    target: Target = None,
+    task: TaskName = None,
+    order: Order = None,
+    multilabel: Multilabel = None,
+    fold_labels: FoldLabels = False,
+    validation: Validation = None,
+    group: Group = None,
+    recipe: RecipeName = None,
+    preset: Preset = None,
+    set_: Settings = None,
+    seed: Seed = None,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Search for the best settings of a recipe within a time."""
+    if quiet:
+        hush()
+    out = out or Path("runs") / f"search-{_stem(data)}"
+    check_folder(out)
+    from glassformer.data.locks import only_writer
+    from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.experiments.search.search import RUNS_FOLDER, check_out
+    from glassformer.experiments.search.search import search as search_settings
+    from glassformer.prediction.devices import choose_device
+    from glassformer.training.loop import InterruptedTraining
+    from glassformer.training.recipe import load_recipe
+
+    overrides = given_settings(set_, training__seed=seed, validation__file=validation, validation__group=group)
+    chosen = load_recipe(recipe, preset=preset, overrides=overrides).for_data(data, data_dir)
+    check_out(out, resume=resume, overwrite=overwrite)  # before the table is read
+    place = choose_device(device)
+    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    source = chosen_task(source, target, task, order)
+    if source.task == "number":
+        raise UsageError(
+            "the target is a number, and a search rates answers that are classes; `task='ordered'` learns ordered ones"
+        )
+    doing(f"reading {data}")
+    sources = read_sources(source, chosen.validation, data_dir)
+    with only_writer(out), LiveSearch(minutes) as view:
+        try:
+            found = search_settings(
+                sources, chosen, out,
+                minutes=minutes, over=over or (), given=set(overrides), resume=resume, overwrite=overwrite,
+                device=place, command=command_line(), watcher=view,
+            )  # fmt: skip
+        except (InterruptedTraining, KeyboardInterrupt) as error:
+            if (out / RUNS_FOLDER).is_dir():
+                again = command_line(leave_out="--overwrite", add="--resume")
+                insist(f"stopped; finished trials are kept in {out}. Continue with:\n  {again}")
+            raise Stopped(error) from error
+    reading = {
+        "--text": text, "--label": label, "--target": target, "--task": task, "--order": order,
+        "--multilabel": multilabel, "--data-dir": data_dir,
+    }  # fmt: skip
+    settings = {"--recipe": recipe, "--preset": preset, "--validation": validation, "--group": group, "--seed": seed}
+    usual = [*_typed(settings), *(part for setting in set_ or () for part in ("--set", setting))]
+    best = ["--recipe", str(out / "recipe.toml")]
+    following = [*_typed(reading), *(["--fold-labels"] if fold_labels else [])]
+    following += best if found.recommended == "found" else usual
+    _show_result(
+        found, out, shlex.join(["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *following]), json=json
+    )
+
+
+def _typed(flags: Mapping[str, object]) -> list[str]:
+    """Return the flags that were given, as they are typed."""
+    return [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
+
+
+def _stem(data: str) -> str:
+    """Return the name of a table without its folder and its endings."""
+    return Path(data).name.partition(".")[0] or "table"
+
+
+def _show_result(found: SearchResult, out: Path, following: str, *, json: bool) -> None:
+    if json:
+        print_json(found.model_dump(mode="json") | {"train": following})
+    else:
+        _show(found)
+        show(f"\ntrain: {following}")
+        show(f"page: {out / 'search.html'}    figures: {out / 'search.json'}    best settings: {out / 'recipe.toml'}")
+    for note in found.notes:
+        say(f"note: {note}")
+
+
+def _show(found: SearchResult) -> None:
+    """Show the best trials, then the figures on the rows that the search never saw."""
+    show(
+        f"{found.data.source}: {human_count(len(found.trials))} trials in {duration(found.seconds)}; "
+        f"{human_count(found.data.unseen_rows)} rows were held out from the search\n"
+    )
+    head = ("settings", "loss", "loss, third of steps", "parameters", "seconds")
+    first = next(trial for trial in found.trials if trial.number == 0)
+    shown = list(found.trials[:_SHOWN])
+    lines = [_cells(trial) for trial in (shown if first in shown else [*shown, first])]
+    print_table([head, *lines])
+    if mattering := [effect.key for effect in found.effects if effect.matters]:
+        show(f"\nwhat mattered: {', '.join(mattering)}")
+    elif found.effects:
+        show("\nwhat mattered: these trials do not show that any setting did")
+    show(f"\n{found.verdict}")
+
+
+def _cells(trial: Trial) -> tuple[str, ...]:
+    losses = ("" if loss is None else f"{loss:.4f}" for loss in (trial.loss, trial.first_loss))
+    return (trial.name, *losses, human_count(trial.parameters), f"{trial.seconds:.0f}")
+
+
+class LiveSearch(Live):
+    """Show a bar over the time, the training that is running, and a line for each finished trial."""
+
+    def __init__(self, minutes: Any) -> None:
+        from rich.progress import BarColumn, TimeElapsedColumn
+
+        super().__init__(
+            TimeElapsedColumn(), words("of {task.fields[minutes]} min"), BarColumn(bar_width=24),
+            words("{task.fields[doing]}"),
+        )  # fmt: skip
+        self._minutes, self._began, self._doing = minutes, time.perf_counter(), ""
+
+    def on_rung(self, text: str) -> None:
+        self.line(text)
+
+    def on_run(self, text: str) -> None:
+        self._doing = text
+        self.on_share(0.0)
+
+    def on_share(self, share: float) -> None:
+        gone, all_of_it = time.perf_counter() - self._began, 60 * self._minutes
+        self.move(min(gone, all_of_it), all_of_it, minutes=f"{self._minutes:g}", doing=f"{share:.0%} {self._doing}")
+        progressing(f"{share:.0%} of {self._doing}")
+
+    def on_done(self, run: TrialRun, name: str) -> None:
+        loss = f"failed: {run.failed}" if run.loss is None else f"loss {run.loss:.4f}"
+        self.line(f"  {loss}, {duration(run.seconds)}: {name}")

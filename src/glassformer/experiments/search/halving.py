@@ -1,0 +1,354 @@
+"""Successive halving: many candidates are trained for a short time, and the best of them for longer and more often.
+
+Three rungs (Jamieson & Talwalkar 2016; with the sizes of Li et al. 2018, η = 3): all candidates for a third of their
+steps on one part of the rows, the best third with all steps on the same part, and the best third of those on two other
+parts too, each with a seed of its own. So no rung takes much longer than the others. If time is short, the last rung is
+left out. The recipe as it is takes part in every rung.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError
+from glassformer.evaluation.record import Record
+from glassformer.experiments.keeper import keep, read_kept
+from glassformer.experiments.search.rows import PARTS, Part
+from glassformer.experiments.search.space import Candidate, candidates
+from glassformer.experiments.search.trial import Job, OutOfTimeError, TrialRun, run_trial
+from glassformer.training.recipe import Recipe
+from glassformer.training.time_plan import about
+
+_ETA = 3
+_SHARE = 1 / _ETA  # of the steps, in the first rung
+_FEWEST = 4  # candidates: fewer are no search
+_HEAVIER = 1.5  # how much longer a candidate is expected to take than the recipe as it is
+_MOST = 2_000  # candidates
+_MEASURING = 0.25  # of the time for the rungs: a candidate that would take longer to measure after them is left out
+_LATE = 1.1  # a training is stopped when it has taken this much more than all of the time that was left for it
+_LAST_STEPS = 5.0  # seconds
+
+_ENDS = (0.4, 0.7, 1.0)
+"""The share of its time that the search has used at most when each rung ends."""
+
+
+class Plan(Record):
+    """How many candidates each rung has, and the seconds for all rungs. A resumed search keeps it."""
+
+    sizes: tuple[int, ...]
+    seconds: float
+
+
+class Watcher(Protocol):
+    """Is told about the progress of a search."""
+
+    def on_rung(self, text: str) -> None:
+        """A rung begins."""
+
+    def on_run(self, text: str) -> None:
+        """A training begins."""
+
+    def on_share(self, share: float) -> None:
+        """`share` of it is done."""
+
+    def on_done(self, run: TrialRun, name: str) -> None:
+        """A trial is done and kept."""
+
+    def on_message(self, text: str) -> None:
+        """The search has a message."""
+
+
+@dataclass
+class Clock:
+    """The time of a search. The trainings of an earlier start count as if they had just been done.
+
+    Attributes:
+        seconds: the time for everything.
+        earlier: the seconds of the trainings that were kept by an earlier start.
+    """
+
+    seconds: float
+    began: float = field(default_factory=time.perf_counter)
+    earlier: float = 0.0
+
+    @property
+    def used(self) -> float:
+        return self.earlier + time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.used
+
+    def deadline(self, reserve: float) -> float:
+        """Return when a training must end so that so many seconds are left, by `time.perf_counter`."""
+        return time.perf_counter() + max(_LAST_STEPS, (self.left - reserve) * _LATE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """A stage of the search: the parts of the rows that its candidates are trained on, and the share of the steps."""
+
+    parts: tuple[int, ...]
+    share: float
+
+    @property
+    def in_words(self) -> str:
+        steps = "a third of the steps" if self.share < 1 else "all steps"
+        which = f"part {self.parts[0] + 1}" if len(self.parts) == 1 else f"parts {self.parts[0] + 1}–{PARTS}"
+        return f"{steps}, {which} of the rows"
+
+
+RUNGS = (
+    Rung(parts=(0,), share=_SHARE),
+    Rung(parts=(0,), share=1.0),
+    Rung(parts=tuple(range(1, PARTS)), share=1.0),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What the search of one cut is given.
+
+    Attributes:
+        folder: keeps the trials.
+        name: names the search in the folder.
+        final: the time of a training after the search, as a multiple of that of a trial with all steps.
+    """
+
+    name: str
+    recipe: Recipe
+    space: Mapping[str, Sequence[Any]]
+    parts: Sequence[Part]
+    folder: Path
+    device: str
+    seed: int
+    final: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """The result of a search. `best` has the lowest mean loss over all parts that the last candidates share."""
+
+    candidates: tuple[Candidate, ...]
+    runs: tuple[TrialRun, ...]
+    best: Candidate
+    losses: Mapping[int, float]
+    parts: int
+
+
+def _sizes(count: int, rungs: int) -> tuple[int, ...]:
+    """Return how many candidates each rung has: a third of those before, at least the recipe as it is and another.
+
+    Args:
+        rungs: the number of rungs that have any.
+    """
+    sizes = [min(count, max(2, math.ceil(count / _ETA**number))) for number in range(rungs)]
+    return (*sizes, *[0] * (len(RUNGS) - rungs))
+
+
+class Halving:
+    """The search within one cut.
+
+    Args:
+        share: of the time that is left, the share that this search and its measurement may take.
+    """
+
+    def __init__(self, setup: Setup, clock: Clock, share: float, watcher: Watcher) -> None:
+        self._setup, self._clock, self._watcher, self._share = setup, clock, watcher, share
+        self._spare = clock.left * (1 - share)  # for the searches after this one
+        self._runs: dict[tuple[int, int, float], TrialRun] = {}
+        self._heaviest = math.inf  # seconds of a training with all steps
+
+    def search(self) -> Searched:
+        """Run all rungs, as far as time allows.
+
+        Raises:
+            UsageError: the time is too short, or the recipe as it is cannot be trained.
+            InterruptedTraining, KeyboardInterrupt: on Ctrl-C. Finished trials are kept.
+        """
+        everything = candidates(self._setup.space, self._setup.recipe, seed=self._setup.seed)
+        first = next(everything)
+        self._watcher.on_rung("first the recipe as it is, to measure how long a training takes")
+        self._first(first)
+        plan, drawn = self._planned(first, everything)
+        self._heaviest = self._heaviest_for(plan)
+        alive, before = drawn, RUNGS[0]
+        for rung, size, end in zip(RUNGS, plan.sizes, _ENDS, strict=True):
+            if not size:
+                break
+            if rung is not RUNGS[0]:
+                alive = self._best(alive, before, size)
+            if len(alive) > 1:
+                self._watcher.on_rung(f"{counted(len(alive), 'candidate')}: {rung.in_words}")
+                self._run_all(alive, rung, later=(1 - end) * plan.seconds)
+            before = rung
+        alive = [each for each in alive if self._whole(each)] or [first]
+        parts = self._shared_parts(alive)
+        losses = {each.number: self._mean(each, parts, 1.0) for each in alive}
+        best = min(alive, key=lambda each: (losses[each.number], each.number))
+        return Searched(
+            candidates=tuple(drawn), runs=tuple(self._runs.values()), best=best, losses=losses, parts=len(parts)
+        )
+
+    def _first(self, first: Candidate) -> None:
+        """Train the recipe as it is in the first two rungs.
+
+        Raises:
+            UsageError: it cannot be trained.
+        """
+        for rung in reversed(RUNGS[:2]):
+            run = self._run(first, 0, rung.share, deadline=math.inf)
+            if run is None or run.failed is not None:
+                why = "" if run is None else f": {run.failed}"
+                raise UsageError(f"the recipe as it is cannot be trained on a part of the rows{why}")
+
+    def _planned(self, first: Candidate, others: Iterator[Candidate]) -> tuple[Plan, list[Candidate]]:
+        """Return how many candidates each rung has, and the candidates.
+
+        Raises:
+            UsageError: the time is too short.
+        """
+        file = self._setup.folder / f"{self._setup.name}.json"
+        kept = read_kept(file, Plan)
+        if kept is not None:
+            return kept, [first, *itertools.islice(others, kept.sizes[0] - 1)]
+        seconds = self._clock.left - self._spare - self._reserve([])
+        count, rungs = self._count(seconds)
+        drawn = [first, *itertools.islice(others, count - 1)]
+        everyone = (len(drawn),) * len(RUNGS)
+        sizes = everyone if self._cost(everyone) <= seconds else _sizes(len(drawn), rungs)
+        plan = Plan(sizes=sizes, seconds=seconds)
+        keep(file, plan)
+        return plan, drawn
+
+    def _count(self, seconds: float) -> tuple[int, int]:
+        """Return for how many candidates these seconds are enough, and for how many rungs.
+
+        Raises:
+            UsageError: for too few.
+        """
+        for rungs in (len(RUNGS), len(RUNGS) - 1):
+            missing = self._cost(_sizes(_FEWEST, rungs)) - seconds
+            if missing <= 0:
+                counts = range(_FEWEST, _MOST)
+                return max(count for count in counts if self._cost(_sizes(count, rungs)) <= seconds), rungs
+        minutes, training = self._clock.seconds / 60, self._runs[0, 0, 1.0].seconds
+        raise UsageError(
+            f"`minutes={minutes:g}` is too short: the first training took {about(training)}, and a search needs many. "
+            f"Give at least {math.ceil(minutes + missing / self._share / 60)} minutes"
+        )
+
+    def _cost(self, sizes: Sequence[int]) -> float:
+        """Return about how many seconds the rungs take with so many candidates, after the first two trials."""
+        unit, counting, last = self._unit(0), self._runs[0, 0, 1.0].counting_seconds, sizes[-1]
+        trainings = sum(
+            len(rung.parts) * rung.share * _HEAVIER * (size - 1)
+            for rung, size in zip(RUNGS, sizes, strict=True)
+            if size
+        )
+        trainings += len(RUNGS[-1].parts) if last else 0  # of the recipe as it is
+        readers = len(self._setup.space.get("model.counting", ("",)))
+        fits = (readers - 1) + (PARTS - 1) * min(readers, last)
+        return trainings * unit + fits * counting
+
+    def _run_all(self, alive: Sequence[Candidate], rung: Rung, *, later: float) -> None:
+        """Train the candidates on all parts of a rung, as far as time allows.
+
+        Args:
+            later: the seconds that the later rungs need.
+        """
+        for part, candidate in itertools.product(rung.parts, alive):
+            if (candidate.number, part, rung.share) in self._runs:
+                continue
+            reserve = self._spare + self._reserve(alive) + later
+            in_time = self._clock.left - reserve >= rung.share * self._unit(candidate.number)
+            deadline = self._clock.deadline(reserve) if in_time else None
+            if self._run(candidate, part, rung.share, deadline=deadline) is None and len(rung.parts) > 1:
+                return  # the loss over several parts needs all candidates on each of them
+
+    def _run(self, candidate: Candidate, part: int, share: float, *, deadline: float | None) -> TrialRun | None:
+        """Return the trial, which may have been kept. None if there is no time for it.
+
+        Args:
+            deadline: see `run_trial`. None: only a kept trial is wanted.
+        """
+        setup = self._setup
+        job = Job(
+            candidate=candidate.number,
+            recipe=candidate.recipe,
+            part=setup.parts[part],
+            number=part,
+            share=share,
+            device=setup.device,
+        )
+        run = read_kept(job.file(setup.folder), TrialRun)
+        if run is not None:
+            self._clock.earlier += run.seconds
+        elif deadline is None:
+            return None
+        else:
+            self._watcher.on_run(candidate.name)
+            try:
+                run = run_trial(job, setup.folder, deadline=deadline, on_share=self._watcher.on_share)
+            except OutOfTimeError:
+                return None
+            self._watcher.on_done(run, candidate.name)
+        self._runs[candidate.number, part, share] = run
+        return run
+
+    def _best(self, alive: Sequence[Candidate], rung: Rung, count: int) -> list[Candidate]:
+        """Return the best candidates of a rung, the recipe as it is always among them.
+
+        Those that would take too long to measure after the search are left out.
+        """
+        first = min(alive, key=lambda each: each.number)
+        rated = [
+            each
+            for each in alive
+            if each is first
+            or (
+                math.isfinite(self._mean(each, rung.parts[:1], rung.share))
+                and self._unit(each.number) <= self._heaviest
+            )
+        ]
+        rated.sort(key=lambda each: (self._mean(each, rung.parts[:1], rung.share), each.number))
+        chosen = rated[:count]
+        return chosen if first in chosen else [*chosen[: count - 1], first]
+
+    def _whole(self, candidate: Candidate) -> bool:
+        return math.isfinite(self._mean(candidate, (0,), 1.0))
+
+    def _shared_parts(self, alive: Sequence[Candidate]) -> list[int]:
+        """Return the parts on which all of these were trained with all steps."""
+        return [part for part in range(PARTS) if all((each.number, part, 1.0) in self._runs for each in alive)]
+
+    def _mean(self, candidate: Candidate, parts: Iterable[int], share: float) -> float:
+        """Return the mean loss over parts. Infinite if a training failed or is missing."""
+        runs = [self._runs.get((candidate.number, part, share)) for part in parts]
+        losses = [math.inf if run is None or run.loss is None else run.loss for run in runs]
+        return sum(losses) / len(losses) if losses else math.inf
+
+    def _unit(self, number: int) -> float:
+        """Return the seconds of a training of a candidate with all steps, without counting."""
+        runs = [self._runs.get((number, 0, share)) for share in (1.0, _SHARE)]
+        found = [(run.seconds - run.counting_seconds) / run.share for run in runs if run is not None]
+        return max(0.1, min(found)) if found else _HEAVIER * self._unit(0)  # the first one warms up
+
+    def _heaviest_for(self, plan: Plan) -> float:
+        """Return the seconds that a training may take, so that there is time to measure it after the search."""
+        final, unit = self._setup.final, self._unit(0)
+        return max(_HEAVIER * unit, _MEASURING * plan.seconds / final - unit) if final else math.inf
+
+    def _reserve(self, alive: Sequence[Candidate]) -> float:
+        """Return the seconds of the trainings after the search: the recipe as it is, and the heaviest candidate."""
+        counting, unit = self._runs[0, 0, 1.0].counting_seconds, self._unit(0)
+        heaviest = max((self._unit(each.number) for each in alive if each.number), default=_HEAVIER * unit)
+        heaviest = min(heaviest, self._heaviest)
+        return self._setup.final * (unit + heaviest) + 2 * counting if self._setup.final else 0.0

@@ -1,0 +1,121 @@
+"""The record of a search, which is written to `search.json`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from glassformer.evaluation.record import Estimate, Record
+from glassformer.evaluation.result import Machine
+from glassformer.experiments.search.trial import TrialRun
+
+
+class SearchedData(Record):
+    """The table. `unseen_rows` are the rows that the search never saw, `folds` in how many searches (1: a fifth)."""
+
+    source: str
+    rows: int
+    sha256: str
+    unseen_rows: int
+    folds: int
+    rated_on: str
+
+
+class Trial(Record):
+    """A candidate with its trainings.
+
+    Attributes:
+        first_loss: the loss after a third of the steps, which all candidates have. None if it was not reached.
+        loss: the mean loss over all parts on which the last candidates were trained. None if it is not one of them.
+    """
+
+    number: int
+    name: str
+    settings: dict[str, JsonValue]
+    values: dict[str, JsonValue]
+    first_loss: float | None
+    loss: float | None
+    parameters: int
+    seconds: float
+    failed: str | None
+    runs: tuple[TrialRun, ...]
+
+
+class ValueEffect(Record):
+    """A value of a setting: the mean loss of the trials that have it, minus the mean loss of all trials."""
+
+    value: str
+    trials: int
+    effect: Estimate
+
+
+class SettingEffect(Record):
+    """How much a setting mattered.
+
+    Attributes:
+        explains: the share of the variance of the losses that the setting explains alone (ω²), at least 0.
+        p: of an F-test against no effect; `holm_p` is p after Holm's correction for all settings.
+    """
+
+    key: str
+    values: tuple[ValueEffect, ...]
+    explains: float
+    p: float
+    holm_p: float
+    matters: bool
+
+
+class Figures(Record):
+    """The accuracy and the log loss (nats) on the rows that the search never saw."""
+
+    accuracy: Estimate
+    log_loss: Estimate
+
+
+class Choice(Record):
+    """What the search chose without some rows, and how many rows that were."""
+
+    name: str
+    settings: dict[str, JsonValue]
+    unseen_rows: int
+
+
+class SearchResult(Record):
+    """Everything that a search found. The page shows nothing else.
+
+    Attributes:
+        best: the number of the trial with the lowest loss. 0 is the recipe as it is.
+        choices: what was measured on the rows that the search never saw. With several folds, each has its own choice.
+        found, default: the figures of the choices and of the recipe as it is, on the same rows.
+        accuracy_difference, log_loss_difference: found − default, paired. `mcnemar_p` is that of the accuracies.
+        recommended: which of the two to train with.
+        recipe: the best settings, as a TOML file.
+    """
+
+    format: int = 1
+    data: SearchedData
+    minutes: float
+    seconds: float
+    space: dict[str, list[JsonValue]]
+    trials: tuple[Trial, ...]
+    best: int
+    parts: int
+    choices: tuple[Choice, ...]
+    found: Figures
+    default: Figures
+    accuracy_difference: Estimate
+    mcnemar_p: float
+    log_loss_difference: Estimate
+    recommended: Literal["found", "default"]
+    verdict: str
+    effects: tuple[SettingEffect, ...]
+    notes: tuple[str, ...]
+    recipe: str
+    seed: int
+    device: str
+    threads: int
+    versions: dict[str, str]
+    machine: Machine
+    command: str
+    created: str

@@ -1,0 +1,350 @@
+"""Search for settings within a time, and measure the choice on rows that the search never saw.
+
+The search is nested: some rows are held out before it begins. It trains and rates its trials on the other rows alone.
+At the end, the recipe as it is and the best settings are trained on all of these as `train` does, and answer the
+held-out rows. The lowest loss of many trials is too low by chance; the figure on the held-out rows is not.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from glassformer.data.files import write_aside
+from glassformer.data.locks import LOCK_FILE
+from glassformer.data.sources import Sources
+from glassformer.data.splits import fingerprint
+from glassformer.data.table import Table
+from glassformer.errors import UsageError, brief_value
+from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
+from glassformer.evaluation.result import Machine
+from glassformer.experiments.keeper import keep, read_kept
+from glassformer.experiments.search.effects import setting_effects
+from glassformer.experiments.search.halving import Clock, Halving, Searched, Setup, Watcher
+from glassformer.experiments.search.page import write_page
+from glassformer.experiments.search.recipe_file import recipe_toml
+from glassformer.experiments.search.result import Choice, Figures, SearchedData, SearchResult, Trial
+from glassformer.experiments.search.rows import FOLDS, Cut, inner_parts, never_held_out, outer_cuts, usable_rows
+from glassformer.experiments.search.space import Candidate, read_space, value_in
+from glassformer.experiments.search.trial import Measured, measure
+from glassformer.experiments.search.words import notes_on, verdict_on
+from glassformer.training.loop import NotANumberError
+from glassformer.training.recipe import Recipe
+from glassformer.training.unfinished import versions
+
+RUNS_FOLDER, RESULT_FILE, PAGE_FILE, RECIPE_FILE = "trials", "search.json", "search.html", "recipe.toml"
+_BEGUN = "search-of.json"  # in the folder of trials: what was begun
+_MOST_MINUTES = 1e6
+
+
+def search(
+    sources: Sources,
+    recipe: Recipe,
+    out: Path,
+    *,
+    minutes: float,
+    over: Sequence[str] = (),
+    given: Collection[str] = (),
+    resume: bool = False,
+    overwrite: bool = False,
+    device: str = "cpu",
+    command: str = "",
+    watcher: Watcher,
+) -> SearchResult:
+    """Search, measure the choice, and write the result, its page and the recipe into `out`.
+
+    Args:
+        minutes: the time for everything: the trials and the measurement.
+        over: `key=value,value,…`: the settings to search, in place of `space.VALUES`.
+        given: settings of the recipe that the user has set, by dotted name. They are not searched.
+        resume: continue the unfinished search in `out`. Data, recipe, settings and minutes must be the same.
+
+    Raises:
+        UsageError: `out` is taken, the table is too small, the time is too short, or a setting does not fit.
+        InterruptedTraining, KeyboardInterrupt: on Ctrl-C. Finished trials are kept in `out`.
+    """
+    clock = Clock(60 * _checked(minutes, recipe))
+    space = read_space(over, recipe, given)
+    seed = recipe.training.seed
+    check_out(out, resume=resume, overwrite=overwrite)
+    table = usable_rows(sources, seed=seed)
+    cuts = outer_cuts(table, recipe.validation.group, seed=seed)
+    begun = {
+        "minutes": minutes,
+        "space": space,
+        "recipe": recipe.model_dump(mode="json", exclude={"description"}),
+        "rows": fingerprint(table),
+        "validation rows": None if sources.validation is None else fingerprint(sources.validation),
+        "device": device,
+    }
+    runs = out / RUNS_FOLDER
+    if overwrite:
+        _clear(out)
+    _begin(runs, begun)
+    outcomes = []
+    try:
+        for number, cut in enumerate(cuts):
+            rest = replace(sources, train=cut.searched, test=None)
+            job = _Job(recipe=recipe, space=space, sources=rest, cut=cut, runs=runs, device=device, number=number)
+            outcomes.append(_searched(job, clock, 1 / (len(cuts) - number), watcher))
+    except UsageError:
+        if not resume:
+            _clear(out)
+        raise
+    found = _result(recipe, space, table, sources, outcomes, clock)
+    found = found.model_copy(update={"minutes": minutes, "device": device, "command": command})
+    write_aside(out / RECIPE_FILE, found.recipe)
+    write_page(out / PAGE_FILE, found)
+    for fitted in runs.glob("counting-*"):
+        shutil.rmtree(fitted)
+    write_aside(out / RESULT_FILE, found.model_dump_json(indent=2) + "\n")
+    return found
+
+
+def is_unfinished(out: Path) -> bool:
+    """Return whether a folder holds a search that has not ended."""
+    return (out / RUNS_FOLDER / _BEGUN).is_file() and not (out / RESULT_FILE).is_file()
+
+
+def check_out(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Check the folder of a search.
+
+    Raises:
+        UsageError: it holds a finished search, an unfinished one that is not to be resumed, or something else; or there
+            is nothing to resume.
+    """
+    if resume and overwrite:
+        raise UsageError("`resume=True` and `overwrite=True` contradict each other; give one of them")
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file; `out=` must be a folder")
+    finished, unfinished = (out / RESULT_FILE).is_file(), is_unfinished(out)
+    if overwrite and (finished or unfinished):
+        return
+    if finished:
+        raise UsageError(f"{out} holds a finished search; choose another `out=`, or `overwrite=True` to replace it")
+    if unfinished and not resume:
+        raise UsageError(f"{out} holds an unfinished search; `resume=True` continues it, `overwrite=True` replaces it")
+    if resume and not unfinished:
+        raise UsageError(f"{out} holds no unfinished search; leave out `resume=True`")
+    if not unfinished and out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir()):
+        raise UsageError(f"{out} is a folder with other files in it; choose an `out=` that is new or empty")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """The search of one cut."""
+
+    recipe: Recipe
+    space: dict[str, list[Any]]
+    sources: Sources
+    cut: Cut
+    runs: Path
+    device: str
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Outcome:
+    """What the search of one cut found, and the answers to the rows that it never saw."""
+
+    searched: Searched
+    choice: Candidate
+    unseen: Table | None
+    found: Measured | None
+    default: Measured | None
+
+
+def _searched(job: _Job, clock: Clock, share: float, watcher: Watcher) -> _Outcome:
+    """Search within a cut, then measure the recipe as it is and the best settings on the other rows."""
+    cut, recipe, seed = job.cut, job.recipe, job.recipe.training.seed
+    if cut.unseen is not None:
+        watcher.on_message(
+            f"{cut.unseen.frame.height:,} of {cut.searched.frame.height + cut.unseen.frame.height:,} rows are held out "
+            "from the search, to measure what it chose"
+        )
+    setup = Setup(
+        name=f"search-{job.number + 1}",
+        recipe=recipe,
+        space=job.space,
+        parts=inner_parts(cut.searched, job.sources.validation, seed=seed),
+        folder=job.runs,
+        device=job.device,
+        seed=seed,
+        final=0.0 if cut.unseen is None else _final(recipe, job.sources),
+    )
+    searched = Halving(setup, clock, share, watcher).search()
+    if cut.unseen is None:
+        return _Outcome(searched=searched, choice=searched.best, unseen=None, found=None, default=None)
+    first, choice = searched.candidates[0], searched.best
+    default = _measured(job, first, clock, watcher)
+    try:
+        found = default if choice.number == 0 else _measured(job, choice, clock, watcher)
+    except NotANumberError:  # it did not diverge on fewer rows
+        watcher.on_message(f"{choice.name}: training diverged on all rows of the search, so it is not chosen")
+        choice, found = first, default
+    return _Outcome(searched=searched, choice=choice, unseen=cut.unseen, found=found, default=default)
+
+
+def _measured(job: _Job, candidate: Candidate, clock: Clock, watcher: Watcher) -> Measured:
+    assert job.cut.unseen is not None
+    watcher.on_rung(f"training on all rows of the search: {candidate.name}")
+    watcher.on_run(candidate.name)
+    found, kept = measure(
+        candidate.recipe, job.sources, job.cut.unseen, job.runs, device=job.device, on_share=watcher.on_share
+    )
+    clock.earlier += found.seconds if kept else 0.0
+    return found
+
+
+def _final(recipe: Recipe, sources: Sources) -> float:
+    """Return the time of training as `train` does, as a multiple of that of a trial with all steps."""
+    validation, rows = recipe.validation, sources.train.frame.height
+    learned = (FOLDS - 1) / FOLDS
+    if sources.validation is not None:
+        return 1.0
+    if validation.fraction and rows >= validation.min_rows:
+        return (1 - validation.fraction) / learned
+    cross_fitted = getattr(recipe.model, "counting", "none") != "none"
+    return (FOLDS if cross_fitted else 0) + 1 / learned
+
+
+def _result(
+    recipe: Recipe,
+    space: dict[str, list[Any]],
+    table: Table,
+    sources: Sources,
+    outcomes: Sequence[_Outcome],
+    clock: Clock,
+) -> SearchResult:
+    """Put together what the searches found. The last one chose the settings."""
+    last, seed = outcomes[-1], recipe.training.seed
+    outer = [
+        each for each in outcomes if each.found is not None and each.default is not None and each.unseen is not None
+    ]
+    found, default = ([getattr(each, name) for each in outer] for name in ("found", "default"))
+    right = [np.concatenate([each.right_rows() for each in of]) for of in (found, default)]
+    losses = [np.concatenate([each.losses for each in of]) for of in (found, default)]
+    accuracy = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
+    log_loss = bootstrap_mean(losses[0] - losses[1], seed=seed)
+    worse_accuracy = accuracy.high < 0
+    better = last.choice.number != 0 and log_loss.high < 0 and not worse_accuracy
+    unseen = [each.unseen for each in outer if each.unseen is not None]
+    trials = _trials(space, last.searched)
+    result = SearchResult(
+        data=SearchedData(
+            source=table.source,
+            rows=table.frame.height,
+            sha256=fingerprint(table),
+            unseen_rows=sum(each.frame.height for each in unseen),
+            folds=len(outer),
+            rated_on="parts of the other rows" if sources.validation is None else sources.validation.source,
+        ),
+        minutes=clock.seconds / 60,
+        seconds=round(clock.used, 1),
+        space=space,
+        trials=trials,
+        best=last.choice.number,
+        parts=last.searched.parts,
+        choices=tuple(_choice(each) for each in outer),
+        found=_figures(right[0], losses[0], seed),
+        default=_figures(right[1], losses[1], seed),
+        accuracy_difference=accuracy,
+        mcnemar_p=mcnemar(right[0], right[1])[2],
+        log_loss_difference=log_loss,
+        recommended="found" if better else "default",
+        verdict="",
+        effects=setting_effects(space, trials),
+        notes=(),
+        recipe=recipe_toml(last.choice.recipe, f"The best settings of a search on {table.source}."),
+        seed=seed,
+        device="",
+        threads=torch.get_num_threads(),
+        versions=versions(),
+        machine=Machine.here(),
+        command="",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    notes = notes_on(result, never_held_out(table, unseen))
+    return result.model_copy(update={"verdict": verdict_on(result), "notes": notes})
+
+
+def _choice(outcome: _Outcome) -> Choice:
+    assert outcome.unseen is not None
+    return Choice(name=outcome.choice.name, settings=outcome.choice.settings, unseen_rows=outcome.unseen.frame.height)
+
+
+def _figures(right: np.ndarray, losses: np.ndarray, seed: int) -> Figures:
+    return Figures(accuracy=share_right(right, seed=seed), log_loss=bootstrap_mean(losses, seed=seed))
+
+
+def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Trial, ...]:
+    """Return all candidates that were trained, the best first."""
+    trials = []
+    for candidate in searched.candidates:
+        runs = tuple(run for run in searched.runs if run.candidate == candidate.number)
+        if not runs:
+            continue
+        loss = searched.losses.get(candidate.number, math.inf)
+        trials.append(
+            Trial(
+                number=candidate.number,
+                name=candidate.name,
+                settings=candidate.settings,
+                values={key: value_in(candidate.recipe, key) for key in space},
+                first_loss=next((run.loss for run in runs if run.share < 1), None),
+                loss=loss if math.isfinite(loss) else None,
+                parameters=max(run.parameters for run in runs),
+                seconds=round(sum(run.seconds for run in runs), 1),
+                failed=next((run.failed for run in runs if run.failed), None),
+                runs=runs,
+            )
+        )
+
+    def order(trial: Trial) -> tuple[float, float]:
+        return trial.loss or math.inf, math.inf if trial.first_loss is None else trial.first_loss
+
+    return tuple(sorted(trials, key=order))
+
+
+def _checked(minutes: Any, recipe: Recipe) -> float:
+    number = isinstance(minutes, Real) and not isinstance(minutes, bool)
+    if not (number and 0 < minutes <= _MOST_MINUTES):
+        raise UsageError(f"`minutes={brief_value(minutes)}`: give a number of minutes above 0, such as 60")
+    if recipe.training.counting_alone:
+        raise UsageError(
+            "`training.epochs=0` trains no transformer, and the search compares trainings of it; leave it out"
+        )
+    return float(minutes)
+
+
+def _begin(runs: Path, begun: dict[str, Any]) -> None:
+    """Keep what is searched, or compare it with what was begun.
+
+    Raises:
+        UsageError: the unfinished search is another one.
+    """
+    kept = read_kept(runs / _BEGUN, dict)
+    if kept is None:
+        keep(runs / _BEGUN, begun)
+        return
+    if differ := [name for name, value in begun.items() if kept.get(name) != value]:
+        raise UsageError(
+            f"{runs.parent}: the unfinished search has other {' and '.join(differ)}; continue it with the same "
+            "command, or start again with `overwrite=True`"
+        )
+
+
+def _clear(out: Path) -> None:
+    """Remove what a search wrote."""
+    shutil.rmtree(out / RUNS_FOLDER, ignore_errors=True)
+    for name in (RESULT_FILE, PAGE_FILE, RECIPE_FILE):
+        (out / name).unlink(missing_ok=True)

@@ -1,0 +1,89 @@
+"""What a search found, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from glassformer.data.wording import counted
+from glassformer.errors import quoted
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.verdict import p_value, share, signed
+from glassformer.experiments.search.result import SearchResult
+from glassformer.experiments.search.rows import FEW_ROWS
+
+_FEW_TRIALS, _FEW_UNSEEN = 10, 200
+_NAMED = 5
+
+
+def verdict_on(found: SearchResult) -> str:
+    """Say whether the best settings are better than the recipe as it is, and what to train with."""
+    rows = f"{counted(found.data.unseen_rows, 'row')} that the search never saw"
+    if all(not choice.settings for choice in found.choices) and not found.best:
+        return (
+            f"No trial was better than the recipe as it is: keep it. Its accuracy on {rows} is "
+            f"{_with_interval(found.default.accuracy)}."
+        )
+    gained = found.log_loss_difference
+    if gained.low == gained.high == 0:
+        return (
+            f"The best settings give the same answers as the recipe as it is to {rows}: keep the recipe as it is. Its "
+            f"accuracy on them is {_with_interval(found.default.accuracy)}."
+        )
+    figures = (
+        f"accuracy {share(found.found.accuracy.value)} against {share(found.default.accuracy.value)} (difference "
+        f"{_difference(found.accuracy_difference)}, {p_value(found.mcnemar_p)}), log loss "
+        f"{share(found.found.log_loss.value)} against {share(found.default.log_loss.value)} (difference "
+        f"{_difference(found.log_loss_difference)})"
+    )
+    if found.recommended == "found":
+        return f"The best settings answer better than the recipe as it is on {rows}: {figures}. Train with them."
+    if not found.best:
+        return (
+            f"On all rows, no trial was better than the recipe as it is: keep it. What the searches without a part of "
+            f"the rows chose, measured on {rows}: {figures}."
+        )
+    if gained.low > 0 or found.accuracy_difference.high < 0:
+        return (
+            f"The best settings answer worse than the recipe as it is on {rows}: {figures}. They seemed better by "
+            "chance; keep the recipe as it is."
+        )
+    return (
+        f"The best settings are not clearly better than the recipe as it is on {rows}: {figures}. Keep the recipe as "
+        "it is."
+    )
+
+
+def notes_on(found: SearchResult, never: Sequence[str]) -> tuple[str, ...]:
+    """Return what a reader must know beside the figures.
+
+    Args:
+        never: the labels that no held-out row has.
+    """
+    notes = []
+    if found.data.folds > 1:
+        notes.append(
+            f"the table has fewer than {FEW_ROWS:,} rows, so the search was repeated without each of "
+            f"{found.data.folds} parts, and what it chose was measured on that part; the settings below are those of a "
+            "last search on all rows"
+        )
+    if found.data.unseen_rows < _FEW_UNSEEN:
+        notes.append(f"{counted(found.data.unseen_rows, 'held-out row')} show only large differences")
+    if never:
+        names = ", ".join(map(quoted, never[:_NAMED]))
+        more = f" and {len(never) - _NAMED:,} more" if len(never) > _NAMED else ""
+        notes.append(f"no held-out row has the label {names}{more}: too few rows, all of which are learned from")
+    combinations = math.prod(map(len, found.space.values()))
+    if len(found.trials) < min(_FEW_TRIALS, combinations):
+        notes.append(f"{counted(len(found.trials), 'trial')} in this time; more minutes try more settings")
+    if failed := sum(trial.failed is not None for trial in found.trials):
+        notes.append(f"{counted(failed, 'trial')} could not be trained; the list of trials says why")
+    return tuple(notes)
+
+
+def _difference(estimate: Estimate) -> str:
+    return f"{signed(estimate.value)}, 95% interval {signed(estimate.low)} to {signed(estimate.high)}"
+
+
+def _with_interval(estimate: Estimate) -> str:
+    return f"{share(estimate.value)} (95% interval {share(estimate.low)} to {share(estimate.high)})"

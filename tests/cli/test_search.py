@@ -1,0 +1,133 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from glassformer.experiments.search import halving, rows
+from glassformer.experiments.search.trial import run_trial
+from tests.cli.terminal import Outcome, glassformer, misused
+from tests.trained import POSITIVE, review_rows, write_csv
+
+TINY = (
+    "--set", "model.d_model=16", "--set", "model.n_layers=1", "--set", "model.n_heads=2", "--set", "model.d_ff=24",
+    "--set", "model.max_seq_len=16", "--set", "model.counting=none", "--set", "training.epochs=1",
+    "--set", "training.min_steps_per_epoch=2", "--set", "training.batch_size=64",
+)  # fmt: skip
+OVER = ("--over", "dropout=.1,.3")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("reviews") / "reviews.csv", review_rows(84))
+
+
+@pytest.fixture(autouse=True)
+def one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "FEW_ROWS", 50)
+
+
+def search(table: Path, out: Path, *more: object) -> Outcome:
+    return glassformer("search", table, "--minutes", 5, "--out", out, *TINY, *(more or OVER))
+
+
+def test_a_table_a_verdict_and_the_next_command(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = search(table, tmp_path / "s")
+    assert said.code == 0, said.err
+    assert said.out.startswith(f"{table}: 2 trials in ")
+    assert "17 rows were held out from the search" in said.out.splitlines()[0]
+    assert "the recipe as it is" in said.out
+    assert f"page: {tmp_path / 's' / 'search.html'}" in said.out
+    assert "17 of 84 rows are held out from the search" in said.err
+    assert "2 candidates: a third of the steps, part 1 of the rows" in said.err
+    assert "note: 17 held-out rows show only large differences" in said.err
+    monkeypatch.chdir(tmp_path)
+    (following,) = (line.removeprefix("train: ") for line in said.out.splitlines() if line.startswith("train: "))
+    assert following.startswith(f"glassformer train {table} --out runs/reviews ")
+    assert glassformer(*following.split()[1:]).code == 0
+    trained = glassformer("train", table, "--out", "again", "--recipe", tmp_path / "s" / "recipe.toml")
+    assert trained.code == 0, trained.err
+
+
+def test_json_is_what_is_written_and_quiet_is_quiet(table: Path, tmp_path: Path) -> None:
+    said = search(table, tmp_path / "s", *OVER, "--json", "--quiet")
+    assert (said.code, said.err) == (0, "")
+    written = json.loads((tmp_path / "s" / "search.json").read_text())
+    assert said.document | {"train": ""} == written | {"train": ""}
+    assert written["command"].startswith("glassformer search ")
+    misused(search(table, tmp_path / "s"), "holds a finished search", "--overwrite")
+
+
+def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def stopping(*arguments: object, **named: object) -> object:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return run_trial(*arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(halving, "run_trial", stopping)
+    stopped = search(table, tmp_path / "s")
+    assert stopped.code == 130
+    assert stopped.out == ""
+    assert f"stopped; finished trials are kept in {tmp_path / 's'}. Continue with:\n  glassformer search" in stopped.err
+    assert "--resume" in stopped.err
+    misused(search(table, tmp_path / "s"), "holds an unfinished search; --resume continues it")
+    monkeypatch.setattr(halving, "run_trial", run_trial)
+    assert search(table, tmp_path / "s", *OVER, "--resume").code == 0
+
+
+def test_columns_and_groups_are_named_in_the_next_command(tmp_path: Path) -> None:
+    lines = [(text, label, f"a{number % 9}") for number, (text, label) in enumerate(review_rows(90))]
+    table = write_csv(tmp_path / "r.csv", lines, ("said", "stars", "author"))
+    columns = ("--text", "said", "--label", "stars")
+    said = search(table, tmp_path / "s", *OVER, *columns, "--group", "author", "--json")
+    assert said.code == 0, said.err
+    assert " --text said --label stars" in said.document["train"]
+    assert "author" in said.document["train"] or "recipe.toml" in said.document["train"]
+
+
+def test_validation_rows_of_the_user(table: Path, tmp_path: Path) -> None:
+    own = write_csv(tmp_path / "own.csv", [(f"{text} again", label) for text, label in review_rows(30)])
+    said = search(table, tmp_path / "s", *OVER, "--validation", own, "--json")
+    assert said.code == 0, said.err
+    assert said.document["data"]["rated_on"] == str(own)
+    assert said.document["data"]["unseen_rows"] == 17
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--over", "dropot=0,.1"), "did you mean model.dropout?"),
+        (("--over", "dropout=.1"), "--over dropout=.1: a search needs at least two values"),
+        (("--over", "d_model=16,32"), "model.d_model is both set and searched"),
+        (("--over", "training.seed=1,2"), "cannot be varied"),
+        (("--minutes", 0), "--minutes 0"),
+        (("--minutes", "soon"), "Invalid value for '--minutes'"),
+        (("--text", "words"), "words"),
+        (("--resume",), "holds no unfinished search"),
+        (("--set", "model.counting=all"), "model.counting"),
+    ],
+)
+def test_misuse_is_said_before_anything_is_trained(
+    table: Path, tmp_path: Path, more: tuple[object, ...], words: str
+) -> None:
+    said = search(table, tmp_path / "s", *more)
+    assert said.code == 2
+    assert said.out == ""
+    assert words in said.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_without_minutes_it_asks_for_them(table: Path) -> None:
+    said = glassformer("search", table)
+    assert said.code == 2
+    assert "--minutes" in said.err
+
+
+def test_a_table_that_is_too_small_and_a_file_for_a_folder(table: Path, tmp_path: Path) -> None:
+    small = write_csv(tmp_path / "small.csv", review_rows(30))
+    misused(search(small, tmp_path / "s"), "30 rows to learn from, and a search needs at least 60")
+    misused(search(table, small), "small.csv is a file; name a folder")
+    one = write_csv(tmp_path / "one.csv", [(f"text {number}", POSITIVE) for number in range(70)])
+    misused(search(one, tmp_path / "s"), "needs at least two classes")

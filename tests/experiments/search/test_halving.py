@@ -1,0 +1,187 @@
+import itertools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from glassformer.errors import UsageError
+from glassformer.experiments.keeper import keep
+from glassformer.experiments.search import halving
+from glassformer.experiments.search.halving import RUNGS, Clock, Halving, Searched, Setup
+from glassformer.experiments.search.rows import inner_parts
+from glassformer.experiments.search.space import read_space
+from glassformer.experiments.search.trial import Job, OutOfTimeError, TrialRun
+from tests.experiments.search.samples import Notes, recipe
+from tests.training.samples import opinions
+
+OVER = ("dropout=0.0,0.1,0.2,0.3,0.4", "training.learning_rate=1e-4,1e-3,1e-2", "training.token_dropout=0,0.1,0.2")
+UNIT = 10.0  # seconds of a training with all steps
+
+
+class World:
+    """Trainings that take no time: the clock moves, and the loss is that of a function of the recipe."""
+
+    def __init__(self, loss: Callable[[Job], float | None], slower: Callable[[Job], float]) -> None:
+        self.now, self.jobs = 0.0, list[Job]()
+        self._loss, self._slower = loss, slower
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def run_trial(self, job: Job, folder: Path, *, deadline: float, on_share: Callable[[float], None]) -> TrialRun:
+        on_share(0.5)
+        took = UNIT * job.share * self._slower(job)
+        if self.now + took > deadline:
+            self.now = deadline
+            raise OutOfTimeError
+        self.now += took
+        self.jobs.append(job)
+        loss = self._loss(job)
+        run = TrialRun(
+            candidate=job.candidate, part=job.number, share=job.share, loss=loss, accuracy=0.5, parameters=7,
+            seconds=took, failed="diverged" if loss is None else None,
+        )  # fmt: skip
+        keep(job.file(folder), run)
+        return run
+
+
+def by_dropout(job: Job) -> float:
+    model: Any = job.recipe.model
+    return 1 + abs(model.dropout - 0.2) + (job.number + 1) / 1000
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
+    def made(loss: Callable[[Job], float | None] = by_dropout, slower: Callable[[Job], float] = lambda _: 1) -> World:
+        found = World(loss, slower)
+        monkeypatch.setattr(halving, "time", SimpleNamespace(perf_counter=found.perf_counter))
+        monkeypatch.setattr(halving, "run_trial", found.run_trial)
+        return found
+
+    return made
+
+
+def run(folder: Path, world: World, *, minutes: float, final: float = 1.0, watcher: Notes | None = None) -> Searched:
+    base = recipe(**{"model.dropout": 0.4})
+    setup = Setup(
+        name="search-1", recipe=base, space=read_space(OVER, base), parts=inner_parts(opinions(120), None, seed=0),
+        folder=folder, device="cpu", seed=0, final=final,
+    )  # fmt: skip
+    return Halving(setup, Clock(60 * minutes, began=world.now), 1.0, watcher or Notes()).search()
+
+
+def rung(jobs: list[Job], number: int) -> set[int]:
+    chosen = RUNGS[number]
+    return {job.candidate for job in jobs if job.share == chosen.share and job.number in chosen.parts}
+
+
+def test_the_best_third_goes_on_and_the_recipe_as_it_is_always(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world()
+    found = run(tmp_path, made, minutes=5)
+    counts = [len(rung(made.jobs, number)) for number in range(3)]
+    assert counts[0] == len(found.candidates) > 12
+    assert counts[1:] == [math.ceil(counts[0] / 3), math.ceil(counts[0] / 9)]
+    assert rung(made.jobs, 2) < rung(made.jobs, 1) < rung(made.jobs, 0)
+    assert all(0 in rung(made.jobs, number) for number in range(3))
+    assert found.best.recipe.model.dropout == 0.2  # type: ignore[union-attr]
+    assert found.parts == 3
+    assert found.losses[found.best.number] == pytest.approx(1.002)
+    assert made.now < 300 - 2 * UNIT  # time is left for the two trainings after the search
+
+
+def test_parts_have_seeds_of_their_own(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world()
+    run(tmp_path, made, minutes=5)
+    assert {(job.number, job.part.seed) for job in made.jobs} == {(0, 0), (1, 1), (2, 2)}
+
+
+def test_with_time_for_all_every_candidate_sees_every_part(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world()
+    found = run(tmp_path, made, minutes=60)
+    assert len(found.candidates) == 1 + 5 * 3 * 3  # the rate of the recipe as it is is none of the three
+    assert [len(rung(made.jobs, number)) for number in range(3)] == [46, 46, 46]
+
+
+def test_if_time_is_short_the_last_rung_is_left_out(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world()
+    found = run(tmp_path, made, minutes=1.8)
+    assert len(rung(made.jobs, 0)) > 4
+    assert len(rung(made.jobs, 1)) > 1
+    assert not rung(made.jobs, 2)
+    assert found.parts == 1
+    assert made.now < 108 - 2 * UNIT
+
+
+def test_too_little_time_is_said_with_the_time_that_is_needed(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world()
+    with pytest.raises(
+        UsageError, match=r"`minutes=1` is too short: .*10 seconds.*Give at least (\d) minutes"
+    ) as error:
+        run(tmp_path, made, minutes=1)
+    minutes = int(error.value.message.split()[-2])
+    assert len(run(tmp_path / "again", world(), minutes=minutes).candidates) >= 4
+
+
+def test_slow_candidates_do_not_take_the_time_of_the_measurement(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world(slower=lambda job: 1.0 if job.candidate == 0 else 4.0)
+    found = run(tmp_path, made, minutes=5)
+    assert made.now < 300 - 2 * UNIT
+    assert 1 < len(rung(made.jobs, 0)) < len(found.candidates)
+
+
+def test_a_candidate_that_takes_too_long_to_measure_is_left_out(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world(slower=lambda job: 5.0 if job.candidate % 2 else 1.0)
+    found = run(tmp_path, made, minutes=6, final=5.0)
+    assert any(number % 2 for number in rung(made.jobs, 0))
+    assert not any(number % 2 for number in rung(made.jobs, 1))
+    assert found.best.number
+    assert made.now < 360 - 5 * 2 * UNIT
+    assert len(rung(made.jobs, 2)) > 1
+
+
+def test_what_fails_does_not_go_on(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world(loss=lambda job: None if job.candidate % 2 else by_dropout(job))
+    found = run(tmp_path, made, minutes=5)
+    assert not any(number % 2 for number in rung(made.jobs, 1))
+    assert found.best.number % 2 == 0
+
+
+def test_if_all_others_fail_the_recipe_as_it_is_stays(tmp_path: Path, world: Callable[..., World]) -> None:
+    found = run(tmp_path, world(loss=lambda job: None if job.candidate else 1.0), minutes=5)
+    assert found.best.number == 0
+
+
+def test_a_recipe_that_cannot_be_trained_is_refused(tmp_path: Path, world: Callable[..., World]) -> None:
+    with pytest.raises(UsageError, match="cannot be trained on a part of the rows: diverged"):
+        run(tmp_path, world(loss=lambda _: None), minutes=5)
+
+
+def test_equal_losses_leave_the_recipe_as_it_is(tmp_path: Path, world: Callable[..., World]) -> None:
+    assert run(tmp_path, world(loss=lambda _: 1.0), minutes=5).best.number == 0
+
+
+@pytest.mark.parametrize("stop_after", [1, 2, 9, 25])
+def test_resumed_is_uninterrupted(stop_after: int, tmp_path: Path, world: Callable[..., World]) -> None:
+    whole = run(tmp_path / "whole", world(), minutes=5)
+    made = world()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", made, minutes=5, watcher=Notes(stop_after))
+    before = len(made.jobs)
+    assert before == stop_after
+    again = run(tmp_path / "parts", made, minutes=5)
+    assert (again.best.settings, again.losses) == (whole.best.settings, whole.losses)
+    assert [each.settings for each in again.candidates] == [each.settings for each in whole.candidates]
+    keys = [(job.candidate, job.number, job.share) for job in made.jobs]
+    assert len(set(keys)) == len(keys), "a kept trial was repeated"
+    assert again.runs == whole.runs
+
+
+def test_candidates_are_drawn_in_the_same_order_whatever_the_time(tmp_path: Path, world: Callable[..., World]) -> None:
+    short = run(tmp_path / "short", world(), minutes=4)
+    long = run(tmp_path / "long", world(), minutes=6)
+    assert len(short.candidates) < len(long.candidates)
+    same = itertools.zip_longest(short.candidates, long.candidates[: len(short.candidates)])
+    assert all(one.settings == other.settings for one, other in same)
