@@ -1,16 +1,18 @@
 """How accurate is a model of 8 to 64 labelled rows of each class, beside TF-IDF and naive Bayes on the same rows?
 
     python -m benchmarks.few_labels
-    python -m benchmarks.few_labels --only trec --draws 1 --trained 1 --pretrained 1
+    python -m benchmarks.few_labels --only trec --minutes 30
     python -m benchmarks.few_labels --quick
 
 Each draw takes other training rows. The rows that were not drawn lose their labels, and are what pre-training reads.
 The official test rows are answered and decide nothing. Finished models are kept in the work folder, so a stopped
-benchmark goes on where it was.
+benchmark goes on where it was. After `--minutes`, no further transformer is trained: what is missing then is left out.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,60 +43,66 @@ PLAN: Mapping[str, Sequence[int]] = {
 }
 COUNTING, OURS, PRETRAINED = "ours, counting alone", "ours", "ours, pre-trained"
 TFIDF, NAIVE_BAYES = "TF-IDF + logistic regression", "naive Bayes"
-SECONDS = 60  # of pre-training
-_TRIAL_ROWS = (8, 16)
+SECONDS, DRAWS = 60, 3  # of pre-training; of the rows
+_TRIAL = (8,)
 Right = np.ndarray[Any, np.dtype[np.bool_]]
+Place = tuple[str, int]
+"""A table, and the number of rows of each class."""
+Answered = dict[Place, dict[str, list[Right]]]
 
 
 def main() -> None:
     """Run the benchmark that the command line asks for."""
     parser = arguments(__doc__, data=False)
     parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(PLAN)}")
-    parser.add_argument("--draws", type=int, default=3, help="draws of the rows (default: 3)")
-    parser.add_argument("--trained", type=int, help="draws on which a transformer is trained too (default: all)")
-    parser.add_argument("--pretrained", type=int, help="draws on which one is pre-trained too (default: all)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after these, no transformer is trained")
     options = parser.parse_args()
-    draws = 1 if options.quick else options.draws
-    of_ours = {
-        COUNTING: draws,
-        OURS: draws if options.trained is None else options.trained,
-        PRETRAINED: draws if options.pretrained is None else options.pretrained,
-    }
+    draws = range(1 if options.quick else DRAWS)
+    began = time.monotonic()
     with running(options) as experiment:
-        lines = [
-            line(experiment, name, per_class, draws, of_ours)
-            for name in options.only or PLAN
-            for per_class in (_TRIAL_ROWS if options.quick else PLAN[name])
-        ]
-        found = {"draws": draws, "seconds": SECONDS, "lines": lines}
+        plan = [(name, rows) for name in options.only or PLAN for rows in (_TRIAL if experiment.quick else PLAN[name])]
+        right: Answered = {place: {} for place in plan}
+        for contestant, draw in _order(draws):
+            for place in plan:
+                late = time.monotonic() - began > 60 * options.minutes
+                if late and contestant in (OURS, PRETRAINED):
+                    continue
+                for answered_by, rows_right in answers(experiment, place, contestant, draw).items():
+                    right[place].setdefault(answered_by, []).append(rows_right)
+        found = {"seconds": SECONDS, "lines": [line(place, right[place]) for place in plan]}
         print("\n\n".join(few_tables(found)))
         experiment.write("few-labels", found)
 
 
-def line(experiment: Experiment, name: str, per_class: int, draws: int, of_ours: Mapping[str, int]) -> dict[str, Any]:
-    """Return the accuracy of all contestants with so many rows of each class.
+def _order(draws: range) -> list[tuple[str, int]]:
+    """Return the contestants and draws: the quick ones first, then every transformer for one draw after the other."""
+    return [
+        *((name, draw) for name in (TFIDF, COUNTING) for draw in draws),
+        *((name, draw) for draw in draws for name in (OURS, PRETRAINED)),
+    ]
 
-    Args:
-        of_ours: in how many of the draws each of our models takes part.
-    """
-    right: dict[str, list[Right]] = {}
+
+def answers(experiment: Experiment, place: Place, contestant: str, draw: int) -> dict[str, Right]:
+    """Return which test rows a contestant answers rightly. With TF-IDF comes naive Bayes."""
+    name, per_class = place
     (entry,) = entries_named([name])
     cut = cut_rows(entry, 0, test=True)
-    rows = 0
-    for draw in range(draws):
-        chosen, rest = few_rows(cut.train, per_class, draw)
-        rows = chosen.frame.height
-        part = Cut(train=chosen, held_out=cut.held_out)
-        for contestant, found in opponents(part).items():
-            right.setdefault(contestant, []).append(found)
-        for contestant, taking_part in of_ours.items():
-            if draw < taking_part:
-                found = ours(experiment, f"few-labels/{name}-{per_class}-{draw}", contestant, part, rest, draw)
-                right.setdefault(contestant, []).append(found)
+    chosen, rest = few_rows(cut.train, per_class, draw)
+    part = Cut(train=chosen, held_out=cut.held_out)
+    if contestant == TFIDF:
+        return opponents(part)
+    return {contestant: ours(experiment, f"few-labels/{name}-{per_class}-{draw}", contestant, part, rest, draw)}
+
+
+def line(place: Place, right: Mapping[str, list[Right]]) -> dict[str, Any]:
+    """Return the accuracy of all contestants with so many rows of each class."""
+    name, per_class = place
+    (entry,) = entries_named([name])
+    cut = cut_rows(entry, 0, test=True)
     return {
         "table": name,
         "per_class": per_class,
-        "rows": rows,
+        "rows": few_rows(cut.train, per_class, 0)[0].frame.height,
         "test_rows": cut.held_out.frame.height,
         "test_sha256": fingerprint(cut.held_out),
         "contestants": {

@@ -43,7 +43,8 @@ def audit_tables(found: Document) -> Iterator[str]:
         f"`{table}` {members:,} of {rows:,}, and {others:,}" for table, (members, others, rows) in sizes.items()
     )
     yield (
-        f"Training texts and held-out texts that were compared: {listed}. Planted addresses: preset `tiny`. "
+        f"Training texts and held-out texts that were compared: {listed}. Models with planted addresses answer by "
+        "counting alone. "
         f"Seed {found['seed']}."
     )
 

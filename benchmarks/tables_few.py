@@ -28,7 +28,7 @@ def few_tables(found: Document) -> Iterator[str]:
 
 def _draws(lines: list[Document], name: str) -> str:
     """Return on how many draws a contestant was measured: "3", or "1 to 3"."""
-    counts = [len(line["contestants"][name]["of_draws"]) for line in lines if name in line["contestants"]]
+    counts = [len(line["contestants"].get(name, {"of_draws": ()})["of_draws"]) for line in lines]
     return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 

@@ -24,9 +24,9 @@ def test_each_class_gives_the_same_number_of_rows() -> None:
 def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
     monkeypatch.setattr(few_labels, "PLAN", {"few": (8,)})
-    monkeypatch.setattr(few_labels, "_TRIAL_ROWS", (8,))
+    monkeypatch.setattr(few_labels, "_TRIAL", (8,))
     monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
-    asked = ["--quick", "--trained", "0", "--pretrained", "0", "--work", str(tmp_path / "work")]
+    asked = ["--quick", "--minutes", "0", "--work", str(tmp_path / "work")]
     monkeypatch.setattr(sys, "argv", ["few_labels.py", *asked])
     few_labels.main()
     found = json.loads((tmp_path / "work" / "trial" / "few-labels.json").read_text())
