@@ -1,7 +1,7 @@
 """`glassformer course` lists lessons, writes them, and opens them."""
 
 import json
-import subprocess
+import os
 import sys
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_misuse_is_said_in_a_sentence(desk: Path) -> None:
 
 def test_open_starts_jupyter_and_keeps_a_notebook_that_is_there(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(subprocess, "run", lambda command, check: started.append(command))  # noqa: ARG005
+    monkeypatch.setattr(os, "execv", lambda _program, command: started.append(command))
     monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package != "jupyterlab")
     notebook = desk / "01-averaging-the-past.ipynb"
     assert glassformer("course", 1, "--open").code == 0

@@ -91,8 +91,10 @@ def _reader(path: Path) -> str:
 
 
 def _open(reader: str, path: Path) -> None:
-    import subprocess
+    """Become Jupyter, so that Ctrl-C and the exit code are its own."""
+    import os
     import sys
 
     doing("")  # Jupyter speaks for itself
-    subprocess.run([sys.executable, "-m", reader, str(path)], check=False)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", reader, str(path)])

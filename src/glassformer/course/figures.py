@@ -96,7 +96,7 @@ def curves(title: str, lines: Mapping[str, Sequence[float]], *, x: str = "step",
     shown = np.unique(np.linspace(0, longest - 1, min(longest, _ROWS_IN_TEXT)).round().astype(int))
     cells = [[x, *points]]
     cells += [[str(i), *[_written(found[i][1]) if i < len(found) else "" for found in points.values()]] for i in shown]
-    return Figure(title=title, svg=_sized(drawn, 540, 375), text=_table(cells))
+    return Figure(title=title, svg=_sized(drawn, 432, 300), text=_table(cells))
 
 
 def _notebook_display() -> Any:

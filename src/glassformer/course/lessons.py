@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from glassformer.errors import UsageError
 
-_CODE, _END = "```python", "```"
+_CODE, _END, _SOLUTION_END = "```python", "```", "</details>"
 _CHECK = re.compile(r'check\("(\d+\.\d)"')
 _SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>\s*```python\n(.*?)```\s*</details>", re.DOTALL)
 
@@ -85,10 +85,13 @@ def _cells(text: str) -> Iterator[Cell]:
         return Cell(kind, "\n".join(lines).strip("\n"))
 
     for line in text.splitlines():
-        folded = (folded or line == "<details>") and line != "</details>"
+        folded = (folded or line == "<details>") and line != _SOLUTION_END
         if line in (_CODE, _END) and not folded:
             yield cell()
             kind, lines = "code" if line == _CODE else "prose", []
-        else:
-            lines.append(line)
+            continue
+        lines.append(line)
+        if line == _SOLUTION_END:  # it stands below its exercise, and the next exercise apart from it
+            yield cell()
+            lines = []
     yield cell()
