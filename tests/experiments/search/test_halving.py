@@ -41,8 +41,8 @@ class World:
         self.jobs.append(job)
         loss = self._loss(job)
         run = TrialRun(
-            candidate=job.candidate, part=job.number, share=job.share, loss=loss, accuracy=0.5, parameters=7,
-            seconds=took, failed="diverged" if loss is None else None,
+            candidate=job.candidate, part=job.number, share=job.share, loss=loss, own_loss=own(job), accuracy=0.5,
+            parameters=7, seconds=took, failed="diverged" if loss is None else None,
         )  # fmt: skip
         keep(job.file(folder), run)
         return run
@@ -51,6 +51,11 @@ class World:
 def by_dropout(job: Job) -> float:
     model: Any = job.recipe.model
     return 1 + abs(model.dropout - 0.2) + (job.number + 1) / 1000
+
+
+def own(job: Job) -> float:
+    """Of the transformer alone: it differs from the loss of both readers."""
+    return abs(job.recipe.training.learning_rate - 1e-2)
 
 
 @pytest.fixture
@@ -157,6 +162,15 @@ def test_if_all_others_fail_the_recipe_as_it_is_stays(tmp_path: Path, world: Cal
 def test_a_recipe_that_cannot_be_trained_is_refused(tmp_path: Path, world: Callable[..., World]) -> None:
     with pytest.raises(UsageError, match="cannot be trained on a part of the rows: diverged"):
         run(tmp_path, world(loss=lambda _: None), minutes=5)
+
+
+def test_of_equal_losses_the_transformer_alone_decides_who_goes_on(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world(loss=lambda _: 1.0)
+    run(tmp_path, made, minutes=5)
+    rates = {job.candidate: job.recipe.training.learning_rate for job in made.jobs}
+    going = [rates[number] for number in rung(made.jobs, 1) if number]
+    others = [rate for number, rate in rates.items() if number and number not in rung(made.jobs, 1)]
+    assert min(going) >= max(others)
 
 
 def test_equal_losses_leave_the_recipe_as_it_is(tmp_path: Path, world: Callable[..., World]) -> None:

@@ -32,6 +32,7 @@ _FEWEST = 4  # candidates: fewer are no search
 _HEAVIER = 1.5  # how much longer a candidate is expected to take than the recipe as it is
 _MOST = 2_000  # candidates
 _MEASURING = 0.25  # of the time for the rungs: a candidate that would take longer to measure after them is left out
+_DIGITS = 3  # of a loss in nats: a smaller difference on a part of the rows is chance
 _LATE = 1.1  # a training is stopped when it has taken this much more than all of the time that was left for it
 _LAST_STEPS = 5.0  # seconds
 
@@ -318,9 +319,19 @@ class Halving:
                 and self._unit(each.number) <= self._heaviest
             )
         ]
-        rated.sort(key=lambda each: (self._mean(each, rung.parts[:1], rung.share), each.number))
+        rated.sort(key=lambda each: self._rank(each, rung))
         chosen = rated[:count]
         return chosen if first in chosen else [*chosen[: count - 1], first]
+
+    def _rank(self, candidate: Candidate, rung: Rung) -> tuple[float, ...]:
+        """Return what the candidates of a rung are sorted by: the loss, then that of the transformer alone.
+
+        After few steps the transformer often has no weight beside the counting reader, and all losses are those of the
+        counting reader alone.
+        """
+        run = self._runs.get((candidate.number, rung.parts[0], rung.share))
+        own = math.inf if run is None or run.own_loss is None else run.own_loss
+        return round(self._mean(candidate, rung.parts[:1], rung.share), _DIGITS), own, candidate.number
 
     def _whole(self, candidate: Candidate) -> bool:
         return math.isfinite(self._mean(candidate, (0,), 1.0))

@@ -40,6 +40,7 @@ class TrialRun(Record):
     Attributes:
         share: the share of the recipe's steps that it was trained for.
         loss: the log loss of the calibrated answers of both readers together, in nats. None if the training failed.
+        own_loss: the log loss of the transformer alone.
         counting_seconds: the part of `seconds` that fitting the counting reader took. 0 if it was fitted before.
         failed: why there is no loss.
     """
@@ -48,6 +49,7 @@ class TrialRun(Record):
     part: int
     share: float
     loss: float | None
+    own_loss: float | None
     accuracy: float | None
     parameters: int
     seconds: float
@@ -128,7 +130,7 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
         InterruptedTraining, KeyboardInterrupt: on Ctrl-C. Nothing of it is kept.
     """
     began, listener, work = time.perf_counter(), _Listener(deadline, on_share), folder / _TRIAL
-    figures: Mapping[str, Any] = {"loss": None, "accuracy": None}
+    figures: Mapping[str, Any] = {"loss": None, "own_loss": None, "accuracy": None}
     failed = None
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -168,6 +170,7 @@ def _rated(job: Job, folder: Path, work: Path, listener: _Listener) -> dict[str,
     best, readers = trained.metrics["best"], trained.metrics.get("readers", {})
     return {
         "loss": best.get("calibrated_loss", best["validation_loss"]),
+        "own_loss": best["validation_loss"],
         "accuracy": readers.get("accuracy", best.get("validation_accuracy")),
         "counting_seconds": 0.0 if known else readers.get("counting_seconds", 0.0),
     }
