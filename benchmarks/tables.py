@@ -33,6 +33,7 @@ from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
 from benchmarks.tables_speed import answering_tables, literal_tables, training_tables
+from benchmarks.tables_targets import targets_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared, read_comparison
 
@@ -73,6 +74,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "label-next": from_file(results, next_tables),
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
+        "targets": from_file(results, targets_tables),
         "audit": from_file(results, audit_tables),
         "few-labels": from_file(results, few_tables),
         "faithfulness": from_file(results, faithfulness_tables),

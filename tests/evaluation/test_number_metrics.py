@@ -35,7 +35,7 @@ def test_the_difference_is_that_of_both_figures() -> None:
     draw = np.random.default_rng(5)
     truth = draw.normal(size=200)
     good, poor = truth + 0.1 * draw.normal(size=200), truth + draw.normal(size=200)
-    found = difference_in_r2(good, poor, truth, resamples=200)
+    found = difference_in_r2((good - truth) ** 2, (poor - truth) ** 2, truth, resamples=200)
     assert found.value == pytest.approx(r2_score(truth, good) - r2_score(truth, poor))
     assert 0 < found.low < found.value
 

@@ -41,12 +41,15 @@ def measure_numbers(answers: Numbers, truth: Numbers, *, seed: int = 0, resample
 
 
 def difference_in_r2(
-    answers: Numbers, others: Numbers, truth: Numbers, *, seed: int = 0, resamples: int = RESAMPLES
+    squares: Numbers, others: Numbers, truth: Numbers, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Estimate:
-    """Return R² of the answers − R² of the others on the same rows, by the paired bootstrap."""
+    """Return R² of some answers − R² of others on the same rows, by the paired bootstrap.
+
+    Args:
+        squares, others: (rows,) the squared errors of both.
+    """
     centred = truth - truth.mean()
-    gained = (others - truth) ** 2 - (answers - truth) ** 2
-    patterns = np.stack([-gained, centred, centred**2, np.ones(len(truth))], axis=1)
+    patterns = np.stack([squares - others, centred, centred**2, np.ones(len(truth))], axis=1)
     return bootstrap(
         patterns, np.ones(len(truth), np.int64), lambda sums: _r2(sums) - 1, seed=seed, resamples=resamples
     )

@@ -1,0 +1,97 @@
+"""The tables of docs/targets.md, from benchmarks/results/targets.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.tables_common import Document, interval, seeds_in_words
+from glassformer.evaluation.verdict import signed
+from glassformer.experiments.published.table import markdown, short
+
+_NAMES = {
+    "ordered": "ordered",
+    "classes": "classes without order",
+    "ordered, the transformer alone": "ordered, the transformer alone",
+    "classes, the transformer alone": "classes, the transformer alone",
+    "TF-IDF + logistic regression": "TF-IDF + logistic regression",
+}
+
+
+def targets_tables(found: Document) -> Iterator[str]:
+    """Yield a table of numbers, one of intervals and one of ordered classes."""
+    yield "Numbers:"
+    head = ("table", "", "R²", "mean absolute error", "Spearman", "R² of the model − of ridge")
+    rows = [
+        (
+            f"`{line['table']}`" if who == "model" else "",
+            {"model": "glassformer", "ridge": "TF-IDF + ridge regression"}[who],
+            short(line[who]["r2"]),
+            f"{line[who]['mae']:.3f}",
+            short(line[who]["spearman"]),
+            interval(line["difference_in_r2"], signed) if who == "model" else "",
+        )
+        for line in found["numbers"]
+        for who in ("model", "ridge")
+    ]
+    yield markdown([head, *rows])
+    yield "Intervals:"
+    heads = ("table", "should hold", "half width", "hold", "seeds from, to")
+    lines = [
+        (
+            f"`{line['table']}`" if number == 0 else "",
+            f"{each['asked']:.0%}",
+            f"{each['distance']:.2f}",
+            interval(each["coverage"]),
+            f"{short(min(each['of_seeds']))}, {short(max(each['of_seeds']))}",
+        )
+        for line in found["numbers"]
+        for number, each in enumerate(line["intervals"])
+    ]
+    yield markdown([heads, *lines])
+    yield "Ordered classes:"
+    top = ("table", "", "accuracy", "mean distance", "Spearman", "kappa")
+    cells = [
+        (
+            f"`{line['table']}`, {line['classes']} classes" if number == 0 else "",
+            name,
+            short(line["figures"][who]["accuracy"]),
+            f"{line['figures'][who]['distance']:.3f}",
+            short(line["figures"][who]["spearman"]),
+            short(line["figures"][who]["kappa"]),
+        )
+        for line in found["ordered"]
+        for number, (who, name) in enumerate(_NAMES.items())
+    ]
+    yield markdown([top, *cells])
+    for line in found["ordered"]:
+        of = line["difference_in_distance"]
+        yield (
+            f"`{line['table']}`: with the order, the mean distance changes by {interval(of['both'], signed)}; that of "
+            f"the transformer alone by {interval(of['transformer'], signed)}."
+        )
+    lines = [*found["numbers"], *found["ordered"]]
+    of_rows = "; ".join(f"`{line['table']}` {_rows(line['training_rows'])}, {line['test_rows']:,}" for line in lines)
+    yield (
+        f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
+        f"the test rows. Training rows and test rows: {of_rows}. Who answers: {_who(found)}."
+    )
+
+
+def _rows(of_seeds: Sequence[int]) -> str:
+    """Return how many rows: of all seeds, or from the fewest to the most."""
+    fewest, most = min(of_seeds), max(of_seeds)
+    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+
+
+def _who(found: Document) -> str:
+    """Say how often both readers answer."""
+    said = [(line["table"], "a number", line["answers_by"]) for line in found["numbers"]]
+    said += [
+        (line["table"], {"ordered": "ordered classes", "classes": "classes"}[head], runs)
+        for line in found["ordered"]
+        for head, runs in line["answers_by"].items()
+    ]
+    return "; ".join(
+        f"`{table}` as {what}: both readers in {runs.count('both readers')} of {len(runs)} runs"
+        for table, what, runs in said
+    )
