@@ -103,6 +103,21 @@ def test_it_is_measured_beside_baselines(both: Trained) -> None:
     assert document["target"] == "score"
 
 
+def test_words_are_explained_by_leaving_them_out(both: Trained, scores: Trained) -> None:
+    found = glassformer("explain", both.folder, "superb film", "--json").document
+    first, second = (word["effect"] for word in found["words"])
+    assert abs(first) > abs(second)
+    without = glassformer("predict", both.folder, " film", "--json").document["answers"][0]["prediction"]
+    assert found["prediction"] - without == pytest.approx(first, abs=1e-3)
+    said = glassformer("explain", scores.folder, "awful film, awful book")
+    lines = said.out.splitlines()
+    assert "for 90% of texts)" in lines[0]
+    assert lines[5].startswith("awful")
+    assert "−" in lines[5]
+    piped = glassformer("explain", scores.folder, "-", stdin=b"a superb song")
+    assert "superb" in piped.out
+
+
 def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> None:
     glassformer("train", scores.table, "--target", "score", "--out", tmp_path / "m", *COUNTING)
     for name in ("counting.safetensors", "model.safetensors"):
@@ -140,6 +155,9 @@ def test_what_cannot_be_learned_is_refused(
         (("predict", "MODEL", "a", "--top-k", "2"), "--top-k is for models that answer with labels"),
         (("predict", "MODEL", "a", "--automatic", "0.9"), "--automatic is for models"),
         (("evaluate", "MODEL", "TABLE", "--fold-labels"), "--fold-labels is for models"),
+        (("explain", "MODEL", "a", "--heads"), "--heads is for models that answer with labels"),
+        (("explain", "MODEL", "--file", "TABLE"), "--file is for models that answer with labels"),
+        (("explain", "MODEL", "  "), "the text has no words"),
         (("trace", "MODEL", "a"), "holds a model of a number; a classifier is needed here"),
         (("export", "MODEL", "--format", "onnx", "--out", "x"), "holds a model of a number"),
     ],

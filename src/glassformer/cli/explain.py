@@ -13,6 +13,8 @@ import typer
 
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
+from glassformer.cli.number import is_number_model, refuse
+from glassformer.cli.number_explain import explain_number
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
@@ -91,6 +93,10 @@ def explain(
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
     _check(given, file, of_a_text, of_a_file, json=json)
     check_parent("--html", html)
+    if is_number_model(model):
+        refuse("explain", file=file, method=method, **of_a_text)
+        explain_number(model, _from_standard_input() if given == "-" else given or "", device, json=json)
+        return
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=device)

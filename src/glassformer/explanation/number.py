@@ -1,0 +1,104 @@
+"""Explain an answer with a number: what it loses if a word is left out, in the unit of the number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from glassformer.errors import UsageError
+from glassformer.explanation.words import TextInWords, Word
+from glassformer.prediction.answers import Reader
+from glassformer.prediction.number import NumberPredictor, significant
+
+MOST_WORDS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordEffect:
+    """A word, and what the answer loses without it: by each reader, and in all."""
+
+    word: Word
+    readers: Mapping[Reader, float]
+    total: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberExplanation:
+    """An answer with the effect of each word.
+
+    Effects do not add up to the answer: two words that say the same have little effect one by one.
+
+    Attributes:
+        distance: half of the width of the interval. None if it is not known.
+        unlike_training: None if the model does not know.
+    """
+
+    text: str
+    value: float
+    distance: float | None
+    words: tuple[WordEffect, ...]
+    unlike_training: bool | None
+
+    def strongest(self, most: int) -> list[tuple[str, Sequence[WordEffect]]]:
+        """Return the words with the largest effects, all occurrences of a word together."""
+        alike = sorted(self.words, key=lambda each: each.word.text.lower())
+        grouped = [list(group) for _, group in groupby(alike, key=lambda each: each.word.text.lower())]
+        grouped.sort(key=lambda group: -abs(sum(each.total for each in group)))
+        return [(group[0].word.text.lower(), group) for group in grouped[:most]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the explanation as JSON."""
+        away = self.distance
+        return {
+            "text": self.text,
+            "prediction": significant(self.value),
+            "interval_low": None if away is None else significant(self.value - away),
+            "interval_high": None if away is None else significant(self.value + away),
+            "unlike_training": self.unlike_training,
+            "words": [
+                {
+                    "word": each.word.text,
+                    "start": each.word.start,
+                    "end": each.word.end,
+                    "effect": significant(each.total),
+                    "readers": {name: significant(effect) for name, effect in each.readers.items()},
+                }
+                for each in self.words
+            ],
+        }
+
+
+def explain_number(predictor: NumberPredictor, text: str) -> NumberExplanation:
+    """Answer the text, and again without each of its words (leave one out: Li et al. 2016).
+
+    Raises:
+        UsageError: the text has no words, or too many.
+    """
+    cut = TextInWords.cut(text)
+    if not cut.words:
+        raise UsageError("the text has no words, so there is nothing to explain")
+    if len(cut.words) > MOST_WORDS:
+        raise UsageError(
+            f"the text has {len(cut.words):,} words, and the model would answer once for each; give at most "
+            f"{MOST_WORDS:,} words"
+        )
+    answers = predictor.answer([text, *(cut.without([number]) for number in range(len(cut.words)))])
+    lost = {name: values[0] - values[1:] for name, values in answers.readers.items()}
+    total = np.sum(list(lost.values()), axis=0)
+    unlike = answers.unlike
+    return NumberExplanation(
+        text=text,
+        value=float(answers.values[0]),
+        distance=answers.distance,
+        words=tuple(
+            WordEffect(
+                word=word, readers={name: float(effects[i]) for name, effects in lost.items()}, total=float(total[i])
+            )
+            for i, word in enumerate(cut.words)
+        ),
+        unlike_training=None if unlike is None else bool(unlike[0]),
+    )
