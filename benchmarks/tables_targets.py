@@ -69,8 +69,10 @@ def targets_tables(found: Document) -> Iterator[str]:
             f"`{line['table']}`: with the order, the mean distance changes by {interval(of['both'], signed)}; that of "
             f"the transformer alone by {interval(of['transformer'], signed)}."
         )
-    lines = [*found["numbers"], *found["ordered"]]
-    of_rows = "; ".join(f"`{line['table']}` {_rows(line['training_rows'])}, {line['test_rows']:,}" for line in lines)
+    of_rows = "; ".join(
+        f"`{line['table']}` {_rows(line['training_rows'])}, {line['test_rows']:,}"
+        for line in (*found["numbers"], *found["ordered"])
+    )
     yield (
         f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
         f"the test rows. Training rows and test rows: {of_rows}. Who answers: {_who(found)}."

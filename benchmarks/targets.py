@@ -211,7 +211,8 @@ def ordered_run(experiment: Experiment, name: str, source: Source, seed: int) ->
     recipe, texts = recipe_for(seed, train), test.frame["text"].to_list()
     places = {label: place for place, label in enumerate(order)}
     labels = np.array([places[label] for label in test.frame["label"]])
-    answers, answers_by = {}, {}
+    answers: dict[str, np.ndarray] = {}
+    answers_by = {}
     for head, table in {"ordered": replace(train, order=order), "classes": train}.items():
         predictor = Predictor.load(classifier(experiment, f"targets/{head}-{_tidy(name)}-{seed}", recipe, table, test))
         config = predictor.trained.config

@@ -152,8 +152,8 @@ class _Measured:
         )
 
     def compare(self, answers: Numbers, other: NumberContestant, others: Numbers) -> NumberComparison:
-        squares = [(each - self.truth) ** 2 for each in (answers, others)]
-        difference = difference_in_r2(*squares, self.truth, seed=self.seed, resamples=self.resamples)
+        own, theirs = ((each - self.truth) ** 2 for each in (answers, others))
+        difference = difference_in_r2(own, theirs, self.truth, seed=self.seed, resamples=self.resamples)
         return NumberComparison(
             baseline=other.name,
             difference=difference,

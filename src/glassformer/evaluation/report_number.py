@@ -128,7 +128,8 @@ def _scatter(evaluation: NumberEvaluation) -> str:
     )
     return (
         f'<p class="soft">A dot for {of_all}. On the dashed line, answer and truth are the same. Answers vary less '
-        f"than the truth: a model that is not sure answers near the mean.</p><figure>{drawn}</figure>"
+        'than the truth: a model that is not sure answers near the mean.</p><div class="pair"><figure>'
+        f"{drawn}</figure></div>"
     )
 
 
