@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 from glassformer.counting import corpus
 from glassformer.counting.corpus import Corpus
 from glassformer.counting.ngrams import NGRAMS, Family, words_of
+from glassformer.data.inputs import SEPARATOR, mark
 
-TEXTS = st.lists(st.text(st.sampled_from("abA .é不"), max_size=14), max_size=12)
+TEXT = st.text(st.sampled_from("abA .é不"), max_size=14)
+ROWS = st.builds(
+    lambda values, texts: "".join(mark("c", value) for value in values) + SEPARATOR.join(texts),
+    st.lists(st.sampled_from("xy"), max_size=2),
+    st.lists(TEXT, min_size=1, max_size=3),
+)
+TEXTS = st.lists(TEXT, max_size=12) | st.lists(ROWS, max_size=12)
 
 
 def one_after_another(family: Family, texts: list[str], fewest: int, step: int) -> tuple[list[str], list[Counter[str]]]:

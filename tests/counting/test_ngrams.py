@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.counting.ngrams import NGRAMS, runs_of, words_of
+from glassformer.counting.ngrams import NGRAMS, Family, field_of, occurrences, pieces_of, runs_of, words_of
+from glassformer.data.inputs import SEPARATOR, mark
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 
 
@@ -49,3 +50,31 @@ def test_pieces_of_two_to_five_characters_stay_within_a_word() -> None:
 
 def test_a_text_without_words_has_no_ngrams() -> None:
     assert [list(ngrams(words_of(" "))) for ngrams in NGRAMS.values()] == [[], []]
+
+
+def test_each_text_of_a_row_has_ngrams_of_its_own_and_columns_have_none() -> None:
+    row = mark("shop", "New York") + SEPARATOR.join(["Red shoes", "red"])
+    value, of_second = mark("shop", "New York"), f"{SEPARATOR}red"
+    words = words_of(row)
+    assert words == [value, "red", "shoes", of_second]
+    assert list(map(field_of, words)) == [-1, 0, 0, 1]
+    runs = list(runs_of(words))
+    assert runs[:4] == words
+    assert runs[4:] == [
+        "<start> red", "red shoes", "shoes <end>", f"<start> {of_second}", f"{of_second} <end>", "<start> red shoes",
+        "red shoes <end>", f"<start> {of_second} <end>",
+    ]  # fmt: skip
+    assert pieces_of(value) == ()
+    assert pieces_of(of_second) == tuple(SEPARATOR + piece for piece in pieces_of("red"))
+
+
+@pytest.mark.parametrize("family", list(NGRAMS))
+def test_the_places_of_ngrams_in_a_row_are_those_of_its_words(family: Family) -> None:
+    row = mark("shop", "Ulm") + SEPARATOR.join(["a red shoe", "", "no"])
+    words = words_of(row)
+    found: Counter[str] = Counter()
+    for ngram, first, last in occurrences(family, row):
+        found[ngram] += 1
+        assert len({field_of(word) for word in words[first : last + 1]}) == 1
+        assert all(part in ngram for part in words[first : last + 1]) or family == "characters"
+    assert found == Counter(NGRAMS[family](words))

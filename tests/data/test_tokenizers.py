@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from glassformer.data.inputs import SEPARATOR, Category, Inputs
 from glassformer.data.tokenizers import SPECIAL_TOKENS, TextTokenizer, TokenizerConfig, batched
 from glassformer.errors import GlassformerError, UsageError
 
@@ -268,3 +269,24 @@ def test_no_piece_is_learned_from_more_than_a_thousand_characters_without_a_spac
     tokenizer = trained(["a" * 5_000] * 3, kind=kind, vocab_size=330)
     assert max(map(len, tokenizer.vocabulary())) <= 1_002  # "##" or "▁" may stand before them
     assert tokenizer.encode(["a" * 5_000])[0].size > 0
+
+
+@pytest.mark.parametrize("kind", ["word", "character", "byte", "bpe", "wordpiece", "unigram"])
+def test_marks_of_several_inputs_are_one_token_each(kind: str) -> None:
+    inputs = Inputs(texts=("a", "b"), columns=(Category(name="shop", values=("New York", "Ulm")),))
+    config = TokenizerConfig.model_validate({"kind": kind, "min_frequency": 1, "vocab_size": 400})
+    plain = TextTokenizer.train(["a film of york", "shop"] * 3, config)
+    marked = plain.with_marks(inputs.tokens)
+    assert marked.vocab_size == plain.vocab_size + len(inputs.tokens)
+    row = inputs.compose({"a": "a film", "b": "of york", "shop": "new york"})
+    value, first, second = plain.vocab_size + 2, plain.encode(["a film"])[0], plain.encode(["of york"])[0]
+    assert marked.encode([row])[0].tolist() == [value, *first, marked.vocab_size - 1, *second]
+    assert marked.separator_id == marked.vocab_size - 1
+    assert plain.separator_id is None
+    assert marked.unknown_words(row) == plain.unknown_words("a film")
+
+
+def test_marks_survive_saving(tmp_path: Path) -> None:
+    marked = TextTokenizer.train(["a film"], TokenizerConfig(min_frequency=1)).with_marks([SEPARATOR])
+    marked.save(tmp_path / "tokenizer.json")
+    assert TextTokenizer.load(tmp_path / "tokenizer.json").separator_id == marked.separator_id

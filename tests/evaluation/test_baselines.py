@@ -4,8 +4,10 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from glassformer.data.inputs import Category, Inputs
 from glassformer.evaluation import baselines
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline, run_baseline, word_pattern
+from glassformer.evaluation.row_features import RowFeatures
 
 TEXTS = ["a good film", "good fun", "so good", "a bad film", "bad, dull", "so bad", "it is a chair", "chair"]
 LABELS = np.array([1, 1, 1, 0, 0, 0, 2, 2])
@@ -164,3 +166,22 @@ def test_majority_answers_the_shares_of_training() -> None:
     assert outcome.probs.tolist() == [[3 / 8, 3 / 8, 2 / 8]] * 2
     labels = np.array([[1, 0], [1, 1], [1, 0]], dtype=np.uint8)
     assert MajorityBaseline(2).fit(["a"] * 3, labels).predict_proba(["x"]).tolist() == [[1, pytest.approx(1 / 3)]]
+
+
+def test_the_baseline_sees_each_text_and_each_column() -> None:
+    inputs = Inputs(texts=("a", "b"), columns=(Category(name="shop", values=("Ulm",)),))
+    rows = [
+        inputs.compose({"a": a, "b": b, "shop": shop})
+        for a, b, shop in [("red lamp", "yes", "Ulm"), ("red desk", "no", None), ("blue lamp", "no", "Ulm")]
+    ]
+    features = RowFeatures(rows, baselines.word_features)
+    names, with_idf = features.names_and_idf
+    assert names[-2:] == ["shop=Ulm", "shop=missing"]
+    assert with_idf == len(names) - 2
+    assert features.matrix.shape == (3, len(names))
+    assert (features.of(rows) != features.matrix).nnz == 0
+    assert features.matrix[:, -2:].toarray().tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert features.of([rows[0].replace("yes", "")]).nnz == features.matrix[0].nnz - 1
+    baseline = TfidfBaseline(2).fit(rows * 4, np.array([1, 0, 1] * 4))
+    assert baseline.predict_proba(rows).argmax(axis=1).tolist() == [1, 0, 1]
+    assert baseline.size_bytes > 0

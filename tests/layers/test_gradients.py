@@ -8,7 +8,7 @@ from torch.func import functional_call
 
 from glassformer.layers.attention import Kernel, MultiHeadAttention, fused_attention, plain_attention
 from glassformer.layers.block import Block
-from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
+from glassformer.layers.embeddings import OneHotEmbedding, TextsEmbedding, TokenEmbedding
 from glassformer.layers.feedforward import FeedForward, GatedFeedForward, LinearFeedForward
 from glassformer.layers.heads import DenseHead
 from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
@@ -106,6 +106,10 @@ def test_layers_that_do_not(layer: nn.Module) -> None:
 
 def test_token_embedding() -> None:
     check(TokenEmbedding(5, D_MODEL), (), torch.tensor([[0, 4, 2], [4, 4, 1]]))
+
+
+def test_texts_embedding() -> None:
+    check(TextsEmbedding(8, D_MODEL, 2), (), torch.tensor([[2, 4, 7, 4], [2, 3, 7, 5]]))
 
 
 def test_dense_head() -> None:

@@ -12,7 +12,7 @@ from glassformer.prediction.answered_rows import (
     added_columns,
     record_lines,
     refuse_taken,
-    texts_of,
+    texts_in,
     with_answers,
 )
 from glassformer.prediction.predictor import Predictor
@@ -20,7 +20,7 @@ from tests.prediction.samples import small_trained_model
 
 
 def answered_frame(predictor: Predictor, frame: pl.DataFrame) -> pl.DataFrame:
-    return with_answers(frame, predictor.answer(texts_of(frame, "review")))
+    return with_answers(frame, predictor.answer(texts_in("review")(frame)))
 
 
 def frames() -> Iterator[pl.DataFrame]:
@@ -79,7 +79,7 @@ def test_a_record_is_the_row_with_its_answer() -> None:
     frame = pl.DataFrame(
         {"review": ["i loved it\u2028", None], "day": [date(2024, 2, 29), None], "n": [float("nan"), 2]}
     )
-    answers = predictor.answer(texts_of(frame, "review"))
+    answers = predictor.answer(texts_in("review")(frame))
     first, second = map(json.loads, record_lines(frame, answers))
     assert first == {"review": "i loved it\u2028", "day": "2024-02-29", "n": None} | next(answers.records())
     assert second == {"review": None, "day": None, "n": 2.0} | dict.fromkeys(RECORD_KEYS[:3] + RECORD_KEYS[4:])

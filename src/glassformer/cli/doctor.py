@@ -9,6 +9,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import (
+    Beside,
     DataDir,
     Device,
     FoldLabels,
@@ -24,8 +25,9 @@ from glassformer.cli.options import (
     Seed,
     Settings,
     Test,
-    TextColumn,
+    TextColumns,
     Validation,
+    given_inputs,
     given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, hush, say, show, write_json
@@ -40,7 +42,8 @@ def doctor(
     recipe: RecipeName = None,
     preset: Preset = None,
     set_: Settings = None,
-    text: TextColumn = None,
+    text: TextColumns = None,
+    columns: Beside = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
@@ -81,7 +84,8 @@ def doctor(
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
     target = choose_device(device)
-    source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    inputs = given_inputs(text, columns)
+    source = SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
     for note in sources.train.notes:

@@ -206,10 +206,9 @@ def _explain_file(
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
     from glassformer.prediction.answer_files import separator_of
-    from glassformer.prediction.answered_rows import texts_of
     from glassformer.training.stopping import stop_requests
 
-    frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
+    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
     nested = out is not None and separator_of(out, like) is None
     pace = Pace("rows", total, doing="explaining")
@@ -222,7 +221,7 @@ def _explain_file(
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
             done: list[Explanation | None] = []
-            for each in texts_of(frame, column):
+            for each in texts_of(frame):
                 if stop.number is not None:
                     break
                 _time_of_a_long(predictor, each, f"row {rows + len(done) + 1:,}")

@@ -15,7 +15,8 @@ from collections.abc import Container
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        "address", "algorithm", "automatic", "chosen", "data", "data_dir", "device", "dictionary", "dictionary_dir",
+        "address", "algorithm", "automatic", "chosen", "columns", "data", "data_dir", "device", "dictionary",
+        "dictionary_dir",
         "fold_labels", "format", "group", "heads", "host", "init", "into", "keep_feedback", "keep_texts", "label",
         "labelled", "method", "minutes", "multilabel", "objective", "order", "out", "over", "overwrite", "port",
         "preset", "pretrain", "prompts", "recipe", "rejected", "resume", "reward", "runtime", "seconds", "seeds",

@@ -19,6 +19,22 @@ Model = Annotated[
     Path, typer.Argument(callback=model_folder, help="A model folder, or sentiment-en, which comes with glassformer.")
 ]
 TextColumn = Annotated[str | None, typer.Option(help="Column with the texts. Found automatically if left out.")]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        help="Column with the texts. Found automatically if left out. Repeat it for rows with two texts or more: "
+        "--text question --text answer.",
+    ),
+]
+Beside = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="<names>",
+        help="Columns of categories or numbers to read beside the text, with commas in between: price,shop.",
+    ),
+]
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
 ]
@@ -131,6 +147,21 @@ DataDir = Annotated[
     typer.Option("--data-dir", help="Folder with the known data sets. Default: the variable GLASSFORMER_DATA."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+def given_inputs(texts: list[str] | None, columns: str | None) -> dict[str, Any]:
+    """Return the values of --text and --columns as `SourceConfig` has them.
+
+    Raises:
+        UsageError: --columns names no column.
+    """
+    from glassformer.errors import UsageError
+
+    beside = [name.strip() for name in (columns or "").split(",") if name.strip()]
+    if columns is not None and not beside:
+        raise UsageError("--columns names no column; give names with commas in between: price,shop")
+    named = texts or []
+    return {"text": next(iter(named), None), "other_texts": tuple(named[1:]), "columns": tuple(beside)}
 
 
 def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any]:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from glassformer.data.inputs import Inputs
     from glassformer.data.rows import Delimited
+    from glassformer.prediction.answered_rows import TextsOf
     from glassformer.prediction.answering import Answering
     from glassformer.prediction.answers import Answers
 
@@ -184,6 +186,7 @@ def _answer_texts(
     predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style, below: float | None
 ) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive."""
+    from glassformer.data.inputs import shown
     from glassformer.data.pipe import arriving_lines
     from glassformer.data.tokenizers import batched
 
@@ -198,12 +201,13 @@ def _answer_texts(
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
-            answers = predictor.answer(batch, on_progress=pace.on_progress, review_below=below)
+            rows, composed = given_rows(predictor, batch)
+            answers = predictor.answer(composed, on_progress=pace.on_progress, review_below=below)
             if style == "plain":
-                write(text_lines(answers, batch, top_k))
+                write(text_lines(answers, [shown(text) for text in composed], top_k))
             else:
-                write(answers.lines(({"text": text} for text in batch), top_k))
-            told.add(answers, batch)
+                write(answers.lines(rows, top_k))
+            told.add(answers, composed)
             pace.end(len(batch))
         if not told.rows:
             raise UsageError("nothing to answer: the pipe was empty")
@@ -222,15 +226,15 @@ def _answer_file(
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
     from glassformer.data.wording import counted
-    from glassformer.prediction.answered_rows import texts_of
 
-    frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
+    inputs = predictor.trained.config.inputs
+    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     with write_answers(out, style, table=file, like=like, safe=safe_csv) as write:
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
-            batch = texts_of(frame, column)
+            batch = texts_of(frame)
             answers = predictor.answer(batch, on_progress=pace.on_progress, review_below=below)
             write(frame, answers)
             told.add(answers, batch)
@@ -264,9 +268,10 @@ class _Told:
         self._unknown: Counter[str] = Counter()
 
     def add(self, answers: Answers, texts: Sequence[str]) -> None:
+        from glassformer.data.inputs import without_columns
         from glassformer.data.wording import label_cell
 
-        wordless = [is_punctuation(text) for text in texts]
+        wordless = [is_punctuation(without_columns(text)) for text in texts]
         for marked, which in ((self._empty, answers.empty), (self._unlike, answers.unlike), (self._wordless, wordless)):
             if which is not None:
                 marked.add(which, after=self.rows)
@@ -302,22 +307,49 @@ class _Told:
             say_needs_review(self.needs_review, self.rows, self.unit)
 
 
+def given_rows(predictor: Answering, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return each given text as a row, and what the model reads: the text, or of a row in JSON its inputs.
+
+    Raises:
+        UsageError: the model reads several inputs, and a line does not hold them.
+    """
+    inputs = predictor.trained.config.inputs
+    if inputs is None:
+        return [{"text": text} for text in lines], lines
+    rows = [inputs.read(line) for line in lines]
+    return rows, [inputs.compose(row) if row else "" for row in rows]
+
+
 def table_in_batches(
-    predictor: KnowsItsColumn, file: Path, text: str | None, *, rows: int
-) -> tuple[Iterator[pl.DataFrame], str, Delimited]:
-    """Return the batches of a table, the column of its texts, and how its columns are separated.
+    predictor: KnowsItsColumn, file: Path, text: str | None, *, rows: int, inputs: Inputs | None = None
+) -> tuple[Iterator[pl.DataFrame], TextsOf, Delimited]:
+    """Return the batches of a table, a function for their texts, and how its columns are separated.
 
     Args:
-        rows: of a batch. The column is found by more rows than these.
+        rows: of a batch. The columns are found by more rows than these.
+        inputs: what the model reads, if it reads several inputs.
     """
     from glassformer.data.rows import Delimited, iterate_rows
 
     read_as: list[Delimited] = []
     frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
     first = next(frames)
-    column = _text_column(predictor, first, str(file), text)
+    texts_of = _texts_of(predictor, inputs, first, str(file), text)
     batches = (batch for frame in itertools.chain([first], frames) for batch in frame.iter_slices(rows))
-    return batches, column, read_as[0] if read_as else Delimited()
+    return batches, texts_of, read_as[0] if read_as else Delimited()
+
+
+def _texts_of(
+    predictor: KnowsItsColumn, inputs: Inputs | None, sample: pl.DataFrame, source: str, text: str | None
+) -> TextsOf:
+    from glassformer.data.input_columns import composer
+    from glassformer.prediction.answered_rows import texts_in
+
+    if inputs is None:
+        return texts_in(_text_column(predictor, sample, source, text))
+    if text is not None:
+        raise UsageError(f"--text: this model reads {inputs.in_words}, by their names; leave it out")
+    return composer(sample, inputs, source)
 
 
 def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:

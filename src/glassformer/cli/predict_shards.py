@@ -90,7 +90,10 @@ def predict_shards(
     # The workers of Ray load the model themselves. This process learns early whether it can be loaded.
     predictor = load_answering(model, device="cpu" if by.engine == "ray" else device)
     below = review_below(predictor, automatic)
-    column = text or predictor.text_column
+    inputs = predictor.trained.config.inputs
+    if inputs is not None and text is not None:
+        raise UsageError(f"--text: this model reads {inputs.in_words}, by their names; leave it out")
+    column = text or predictor.text_column if inputs is None else " and ".join(inputs.names)
     if column is None:
         raise UsageError("this model does not know which column its texts come from; name it with --text")
     job = Job(model=model, out=out, text_column=column, safe_csv=safe_csv, device=device, review_below=below)

@@ -14,6 +14,7 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.number import refuse, train_number
 from glassformer.cli.options import (
+    Beside,
     DataDir,
     Device,
     Epochs,
@@ -39,9 +40,10 @@ from glassformer.cli.options import (
     Target,
     TaskName,
     Test,
-    TextColumn,
+    TextColumns,
     Unlabelled,
     Validation,
+    given_inputs,
     given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
@@ -69,7 +71,8 @@ LabelledTable = Annotated[
 def train(
     data: LabelledTable,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    text: TextColumn = None,
+    text: TextColumns = None,
+    columns: Beside = None,
     label: LabelColumn = None,
     target: Target = None,
     task: TaskName = None,
@@ -126,7 +129,8 @@ def train(
         check_minutes(minutes, chosen)  # before the tables are read
     if processes.leads:
         prepare_out(out, resume=resume, overwrite=overwrite)
-    source = SourceConfig(train=data, test=test, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    inputs = given_inputs(text, columns)
+    source = SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
     source = chosen_task(source, target, task, order)
     sources = _read(source, chosen.validation, data_dir, unlabelled or [])
     given: dict[str, Any] = {"source": source, "init": start, "resume": resume, "overwrite": overwrite}
@@ -207,8 +211,9 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
         return
     alone = ", by counting alone" if trained.config.answers_by_counting else ""  # said under --quiet too
     show(f"{out}: {_measured(trained)}{alone}, trained in {duration(trained.config.training_seconds)}")
-    folder = shlex.quote(str(out))
-    say(f'next: glassformer predict {folder} "a text"    glassformer explain {folder} "a text"')
+    folder, inputs = shlex.quote(str(out)), trained.config.inputs
+    text = '"a text"' if inputs is None else shlex.quote(inputs.example)
+    say(f"next: glassformer predict {folder} {text}    glassformer explain {folder} {text}")
     say(f"      glassformer evaluate {folder} TEST_TABLE")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from glassformer.counting.matrices import joined_rows
-from glassformer.counting.ngrams import END, LONGEST_RUN, START, Family, pieces_of, words_of
+from glassformer.counting.ngrams import END, LONGEST_RUN, START, Family, field_of, pieces_of, words_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -47,12 +47,14 @@ class Corpus:
         numbers: the words of all texts, one text after another, as places in `names`.
         ends: (texts + 1,) text i has the words `numbers[ends[i]:ends[i + 1]]`.
         characters: the length of all texts.
+        fields: (words,) the `field_of` of each word. None if it is 0 for all of them.
     """
 
     names: list[str]
     numbers: Array
     ends: Array
     characters: int
+    fields: Array | None = None
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Corpus:
@@ -64,7 +66,14 @@ class Corpus:
             ends.append(len(numbers))
             characters += len(text)
         flat, bounds = np.frombuffer(numbers, np.int32), np.frombuffer(ends, np.int64)  # without copies
-        return cls(names=list(index), numbers=flat, ends=bounds, characters=characters)
+        fields = np.fromiter(map(field_of, index), np.int64, len(index))
+        return cls(
+            names=list(index),
+            numbers=flat,
+            ends=bounds,
+            characters=characters,
+            fields=fields if fields.any() else None,
+        )
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -81,7 +90,7 @@ class Corpus:
         for part in np.split(np.arange(len(rows)), cuts):
             ends = np.concatenate([[0], np.cumsum(lengths[part])])
             places = np.repeat(self.ends[rows[part]] - ends[:-1], lengths[part]) + np.arange(ends[-1])
-            yield Corpus(names=self.names, numbers=self.numbers[places], ends=ends, characters=0)
+            yield Corpus(names=self.names, numbers=self.numbers[places], ends=ends, characters=0, fields=self.fields)
 
 
 def distinct(values: Array) -> Array:
@@ -138,7 +147,7 @@ def _longer(part: Corpus, codes: list[Array], vocabulary: int) -> tuple[Array, l
 
     For each length, the latter are the rows of the runs and their places in the list.
     """
-    words, rows = marked(part)
+    words, texts, rows = marked(part)
     found: list[tuple[Array, Array]] = []
     longer = words
     for length, known in enumerate(codes, start=1):
@@ -146,7 +155,7 @@ def _longer(part: Corpus, codes: list[Array], vocabulary: int) -> tuple[Array, l
         found.append((rows[: len(places)], places))
         last = words[length:]
         begins = slice(0, len(last))
-        inside = (rows[begins] == rows[length:]) & (places[begins] >= 0)
+        inside = (texts[begins] == texts[length:]) & (places[begins] >= 0)
         longer = np.where(inside, places[begins] * vocabulary + last, -1)
     return longer[longer >= 0], found
 
@@ -159,26 +168,39 @@ def _runs_in(part: Corpus, codes: list[Array], vocabulary: int) -> tuple[Array, 
     _, found = _longer(part, codes, vocabulary)
     rows, runs, before = [], [], 0
     for known, (row, place) in zip(codes, found, strict=True):
-        is_run = place >= (_MARKS if before == 0 else 0)
+        is_run = place >= (np.searchsorted(known, _MARKS) if before == 0 else 0)
         rows.append(row[is_run])
         runs.append(place[is_run] + before)
         before += len(known)
     return np.concatenate(rows), np.concatenate(runs)
 
 
-def marked(part: Corpus) -> tuple[Array, Array]:
-    """Return the words of all texts with the marks of their starts (0) and ends (1), and the row of each.
+def marked(part: Corpus) -> tuple[Array, Array, Array]:
+    """Return the words of all texts with the marks of their starts (0) and ends (1), the text of each, and its row.
 
-    The number of a word is its place in `names` + 2. A text without words has no marks.
+    The number of a word is its place in `names` + 2. A text without words has no marks. A row has several texts if it
+    has several inputs. The value of a column is a text of its own then, without marks.
     """
-    lengths = np.diff(part.ends)
-    sizes = lengths + _MARKS * (lengths > 0)
-    ends = np.cumsum(sizes)[lengths > 0]
+    starts, lengths, rows, is_text = _texts_in(part)
+    sizes = lengths + _MARKS * is_text
+    ends = np.cumsum(sizes)
     words, inner = np.empty(int(sizes.sum()), np.int64), np.ones(int(sizes.sum()), bool)
-    for mark, places in enumerate((ends - sizes[lengths > 0], ends - 1)):
-        words[places], inner[places] = mark, False
+    for mark, places in enumerate((ends - sizes, ends - 1)):
+        words[places[is_text]], inner[places[is_text]] = mark, False
     words[inner] = part.numbers + np.int64(_MARKS)
-    return words, np.repeat(np.arange(len(part)), sizes)
+    return words, np.repeat(np.arange(len(starts)), sizes), np.repeat(rows, sizes)
+
+
+def _texts_in(part: Corpus) -> tuple[Array, Array, Array, Array]:
+    """Return for each text with words its first word, its length, its row, and whether it is no value of a column."""
+    lengths = np.diff(part.ends)
+    rows = np.repeat(np.arange(len(part)), lengths)  # of each word
+    begins = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
+    of_words = np.zeros(len(rows), np.int64) if part.fields is None else part.fields[part.numbers]
+    if part.fields is not None:
+        begins[1:] |= (of_words[1:] != of_words[:-1]) | (of_words[1:] < 0)
+    starts = np.flatnonzero(begins)
+    return starts, np.diff(starts, append=len(rows)), rows[starts], of_words[starts] >= 0
 
 
 def _places(known: Array, codes: Array) -> Array:

@@ -1,12 +1,17 @@
-"""The n-grams of a text: runs of one to three words, and runs of two to five characters within a word."""
+"""The n-grams of a text: runs of one to three words, and runs of two to five characters within a word.
+
+Of a row with several inputs (`data/inputs.py`), each text has n-grams of its own: the words of the second text begin
+with a separator, those of the third with two. The value of a column is a word that no run and no piece is made of.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from typing import Literal
 
+from glassformer.data.inputs import BEGIN, SEPARATOR, fields
 from glassformer.data.tokenizers import CUT_INTO_WORDS
 
 Family = Literal["words", "characters"]
@@ -24,8 +29,29 @@ def words_of(text: str) -> list[str]:
     (Except for a capital sigma at the end of a word, and for letters that one of both libraries does not know yet.)
     Each punctuation mark is a word, and so is each character of a script without spaces between words.
     """
+    if text.startswith(BEGIN) or SEPARATOR in text:
+        return list(_words_of_fields(text))
+    return _plain_words(text)
+
+
+def _words_of_fields(text: str) -> Iterator[str]:
+    number = 0
+    for start, end in fields(text):
+        if text.startswith(BEGIN, start):
+            yield text[start:end]
+            continue
+        yield from (SEPARATOR * number + word for word in _plain_words(text[start:end]))
+        number += 1
+
+
+def _plain_words(text: str) -> list[str]:
     lower = unicodedata.normalize("NFKC", text).lower()
     return [word[:_LONGEST_WORD] for word, _ in CUT_INTO_WORDS.pre_tokenize_str(lower)]
+
+
+def field_of(word: str) -> int:
+    """Return the number of the text that a word is of, from 0 on; -1 for the value of a column."""
+    return -1 if word.startswith(BEGIN) else len(word) - len(word.lstrip(SEPARATOR))
 
 
 def runs_of(words: Sequence[str]) -> Iterator[str]:
@@ -34,17 +60,34 @@ def runs_of(words: Sequence[str]) -> Iterator[str]:
     The start and the end of a text are words too, but only together with others: how a question begins tells its kind.
     """
     yield from words
-    if words:
-        marked = [START, *words, END]
-        for length in range(2, LONGEST_RUN + 1):
+    texts = [[START, *text, END] for _, text in texts_in(words)]
+    for length in range(2, LONGEST_RUN + 1):
+        for marked in texts:
             yield from map(" ".join, zip(*(marked[first:] for first in range(length)), strict=False))
+
+
+def texts_in(words: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield the words of each text of a row, with the number of the first. A text without words is left out."""
+    if not words or (words[0][0] not in (BEGIN, SEPARATOR) and words[-1][0] != SEPARATOR):
+        if words:
+            yield 0, words
+        return
+    first = 0
+    for field, run in groupby(words, field_of):
+        text = list(run)
+        if field >= 0:
+            yield first, text
+        first += len(text)
 
 
 def pieces_of(word: str) -> tuple[str, ...]:
     """Return the runs of characters of a word, shorter ones first. A word begins and ends with a space."""
-    padded = f" {word} "
+    if word[:1] == BEGIN:
+        return ()
+    plain = word.lstrip(SEPARATOR)
+    padded, field = f" {plain} ", word[: len(word) - len(plain)]
     return tuple(
-        padded[start : start + length]
+        field + padded[start : start + length]
         for length in range(_SHORTEST_PIECE, _LONGEST_PIECE + 1)
         for start in range(len(padded) - length + 1)
     )
@@ -62,11 +105,12 @@ def occurrences(family: Family, text: str) -> Iterator[tuple[str, int, int]]:
                 yield piece, number, number
         return
     yield from ((word, number, number) for number, word in enumerate(words))
-    marked = [START, *words, END]
-    for length in range(2, LONGEST_RUN + 1):
-        for first in range(len(marked) - length + 1 if words else 0):
-            run = marked[first : first + length]
-            yield " ".join(run), max(0, first - 1), min(len(words), first + length - 1) - 1
+    for before, of_text in texts_in(words):
+        marked = [START, *of_text, END]
+        for length in range(2, LONGEST_RUN + 1):
+            for first in range(len(marked) - length + 1):
+                begin, end = max(0, first - 1), min(len(of_text), first + length - 1) - 1
+                yield " ".join(marked[first : first + length]), before + begin, before + end
 
 
 def _pieces(words: Sequence[str]) -> Iterator[str]:

@@ -54,6 +54,7 @@ def find_columns(
     group: str | None,
     labelled: bool,
     multilabel: str | None = None,
+    kept: Sequence[str] = (),
 ) -> Columns:
     """Choose the columns of a table from its first rows. A column that is requested by name is taken as it is.
 
@@ -61,16 +62,14 @@ def find_columns(
     `MEASURE_NAMES`. By content, the text is the column with clearly the longest, most varied values. The label is the
     only other column of a two-column table, else the only one with few distinct values. Columns of decimal numbers,
     dates, links or ids, and labels that nearly all differ, are never chosen automatically: they must be requested by
-    name. `multilabel` is the separator of several labels in one cell.
+    name. `multilabel` is the separator of several labels in one cell. `kept` are other columns that are read: they are
+    neither the text nor the label.
 
     Raises `UsageError` if a column is missing, or the choice is not clear.
     """
     for setting, column in {"text": text, "label": label, "group": group}.items():
-        if column is not None and column not in sample.columns:
-            near = difflib.get_close_matches(column, sample.columns, n=1)
-            hint = f" Did you mean {quoted(near[0])}?" if near else ""
-            message = f"{source} has no column {quoted(column)} (`{setting}=`).{hint} It has:"
-            raise UsageError(message, listing(sample, sample.columns))
+        if column is not None:
+            check_is_there(sample, source, column, setting)
     if text is not None and text == label:
         raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
     if group is not None and group in (text, label):
@@ -78,7 +77,7 @@ def find_columns(
             f"Column {quoted(group)} cannot be both `{'text' if group == text else 'label'}=` and `group=`."
         )
 
-    free = [name for name in sample.columns if name not in (text, label, group)]
+    free = [name for name in sample.columns if name not in (text, label, group, *kept)]
     text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)
     labels = _Labels(sample, multilabel)
     others = [name for name in free if name != text_by_name]
@@ -104,6 +103,15 @@ def find_columns(
     decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
     like_labels = tuple(filter(labels.few_values, others[:MOST_COLUMNS])) if decimal else ()
     return Columns(text=found_text, label=found_label, notes=tuple(notes), like_labels=like_labels)
+
+
+def check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str) -> None:
+    """Raise `UsageError` if a table does not have a column that `setting` names."""
+    if column not in sample.columns:
+        near = difflib.get_close_matches(column, sample.columns, n=1)
+        hint = f" Did you mean {quoted(near[0])}?" if near else ""
+        message = f"{source} has no column {quoted(column)} (`{setting}=`).{hint} It has:"
+        raise UsageError(message, listing(sample, sample.columns))
 
 
 def same_column(column: str | None, columns: Sequence[str]) -> str | None:

@@ -2,11 +2,10 @@
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -143,6 +142,8 @@ def resolve(
     label: str | None = None,
     group: str | None = None,
     multilabel: str | None = None,
+    other_texts: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Table:
     """Read a split of a known data set if `source` is its name, else the file at that path (see `read_table`).
 
@@ -151,10 +152,12 @@ def resolve(
     """
     if source not in KNOWN:
         _refuse_unknown_name(source)
-        return read_table(Path(source), text=text, label=label, group=group, multilabel=multilabel)
+        own: dict[str, Any] = {"text": text, "label": label, "group": group, "multilabel": multilabel}
+        return read_table(Path(source), **own, other_texts=other_texts, beside=beside)
     known = KNOWN[source]
     if not known.files:
-        if asked := [name for name in (text, label, group, multilabel) if name not in (None, "text", "label")]:
+        given = (text, label, group, multilabel, *other_texts, *beside)
+        if asked := [name for name in given if name not in (None, "text", "label")]:
             raise UsageError(f"{source} has the columns text and label, nothing else; {asked[0]!r} does not apply.")
         return polarity.generate(split)
     path = find(source, split, data_dir)
@@ -164,7 +167,12 @@ def resolve(
             f"The {split} rows of {source} are not in {folders}. Get them: glassformer data get {source}. "
             f"Or name the folder that holds {source}/{known.files[split][0]} with `data_dir=` or GLASSFORMER_DATA."
         )
-    read = partial(read_table, text=text or "text", label=label or "label", group=group, multilabel=multilabel)
+    columns: dict[str, Any] = {"text": text or "text", "label": label or "label", "group": group}
+    columns |= {"multilabel": multilabel, "other_texts": other_texts, "beside": beside}
+
+    def read(path: Path) -> Table:
+        return read_table(path, **columns)
+
     if known.training_rows is not None and split == "train":
         table = known.training_rows(path, read, find(source, "test", data_dir))
     else:

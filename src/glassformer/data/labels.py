@@ -178,9 +178,12 @@ def _is_finite(name: str) -> bool:
 
 
 def conflicting_rows(table: Table) -> list[list[int]]:
-    """Return the rows of each text that occurs with different labels (equal by `text_keys`). The rows are kept."""
+    """Return the rows of each text that occurs with different labels (equal by `text_keys`). The rows are kept.
+
+    Of rows with several inputs, the columns beside the texts must be equal too.
+    """
     label = pl.col("label").list.sort().list.join("\0") if table.multilabel else pl.col("label")
-    keys = text_keys(table.frame["text"])
+    keys = text_keys(table.frame["text"]) if table.inputs is None else table.frame["text"]
     return (
         table.frame.select("row", keys, "label")
         .filter(keys.is_duplicated())  # most texts occur once, and grouping them would build a list for each

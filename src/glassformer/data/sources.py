@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.documents import Documents
+from glassformer.data.input_columns import Asked, composed, described, learn_inputs
+from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, Split, resolve
 from glassformer.data.labels import ordered_labels
 from glassformer.data.shards import batches_of, files_of
@@ -45,6 +47,10 @@ class Sources:
         return make_splits(self.train, validation, seed=seed, validation=self.validation, test=self.test)
 
 
+def _is_empty(value: tuple[str, ...]) -> bool:
+    return not value
+
+
 class SourceConfig(BaseModel):
     """The tables of a run, as the user gave them: paths of files, or names of known data sets."""
 
@@ -63,6 +69,15 @@ class SourceConfig(BaseModel):
     """None means classes, or several labels with `multilabel`."""
     order: tuple[str, ...] | None = None
     """Ordered classes from lowest to highest. None means that they are numbers, ordered by size."""
+    other_texts: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    """The columns of the second text and all further ones."""
+    columns: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    """The columns beside the texts."""
+
+    @property
+    def asked(self) -> Asked:
+        """The inputs beside the first text."""
+        return Asked(texts=self.other_texts, columns=self.columns)
 
     @classmethod
     def of_training(cls, data: Mapping[str, Any]) -> SourceConfig | None:
@@ -80,18 +95,25 @@ class SourceConfig(BaseModel):
 
 
 def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: Path | None) -> Sources:
-    """Read every table of a run.
+    """Read every table of a run. How its inputs are read is learned from the training table.
 
     Raises:
-        UsageError: a table is missing or cannot be read.
+        UsageError: a table is missing or cannot be read, or inputs do not go together.
     """
+    asked = config.asked
+    asked.check(config.text, config.label, validation.group)
+    how: dict[str, Any] = {"text": config.text, "label": config.label, "multilabel": config.multilabel}
+    how |= {"other_texts": asked.texts, "beside": asked.columns}
 
-    def read(source: str, split: Split, group: str | None = None) -> Table:
-        return resolve(
-            source, split, data_dir, text=config.text, label=config.label, group=group, multilabel=config.multilabel
-        )
+    def read(source: str, split: Split) -> Table:
+        table = resolve(source, split, data_dir, **how)
+        return table if train.inputs is None else composed(table, train.inputs)
 
-    train = _noted(read(config.train, "train", validation.group))
+    train = resolve(config.train, "train", data_dir, group=validation.group, **how)
+    if asked.names:
+        inputs = learn_inputs(train, asked)
+        train = replace(composed(train, inputs), notes=(*train.notes, *described(train, inputs)))
+    train = _noted(train)
     own = None if validation.file is None else read(validation.file, "train")
     if config.fold_labels:
         train = fold_labels(train)
@@ -115,6 +137,7 @@ def read_like_training(
     label: str | None,
     multilabel: str | None,
     labels: Sequence[str],
+    inputs: Inputs | None = None,
     fold: bool = False,
     split: Split = "test",
 ) -> Table:
@@ -124,14 +147,21 @@ def read_like_training(
 
     Args:
         labels: the labels of the model. With `fold`, or if training folded labels, other spellings are read as these.
+        inputs: those of the model, if it reads several.
 
     Raises:
-        UsageError: the table cannot be read.
+        UsageError: the table cannot be read, or lacks an input of the model.
     """
     multilabel = multilabel or (read_as.multilabel if read_as else None)
+    if inputs is not None:
+        text = _first_text(inputs, text)
     if read_as and _is_there(data):
         text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
-    table = _noted(resolve(data, split, data_dir, text=text, label=label, multilabel=multilabel))
+    beside = () if inputs is None else tuple(column.name for column in inputs.columns)
+    others = () if inputs is None else inputs.texts[1:]
+    how: dict[str, Any] = {"text": text, "label": label, "multilabel": multilabel}
+    table = resolve(data, split, data_dir, **how, other_texts=others, beside=beside)
+    table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
     if fold and (apart := spellings(labels)):
         ways = "; ".join(" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart[:_SPELLINGS_SHOWN])
@@ -142,6 +172,16 @@ def read_like_training(
         )
         table = replace(table, notes=(*table.notes, kept))
     return fold_labels(table, labels) if folding else table
+
+
+def _first_text(inputs: Inputs, asked: str | None) -> str:
+    """Return the column of the first text. Raises `UsageError` if the user names another one."""
+    if asked is not None and asked != inputs.texts[0]:
+        raise UsageError(
+            f"`text={asked!r}`: this model reads {inputs.in_words}, by their names; rename the columns of the table, "
+            "and leave it out"
+        )
+    return inputs.texts[0]
 
 
 def _columns_of_training(

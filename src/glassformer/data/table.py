@@ -2,13 +2,16 @@
 
 import itertools
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
-from glassformer.data.columns import Columns, find_columns
+from glassformer.data.columns import Columns, check_is_there, find_columns, same_column
+from glassformer.data.inputs import MARK, Inputs
 from glassformer.data.rows import delimiter_note, with_columns
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.wording import counted
@@ -36,7 +39,8 @@ class Table:
     requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
     that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `notes` are
     sentences about what was detected. `like_labels` are other columns that look like labels, if the label column holds
-    decimal numbers.
+    decimal numbers. `inputs` says how the texts were composed, if a row has several inputs; before that, the frame holds
+    the other inputs as strings, under their `kept_name`.
     """
 
     frame: pl.DataFrame
@@ -48,6 +52,12 @@ class Table:
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     like_labels: tuple[str, ...] = ()
+    inputs: Inputs | None = None
+
+
+def kept_name(column: str) -> str:
+    """Return the name of another input in the frame of a table, until the rows are composed."""
+    return f"input {column}"
 
 
 def read_table(
@@ -58,26 +68,37 @@ def read_table(
     group: str | None = None,
     multilabel: str | None = None,
     labelled: bool = True,
+    other_texts: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Table:
     """Read a CSV, TSV, JSON lines or Parquet file, plain or compressed, or a folder of such files as one table.
 
     `text`, `label` and `group` name columns; without them text and label are found (see `find_columns`). Labels of any
     type become strings; a whole number written as a float ("1.0") becomes "1". `multilabel` is the separator of several
     labels in one cell; a JSON list or a Parquet list is read too, and an empty cell means no label at all. Rows with an
-    empty text, or without a label, are left out and listed in `dropped`. Raises `UsageError` if something cannot be
-    read. The message says where, and what to do.
+    empty text, or without a label, are left out and listed in `dropped`. `other_texts` and `beside` are other inputs to
+    keep (see `kept_name`). Raises `UsageError` if something cannot be read. The message says where, and what to do.
     """
     source = str(path)
     files = files_of(path)
     batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
-    columns = find_columns(first, source, text=text, label=label, group=group, labelled=labelled, multilabel=multilabel)
+    kept = {name: same_column(name, first.columns) or name for name in (*other_texts, *beside)}
+    for name, column in kept.items():
+        check_is_there(first, source, column, "text" if name in other_texts else "columns")
+    if kept:
+        text = same_column(text, first.columns) or text
+    wanted: dict[str, Any] = {"text": text, "label": label, "group": group, "multilabel": multilabel}
+    columns = find_columns(first, source, labelled=labelled, kept=tuple(kept.values()), **wanted)
     separator = multilabel if labelled else None
-    frames = [_in_use(batch, columns, group, separator=separator) for batch in itertools.chain([first], batches)]
+    frames = [
+        _in_use(batch, columns, group, separator=separator).hstack(_kept(batch, kept, other_texts))
+        for batch in itertools.chain([first], batches)
+    ]
     frame = pl.concat(frames).with_row_index("row", offset=1)
     if labelled and multilabel is None:
         _refuse_lists(frame, f"{source}, column {columns.label!r}")
-    frame, dropped = _drop_unusable(frame, labelled=labelled)
+    frame, dropped = _drop_unusable(frame, ["text", *map(kept_name, other_texts)], labelled=labelled)
     if frame.is_empty():
         reasons = ", ".join(f"{len(drop.rows):,} × {drop.reason}" for drop in dropped)
         raise UsageError(
@@ -124,7 +145,8 @@ def other_columns(path: Path, table: Table) -> pl.DataFrame:
     """
     batches = batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
-    free = [name for name in first.columns if name not in (table.text_column, table.label_column)]
+    read = (table.text_column, table.label_column, *(table.inputs.texts if table.inputs else ()))
+    free = [name for name in first.columns if name not in read]
     chosen = [name for name in free if _has_few_values_or_numbers(first[name])][:MOST_OTHERS]
     if not chosen:
         return pl.DataFrame()
@@ -139,8 +161,11 @@ def other_columns(path: Path, table: Table) -> pl.DataFrame:
 
 
 def text_keys(texts: pl.Series) -> pl.Series:
-    """Return a key for each text: its Unicode NFC form, stripped. Texts are equal if their keys are equal."""
-    return texts.str.normalize("NFC").str.strip_chars()
+    """Return a key for each text: its Unicode NFC form, stripped. Texts are equal if their keys are equal.
+
+    Of rows with several inputs, all texts count, and the columns beside them do not.
+    """
+    return texts.str.replace_all(MARK, "").str.normalize("NFC").str.strip_chars()
 
 
 def row_list(rows: list[int], *, most: int = 5) -> str:
@@ -166,6 +191,22 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)
+
+
+def _kept(batch: pl.DataFrame, columns: Mapping[str, str], texts: Sequence[str]) -> pl.DataFrame:
+    """Return other inputs as strings, under their `kept_name`.
+
+    Args:
+        columns: the column of each input.
+        texts: the inputs that are texts.
+    """
+    batch = with_columns(batch, list(columns.values()))
+    kept = {}
+    for name, column in columns.items():
+        if is_opaque(dtype := batch.schema[column]):
+            raise UsageError(f"The column {column!r} holds {dtype}; a text, a number or a category is needed.")
+        kept[kept_name(name)] = batch[column].cast(pl.String) if name in texts else tidy_values(batch[column])
+    return pl.DataFrame(kept)
 
 
 def _has_few_values_or_numbers(values: pl.Series) -> bool:
@@ -222,8 +263,11 @@ def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
         raise UsageError(f"{place} holds lists such as {listed}. For several labels per text add: `multilabel='|'`")
 
 
-def _drop_unusable(frame: pl.DataFrame, *, labelled: bool) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    has_text = frame["text"].fill_null("").str.strip_chars() != ""
+def _drop_unusable(
+    frame: pl.DataFrame, texts: list[str], *, labelled: bool
+) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    filled = [pl.col(name).fill_null("").str.strip_chars() != "" for name in texts]
+    has_text = frame.select(pl.any_horizontal(filled)).to_series()
     reasons = {"empty text": ~has_text}
     if labelled:
         reasons["no label"] = has_text & frame["label"].is_null()

@@ -16,6 +16,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, model_validator
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from glassformer.data.added_words import spelling
+from glassformer.data.inputs import SEPARATOR
 from glassformer.data.tokenizer_file import CHARACTER_PATTERN, SPECIAL_PATTERN, WORD_PATTERN, read_own_tokenizer
 from glassformer.errors import UsageError
 from glassformer.models.bounds import Count, VocabSize
@@ -134,6 +136,12 @@ class TextTokenizer:
         """Return token → id."""
         return dict(self._inner.get_vocab())
 
+    @property
+    def separator_id(self) -> int | None:
+        """The id of the token between two texts of a row. None if it reads one text."""
+        added = self._inner.get_added_tokens_decoder().items()
+        return next((id_ for id_, token in added if token.content == SEPARATOR), None)
+
     def encode(self, texts: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
         """Return the token ids of each text, without the start token. An empty text has none.
 
@@ -229,11 +237,17 @@ class TextTokenizer:
             spaced = not isinstance(inner.model, models.WordPiece)  # these pieces include the space before a word
             inner.add_tokens([AddedToken(word, single_word=True, lstrip=spaced, normalized=True) for word in words])
             if spaced:
-                inner.decoder = _spelling(inner, words)
+                inner.decoder = spelling(inner, words)
         larger = TextTokenizer(inner)
         if larger.word_ids(words) != list(range(first, first + len(words))):
             raise UsageError(f"{', '.join(words)}: these cannot all be words of their own to this tokenizer")
         return larger
+
+    def with_marks(self, marks: Sequence[str]) -> TextTokenizer:
+        """Return this tokenizer with a new id at the end for each of `marks` (`Inputs.tokens`), which are never cut."""
+        inner = self._copy()
+        inner.add_tokens([AddedToken(mark, normalized=False) for mark in marks])
+        return TextTokenizer(inner)
 
     def _copy(self) -> Tokenizer:
         copy = Tokenizer.from_str(self._inner.to_str())
@@ -254,24 +268,6 @@ def _is_word(text: str) -> bool:
     """Whether a text is a single word with a letter or digit."""
     cut = CUT_INTO_WORDS.pre_tokenize_str(text)
     return [part for part, _ in cut] == [text] and any(character.isalnum() for character in text)
-
-
-def _spelling(inner: Tokenizer, words: Sequence[str]) -> Any:
-    """Return the decoder for added `words`, for a tokenizer whose pieces include the space before a word.
-
-    The library decodes an added word like a piece. The space would be lost, and a letter outside of ASCII would be
-    taken for a byte. The decoder therefore spells the word in the letters of pieces first.
-    """
-    in_bytes = isinstance(inner.model, models.BPE)
-    steps = []
-    if plain := [re.escape(word) for word in words if word.isascii() or not in_bytes]:
-        # One step handles all words. A step per word would mean thousands of steps for every token.
-        steps.append(decoders.Replace(Regex(rf"\A(?=(?:{'|'.join(plain)})\z)"), "\u0120" if in_bytes else "\u2581"))
-    for word in words:
-        if in_bytes and not word.isascii():
-            (in_letters, _) = pre_tokenizers.ByteLevel(use_regex=False).pre_tokenize_str(word)[0]
-            steps.append(decoders.Replace(Regex(rf"\A{re.escape(word)}\z"), in_letters))
-    return decoders.Sequence([*steps, inner.decoder])
 
 
 def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:

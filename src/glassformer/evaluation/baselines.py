@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold
 
 from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.row_features import RowFeatures
 
 INVERSE_REGULARISATIONS = (1, 4, 16, 64)
 UNTRIED = 4  # too few rows to choose by cross-validation
@@ -103,6 +104,8 @@ class MajorityBaseline:
 class TfidfBaseline:
     """Logistic regression on TF-IDF of words and word pairs. It is hard to beat on a few thousand texts.
 
+    Of rows with several inputs, each text has words of its own, and each value of a column is a feature.
+
     Term frequencies are sublinear. From 1,000 training rows on, only words and pairs that occur in at least two rows
     are used. With several labels per text, each label has its own regression, and all have the same C.
 
@@ -129,7 +132,8 @@ class TfidfBaseline:
 
     def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> "TfidfBaseline":
         """Fit to labels given as class numbers (n,), or multi-hot (n, n_classes) with `multilabel`."""
-        self.vectorizer, features = word_features(texts)
+        self.features = RowFeatures(texts, word_features)
+        self.vectorizer, features = self.features.words[0], self.features.matrix
         folds, chosen_by = self._folds(features, labels)
         c = self._choose(features, labels, folds)
         self.description = f"{TfidfBaseline.description}, C = {c:g} {chosen_by}"
@@ -141,14 +145,15 @@ class TfidfBaseline:
         return self
 
     def predict_proba(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]:
-        return self._answer(self.models, self.vectorizer.transform(texts))
+        return self._answer(self.models, self.features.of(texts))
 
     @property
     def size_bytes(self) -> int:
         """Return the size in bytes: vocabulary as UTF-8, idf and weights as float32."""
-        words = sum(len(word.encode()) for word in self.vectorizer.vocabulary_)
+        names, idf = self.features.names_and_idf
+        words = sum(len(name.encode()) for name in names)
         weights = sum(model.coef_.size + model.intercept_.size for model in self.models if not isinstance(model, int))
-        return int(words + 4 * (len(self.vectorizer.idf_) + weights))
+        return int(words + 4 * (idf + weights))
 
     def _folds(self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."]) -> tuple[Folds, str]:
         """Return rows to learn from and held-out rows, once or several times, and the words that say so."""

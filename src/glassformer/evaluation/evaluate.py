@@ -9,6 +9,7 @@ import polars as pl
 from jaxtyping import Float, Shaped
 from pydantic import JsonValue
 
+from glassformer.data.inputs import texts_alone
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
@@ -113,7 +114,9 @@ def evaluate(
         review=review(
             probs, labels, class_names, multilabel=multilabel, thresholds=thresholds, seed=seed, resamples=resamples
         ),
-        slices=find_slices(texts, correct_rows(probs, labels, multilabel=multilabel), columns),
+        slices=find_slices(
+            [texts_alone(text) for text in texts], correct_rows(probs, labels, multilabel=multilabel), columns
+        ),
         worst_errors=worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
         dropped=tuple(dropped),
         notes=tuple(notes),

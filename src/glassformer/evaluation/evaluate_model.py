@@ -81,6 +81,7 @@ def evaluate_model(
         label=label,
         multilabel=multilabel,
         labels=trained.config.label_set.names,
+        inputs=trained.config.inputs,
         fold=fold_labels or remembered.fold_labels,
     )
     if train is None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from jaxtyping import Bool
 
+from glassformer.data.inputs import shown
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import read_like_training
 from glassformer.data.spellings import fold_labels, label_key
@@ -92,19 +95,15 @@ def compare_models(
         raise UsageError(
             f"{folder_a} answers with {_some(label_set.names)}; {folder_b} answers with {_some(other.names)}; {differ}"
         )
-    table = read_like_training(
-        data,
-        remembered.read_as,
-        data_dir,
-        text=text,
-        label=label,
-        multilabel=multilabel,
-        labels=label_set.names,
-        fold=fold,
-    )
-    texts = table.frame["text"].to_list()
+    inputs, others = (predictor.trained.config.inputs for predictor in predictors)
+    how: dict[str, Any] = {"text": text, "label": label, "multilabel": multilabel, "fold": fold}
+    read = partial(read_like_training, data, remembered.read_as, data_dir, labels=label_set.names, **how)
+    table = read(inputs=inputs)
+    table_b = table if others == inputs else _same_rows(table, read(inputs=others))
+    texts = list(map(shown, table.frame["text"]))
     both = zip((folder_a, folder_b), predictors, strict=True)
-    (right, answers, macro_f1) = zip(*(_answered(each, table, seed, fold=fold) for each in predictors), strict=True)
+    of_each = zip(predictors, (table, table_b), strict=True)
+    (right, answers, macro_f1) = zip(*(_answered(*each, seed, fold=fold) for each in of_each), strict=True)
     found = compare_right_rows((str(folder_a), str(folder_b)), right, [each.value for each in macro_f1], seed=seed)
 
     def flips(chosen: np.ndarray) -> tuple[Flip, ...]:
@@ -189,6 +188,15 @@ def _seen(folder: Path, predictor: Predictor, table: Table, data_dir: Path | Non
     if not number:
         return []
     return [f"{folder}: {counted_of(number, table)} also training or validation texts; {effect_of(number, table)}"]
+
+
+def _same_rows(table: Table, other: Table) -> Table:
+    """Return the table as another model reads it. Raises `UsageError` if one of both needs a text that a row lacks."""
+    if not table.frame["row"].equals(other.frame["row"]):
+        raise UsageError(
+            f"{table.source}: a row has the text of one model and not that of the other; remove the rows without both"
+        )
+    return other
 
 
 def _answered(

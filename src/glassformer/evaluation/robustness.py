@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from glassformer.data.inputs import shown, texts_alone, with_texts_changed
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, share_right
@@ -115,8 +116,8 @@ def robustness(
                 examples=tuple(
                     ChangedAnswer(
                         row=int(rows[int(drawn[places[i]])]),
-                        before=own[places[i]],
-                        after=found[i][1],
+                        before=shown(own[places[i]]),
+                        after=shown(found[i][1]),
                         answer_before=_names(given[places[i]], class_names),
                         answer_after=_names(given[after[i]], class_names),
                     )
@@ -176,7 +177,7 @@ def _changed(texts: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
             (place, new)
             for place, text in enumerate(texts)
             for _ in range(TYPO_DRAWS if name == "typos" else 1)
-            if (new := change(text)) != text and new.strip()
+            if (new := with_texts_changed(text, change)) != text and texts_alone(new).strip()
         ]
         for name, change in changes.items()
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from glassformer.layers.slots import Embedding
@@ -19,6 +19,38 @@ class TokenEmbedding(Embedding):
 
     def forward(self, token_ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq d_model"]:
         return F.embedding(token_ids, self.weight)
+
+
+class TextsEmbedding(TokenEmbedding):
+    """`TokenEmbedding` for rows of several texts. Separators stand between the texts.
+
+    To the vector of each token it adds that of its text (the segment embeddings of Devlin et al. 2019, §3.2), and
+    another one if the same token is also in another text of the row (the exact match of Chen et al. 2017, §3.2).
+
+    Args:
+        n_texts: the most texts of a row.
+        n_special: tokens below this id never match: padding, the unknown token and the start token.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, n_texts: int, *, n_special: int = 3, std: float = 0.02) -> None:
+        super().__init__(vocab_size, d_model, std=std)
+        self.separator, self.n_special = vocab_size - 1, n_special
+        self.text = nn.Parameter(torch.empty(n_texts, d_model).normal_(std=std))
+        self.match = nn.Parameter(torch.empty(d_model).normal_(std=std))
+
+    def forward(self, token_ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq d_model"]:
+        text = (token_ids == self.separator).long().cumsum(dim=1).clamp(max=len(self.text) - 1)
+        matches = self._matches(token_ids, text).unsqueeze(2).to(self.match.dtype)
+        return super().forward(token_ids) + F.embedding(text, self.text) + matches * self.match
+
+    def _matches(
+        self, token_ids: Int[Tensor, "batch seq"], text: Int[Tensor, "batch seq"]
+    ) -> Bool[Tensor, "batch seq"]:
+        """Whether each token is also in another text of its row."""
+        same = token_ids.unsqueeze(2) == token_ids.unsqueeze(1)
+        other = text.unsqueeze(2) != text.unsqueeze(1)
+        is_word = (token_ids >= self.n_special) & (token_ids != self.separator)
+        return (same & other).any(dim=2) & is_word
 
 
 def embed_by_product(

@@ -7,7 +7,7 @@ from torch import nn
 
 from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.block import Block
-from glassformer.layers.embeddings import OneHotEmbedding, TokenEmbedding
+from glassformer.layers.embeddings import OneHotEmbedding, TextsEmbedding, TokenEmbedding
 from glassformer.layers.feedforward import Activation, FeedForward, GatedFeedForward, LinearFeedForward
 from glassformer.layers.heads import OrderedHead
 from glassformer.layers.masks import CausalPattern, FullPattern
@@ -22,7 +22,7 @@ from glassformer.layers.pooling import (
 )
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary, SinusoidalPositions
 from glassformer.layers.slots import Embedding, FeedForwardLayer, Norm, Pooling, PositionLayer
-from glassformer.models.model_config import ModelConfig, TrunkConfig
+from glassformer.models.model_config import ModelConfig, SeveralTextsConfig, TrunkConfig
 
 _EMBEDDING_STD = 0.02
 
@@ -30,6 +30,8 @@ _EMBEDDING_STD = 0.02
 def build_embedding(config: TrunkConfig, vocab_size: int) -> Embedding:
     if config.embedding == "one-hot":
         return OneHotEmbedding(vocab_size, config.d_model)
+    if isinstance(config, SeveralTextsConfig):
+        return TextsEmbedding(vocab_size, config.d_model, config.texts, std=_EMBEDDING_STD)
     return TokenEmbedding(vocab_size, config.d_model, std=_EMBEDDING_STD)
 
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from glassformer.models.classifier import Classifier
 from glassformer.models.language_model import LanguageModel, TokenPredictor
-from glassformer.models.model_config import DesignConfig, LanguageModelConfig, ModelConfig
+from glassformer.models.model_config import DesignConfig, LanguageModelConfig, ModelConfig, SeveralTextsConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig
@@ -39,6 +39,7 @@ def _named_language_model(config: Any) -> Any:
 
 AnyModelConfig = Annotated[
     ModelConfig
+    | SeveralTextsConfig
     | BuiDangRowsConfig
     | BuiDangColumnsConfig
     | VinhMLPConfig
@@ -60,6 +61,7 @@ AnyLanguageModelConfig = Annotated[
 # Each is built as Module(config, vocab_size, n_classes) and called as model(token_ids, attention_mask).
 _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     ModelConfig: Classifier,
+    SeveralTextsConfig: Classifier,
     BuiDangRowsConfig: BuiDangRows,
     BuiDangColumnsConfig: BuiDangColumns,
     VinhMLPConfig: VinhMLP,
@@ -70,8 +72,10 @@ _MODULES: dict[type[DesignConfig], type[nn.Module]] = {
     NotesDecoderConfig: NotesDecoder,
     PretrainedConfig: PretrainedEncoder,
 }
-DESIGNS: dict[str, type[DesignConfig]] = {config.model_fields["design"].default: config for config in _MODULES}
-"""Name → config class of every design. The name is the config's field `design`."""
+DESIGNS: dict[str, type[DesignConfig]] = {
+    config.model_fields["design"].default: config for config in _MODULES if config is not SeveralTextsConfig
+}
+"""Name → config class of every design that a recipe may name. The name is the config's field `design`."""
 
 
 def build_model(config: AnyModelConfig, vocab_size: int, n_classes: int) -> nn.Module:

@@ -94,6 +94,23 @@ class ModelConfig(TrunkConfig):
     Bayes (`nb`), or on both (`auto`). With `none` the transformer answers alone."""
 
 
+class SeveralTextsConfig(ModelConfig):
+    """The settings of `Classifier` for rows of several texts. Training makes them of a `ModelConfig`.
+
+    The separator between two texts is the last token of the vocabulary.
+    """
+
+    design: Literal["several-texts"] = "several-texts"  # type: ignore[assignment] # a design of its own
+    texts: int = Field(ge=2)
+    """How many texts a row has."""
+
+    @model_validator(mode="after")
+    def _learns_embeddings(self) -> SeveralTextsConfig:
+        if self.embedding == "one-hot":
+            raise ValueError("embedding='one-hot' has no room for the texts that words are of; choose 'learned'")
+        return self
+
+
 class LanguageModelConfig(TrunkConfig):
     """The settings of our own language model, `LanguageModel`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
@@ -12,10 +12,13 @@ from glassformer.data.wording import label_cell
 from glassformer.errors import UsageError
 from glassformer.prediction.answers import Answers
 
+TextsOf = Callable[[pl.DataFrame], list[str]]
+"""Returns the texts of a frame, or its composed rows. A missing text becomes an empty one."""
 
-def texts_of(frame: pl.DataFrame, text_column: str) -> list[str]:
-    """Return the texts of a frame. A missing text becomes an empty one."""
-    return frame[text_column].cast(pl.String).fill_null("").to_list()
+
+def texts_in(text_column: str) -> TextsOf:
+    """Return a function for the texts in a column."""
+    return lambda frame: frame[text_column].cast(pl.String).fill_null("").to_list()
 
 
 def added_columns(labels: tuple[Any, ...]) -> list[str]:

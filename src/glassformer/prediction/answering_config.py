@@ -11,6 +11,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.counting.reader import HEAVIEST
+from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.data.wording import label_name
 from glassformer.prediction.probabilities import TEMPERATURE_BOUNDS
@@ -61,6 +62,8 @@ class AnsweringConfig(BaseModel):
     """The weights of the counting reader and the transformer. None if the transformer answers alone."""
     unlike: UnlikeConfig | None = None
     """When a text is unlike the training data. None if training did not find out: the folder has an older format."""
+    inputs: Inputs | None = Field(default=None, exclude_if=lambda inputs: inputs is None)
+    """What the model reads, if a row has several inputs. None if it is one text."""
 
     @model_validator(mode="after")
     def _labels_differ(self) -> Self:

@@ -27,13 +27,14 @@ import polars as pl
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.files import why_not_written
+from glassformer.data.input_columns import composer
 from glassformer.data.locks import only_writer
 from glassformer.data.rows import FORMATS, OPENERS, Delimited, check_file, format_of, iterate_rows
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted, label_cell
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.answer_files import answer_file
-from glassformer.prediction.answered_rows import texts_of
+from glassformer.prediction.answered_rows import texts_in
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, model_sha256, sha256_of
@@ -313,13 +314,14 @@ def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_
     read_as: list[Delimited] = []
     frames = iterate_rows(shard, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append)
     first = next(frames)
-    column = _column(first, job.text_column)
+    inputs = predictor.trained.config.inputs
+    texts_of = texts_in(_column(first, job.text_column)) if inputs is None else composer(first, inputs, shard.name)
     like = read_as[0] if read_as else Delimited()
     counts = _Counts()
     name = Path(answers_name(shard))
     with answer_file(aside, name=name, table=shard, like=like, safe=job.safe_csv) as write:
         for frame in itertools.chain([first], frames):
-            answers = predictor.answer(texts_of(frame, column), review_below=job.review_below)
+            answers = predictor.answer(texts_of(frame), review_below=job.review_below)
             write(frame, answers)
             counts.add(answers)
             on_rows(frame.height)

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
-from glassformer.counting.ngrams import END, START, words_of
+from glassformer.counting.ngrams import END, START, texts_in, words_of
 from glassformer.data.arrays import read_array
 from glassformer.errors import GlassformerError
 
@@ -91,9 +91,9 @@ def ngram_hashes(text: str) -> HashArray:
     """
     cut = words_of(text)
     words = np.fromiter(map(crc32, map(str.encode, cut)), np.uint32, len(cut))
-    if not len(words):
-        return words
-    return np.concatenate([words, pair_hashes(np.concatenate([[_START], words, [_END]]))])
+    texts = (words[first : first + len(each)] for first, each in texts_in(cut))
+    pairs = [pair_hashes(np.concatenate([[_START], each, [_END]])) for each in texts]
+    return np.concatenate([words, *pairs])
 
 
 def pair_hashes(words: HashArray) -> HashArray:

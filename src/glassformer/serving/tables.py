@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.columns import find_columns, same_column
+from glassformer.data.input_columns import composer
 from glassformer.data.rows import iterate_rows
 from glassformer.data.sources import read_like_training
 from glassformer.data.table import Table
@@ -25,7 +26,7 @@ from glassformer.evaluation.paired_comparison import compare_right_rows
 from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.seen_rows import remembered_rows
 from glassformer.evaluation.verdict import rarely_found
-from glassformer.prediction.answered_rows import added_columns, refuse_taken, texts_of, with_answers
+from glassformer.prediction.answered_rows import added_columns, refuse_taken, texts_in, with_answers
 from glassformer.prediction.answers import Answers
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
@@ -91,10 +92,13 @@ def read_sent(
                 f"{name} has more than {limits.table_rows:,} rows; `glassformer predict` answers tables of any size",
             )
         frames.append(frame)
-    learned = same_column(model.predictor.text_column, frames[0].columns)
-    column = find_columns(frames[0], name, text=text or learned, label=label, group=None, labelled=False).text
-    whole = pl.concat(frames)
-    texts = texts_of(whole, column)
+    whole, inputs = pl.concat(frames), model.predictor.trained.config.inputs
+    if inputs is None:
+        learned = same_column(model.predictor.text_column, whole.columns)
+        column = find_columns(frames[0], name, text=text or learned, label=label, group=None, labelled=False).text
+        texts = texts_in(column)(whole)
+    else:
+        column, texts = inputs.texts[0], composer(whole, inputs, name)(whole)
     limits.check_lengths(texts, "row")
     return SentTable(name=name, path=path, frame=whole, texts=texts, text_column=column, label_column=label)
 
@@ -156,6 +160,7 @@ def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Lab
             label=table.label_column,
             multilabel=None,
             labels=labels.names,
+            inputs=config.inputs,
             fold=remembered.fold_labels,
         )
         encoded = labels.encode(rows)

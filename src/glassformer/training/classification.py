@@ -31,6 +31,7 @@ class TrainingData:
     Attributes:
         train_weights, validation_weights: (rows,) the weight of each row in the loss, which the weight of its class
             multiplies. None if all rows have the same weight.
+        separator_id: the token between two texts of a row, which is never dropped. None if a row is one text.
     """
 
     train: TokenStore
@@ -41,6 +42,7 @@ class TrainingData:
     multilabel: bool
     train_weights: FloatArray | None = None
     validation_weights: FloatArray | None = None
+    separator_id: int | None = None
 
 
 class Classification:
@@ -137,6 +139,8 @@ class Classification:
         if self.config.token_dropout == 0:
             return token_ids
         dropped = torch.rand(token_ids.shape, device=token_ids.device) < self.config.token_dropout
+        if self.data.separator_id is not None:
+            dropped &= token_ids != self.data.separator_id
         return token_ids.masked_fill(dropped & (token_ids > START_ID), UNKNOWN_ID)
 
 

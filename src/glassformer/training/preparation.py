@@ -20,7 +20,7 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
-from glassformer.models.model_config import ModelConfig
+from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
 from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
@@ -59,10 +59,13 @@ def prepare(
     """
     if minutes is not None:
         check_minutes(minutes, recipe)
+    if sources.train.inputs is not None:
+        recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet.from_table(sources.train)
     recipe = _with_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
-    own = own_texts(sources, splits, recipe, init, perhaps=minutes is not None and can_pretrain(recipe, init))
+    perhaps = minutes is not None and sources.train.inputs is None and can_pretrain(recipe, init)
+    own = own_texts(sources, splits, recipe, init, perhaps=perhaps)
     return Prepared(
         recipe=recipe,
         labels=labels,
@@ -106,7 +109,7 @@ class Prepared:
         if self.init is not None:
             return self.init.tokenizer
         texts = self.splits.train.frame["text"] if self.own_texts is None else self.own_texts.texts
-        return learn_tokenizer(texts, self.recipe.tokenizer, self.work)
+        return learn_tokenizer(texts, self.recipe.tokenizer, self.work, self.splits.train.inputs)
 
     @cached_property
     def training(self) -> TrainingConfig:
@@ -176,6 +179,7 @@ class Prepared:
             multilabel=self.labels.multilabel,
             train_weights=_row_weights(self.splits.train),
             validation_weights=None if validation is None else _row_weights(validation),
+            separator_id=self.tokenizer.separator_id,
         )
 
     def sample(self, rows: IntArray) -> TrainingData:
@@ -187,6 +191,7 @@ class Prepared:
             validation_labels=None,
             class_weights=self.class_weights,
             multilabel=self.labels.multilabel,
+            separator_id=self.tokenizer.separator_id,
         )
 
     @property
@@ -251,6 +256,29 @@ def _with_head(recipe: Recipe, labels: LabelSet) -> Recipe:
             "without their order"
         )
     return recipe.model_copy(update={"model": model.model_copy(update={"head": "ordered"})})
+
+
+def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | None) -> Recipe:
+    """Return the recipe for rows of several inputs.
+
+    Raises:
+        UsageError: a model of this recipe, or one that starts from these weights, does not read such rows.
+    """
+    inputs = sources.train.inputs
+    assert inputs is not None
+    if init is not None:
+        raise UsageError(f"`init={init.name!r}`: rows with {inputs.in_words} are learned from scratch; leave it out")
+    if recipe.pretraining is not None or sources.unlabelled:
+        raise UsageError(f"`pretrain=`: rows with {inputs.in_words} are learned without pre-training; leave it out")
+    if len(inputs.texts) == 1:
+        return recipe
+    if not isinstance(recipe.model, ModelConfig):
+        raise UsageError(f"model.design = {recipe.model.design!r} reads one text, not {len(inputs.texts)}")
+    try:
+        shape = recipe.model.model_dump(exclude={"design"})
+        return recipe.model_copy(update={"model": SeveralTextsConfig(**shape, texts=len(inputs.texts))})
+    except ValueError as error:
+        raise UsageError(f"recipe: model: {error}") from error
 
 
 def _row_weights(table: Table) -> FloatArray | None:

@@ -300,6 +300,7 @@ def _finished(
         temperature=temperature,
         readers=readers,
         unlike=seen.config,
+        inputs=prepared.splits.train.inputs,
         data=data_record(prepared.splits, source)
         | prepared.record
         | ({"pretraining": pretraining} if pretraining else {}),

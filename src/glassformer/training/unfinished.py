@@ -16,6 +16,7 @@ import torch
 
 import glassformer
 from glassformer.data.files import is_no_room, why_not_written, write_aside, written_aside
+from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.locks import LOCK_FILE, check_free, only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
@@ -200,12 +201,22 @@ def _shown(value: Any) -> str:
     return "not set" if value is None else brief_value(value)
 
 
-def learn_tokenizer(texts: pl.Series, config: TokenizerConfig, work: Path | None) -> TextTokenizer:
-    """Learn the vocabulary of the training texts. A resumed run reads the vocabulary that it began with."""
+def learn_tokenizer(
+    texts: pl.Series, config: TokenizerConfig, work: Path | None, inputs: Inputs | None = None
+) -> TextTokenizer:
+    """Learn the vocabulary of the training texts. A resumed run reads the vocabulary that it began with.
+
+    Args:
+        inputs: those of the rows, if they are composed.
+    """
     file = None if work is None else work / "tokenizer.json"
     if file is not None and file.is_file():
         return TextTokenizer.load(file)
-    tokenizer = TextTokenizer.train(texts, config)
+    if inputs is None:
+        tokenizer = TextTokenizer.train(texts, config)
+    else:
+        plain = texts.str.replace_all(MARK, "").str.replace_all(SEPARATOR, " ")
+        tokenizer = TextTokenizer.train(plain, config).with_marks(inputs.tokens)
     if file is not None:
         with written_aside(file) as aside:
             tokenizer.save(aside)

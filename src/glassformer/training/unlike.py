@@ -81,8 +81,8 @@ def _most_frequent(texts: Iterable[str], groups: np.ndarray | None, most: int) -
 
 def _hashes(part: Corpus, of_words: HashArray) -> tuple[np.ndarray, HashArray]:
     """Return the rows and hashes of all words and pairs, as `ngram_hashes` returns those of one text."""
-    words, rows = marked(part)
-    hashes, inside = of_words[words], rows[1:] == rows[:-1]
+    words, texts, rows = marked(part)
+    hashes, inside = of_words[words], texts[1:] == texts[:-1]
     is_word = words > 1
     pairs = pair_hashes(hashes)[inside]
     return np.concatenate([rows[is_word], rows[1:][inside]]), np.concatenate([hashes[is_word], pairs])

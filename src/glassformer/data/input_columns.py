@@ -1,0 +1,194 @@
+"""The columns of several inputs: learn how their values are read, and compose the rows of a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.column_kinds import is_named_as_id, is_near_unique, is_opaque, kind_of
+from glassformer.data.columns import listing, same_column
+from glassformer.data.inputs import (
+    MISSING,
+    OTHER,
+    RESERVED,
+    SEPARATOR,
+    Category,
+    Column,
+    Inputs,
+    Number,
+    as_number,
+    mark,
+    plain_value,
+)
+from glassformer.data.table import Table, kept_name, tidy_values
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError, quoted
+
+QUANTILES = 10
+FEWEST_ROWS = 3  # of a category. Rarer ones teach what `other` means
+MOST_CATEGORIES = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The inputs that a user asked for beside the first text.
+
+    Attributes:
+        texts: the columns of the other texts.
+        columns: the columns beside the texts.
+    """
+
+    texts: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.texts, *self.columns)
+
+    def check(self, text: str | None, label: str | None, group: str | None) -> None:
+        """Raise `UsageError` if a column is asked for twice, or as two things."""
+        texts = ([] if text is None else [text]) + list(self.texts)
+        for setting, names in {"text": texts, "columns": list(self.columns)}.items():
+            if twice := next((name for number, name in enumerate(names) if name in names[:number]), None):
+                raise UsageError(f"`{setting}=` names the column {quoted(twice)} twice; name it once.")
+        for name in self.columns:
+            if name in texts:
+                raise UsageError(f"Column {quoted(name)} cannot be both `text=` and `columns=`; leave one out.")
+        for setting, column in {"label": label, "group": group}.items():
+            if column is not None and column in self.names:
+                own = "columns" if column in self.columns else "text"
+                raise UsageError(f"Column {quoted(column)} cannot be both `{own}=` and `{setting}=`; leave one out.")
+
+
+def learn_inputs(table: Table, asked: Asked) -> Inputs:
+    """Learn how the values of the columns of a training table are read.
+
+    Raises:
+        UsageError: a column holds ids, links, dates, lists or texts, has no value, or only one.
+    """
+    columns = tuple(_learned(table.frame[kept_name(name)], name, table.source) for name in asked.columns)
+    return Inputs(texts=(table.text_column, *asked.texts), columns=columns)
+
+
+def composed(table: Table, inputs: Inputs) -> Table:
+    """Return the table with composed rows in place of the texts. Its frame must hold all columns of the inputs."""
+    frame = table.frame.rename({"text": kept_name(inputs.texts[0])})
+    texts = compose_frame(frame.select(pl.col(kept_name(name)).alias(name) for name in inputs.names), inputs)
+    left = [name for name in frame.columns if name not in map(kept_name, inputs.names)]
+    at = table.frame.columns.index("text")
+    return replace(
+        table,
+        frame=frame.select(left).insert_column(at, texts.alias("text")),
+        inputs=inputs,
+    )
+
+
+def compose_frame(frame: pl.DataFrame, inputs: Inputs) -> pl.Series:
+    """Return the rows of a frame as strings, as `Inputs.compose` returns one. Missing texts are empty."""
+    texts = [frame[name].cast(pl.String).fill_null("").str.replace_all(RESERVED, "") for name in inputs.texts]
+    marks = [_marks(frame[column.name], column) for column in inputs.columns]
+    joined = pl.select(pl.concat_str(*marks, pl.concat_str(*texts, separator=SEPARATOR))).to_series()
+    blank = pl.select(pl.all_horizontal(*(text.str.strip_chars() == "" for text in texts))).to_series()
+    return pl.select(pl.when(blank).then(pl.lit("")).otherwise(joined)).to_series()
+
+
+def composer(sample: pl.DataFrame, inputs: Inputs, source: str) -> Callable[[pl.DataFrame], list[str]]:
+    """Return a function that composes the rows of frames like this one.
+
+    Args:
+        source: the name of the table in messages.
+
+    Raises:
+        UsageError: an input has no column, or one that holds lists or records.
+    """
+    columns = {name: same_column(name, sample.columns) for name in inputs.names}
+    if missing := [name for name, column in columns.items() if column is None]:
+        raise UsageError(
+            f"{source} has no column {quoted(missing[0])}; this model reads {inputs.in_words}. Add the column; its "
+            "cells may be empty. The table has:",
+            listing(sample, sample.columns),
+        )
+    if opaque := [column for column in columns.values() if column and is_opaque(sample.schema[column])]:
+        raise UsageError(f"{source}: the column {quoted(opaque[0])} holds {sample.schema[opaque[0]]}, not one value")
+
+    def composed_rows(frame: pl.DataFrame) -> list[str]:
+        own = frame.select(pl.col(column).alias(name) for name, column in columns.items() if column)
+        return compose_frame(own, inputs).to_list()
+
+    return composed_rows
+
+
+def _marks(values: pl.Series, column: Column) -> pl.Series:
+    """Return how the cells of a column stand in composed rows."""
+    cells = tidy_values(values)
+    distinct = cells.unique()
+    return cells.replace_strict(
+        distinct, [mark(column.name, column.value_of(each)) for each in distinct], return_dtype=pl.String
+    )
+
+
+def _learned(values: pl.Series, name: str, source: str) -> Column:
+    kind, place = kind_of(values), f"{source}: the column {quoted(name)}"
+    present = values.drop_nulls()
+    if kind == "empty":
+        raise UsageError(f"{place} is empty; leave it out of `columns=`.")
+    if present.n_unique() == 1 and len(present) == len(values):
+        raise UsageError(f"{place} holds {quoted(present[0])} in every row; leave it out of `columns=`.")
+    ids = kind == "ids" or (is_named_as_id(name) and is_near_unique(values))
+    if ids or kind in ("dates", "links", "lists or records"):
+        raise UsageError(
+            f"{place} holds {'ids' if ids else kind}, which say nothing about new rows; leave it out of `columns=`, or "
+            "make a category or a number of it."
+        )
+    if kind in ("whole numbers", "decimal numbers"):
+        return _number(present, name, place)
+    if is_near_unique(values):
+        raise UsageError(
+            f"{place} has a different value in nearly every row, so it is no category. If it holds texts, name it "
+            "with `text=`; else leave it out of `columns=`."
+        )
+    return _category(present, name, place)
+
+
+def _number(values: pl.Series, name: str, place: str) -> Number:
+    numbers = np.array([number for number in map(as_number, values) if number is not None])
+    distinct = np.unique(numbers)
+    if len(distinct) < 2:
+        raise UsageError(f"{place} holds one number only; leave it out of `columns=`.")
+    edges = distinct[1:]
+    if len(distinct) > QUANTILES:
+        edges = np.unique(np.quantile(numbers, np.arange(1, QUANTILES) / QUANTILES, method="higher"))
+    return Number(name=name, edges=tuple(edges[edges > distinct[0]].tolist()))
+
+
+def _category(values: pl.Series, name: str, place: str) -> Category:
+    """Take the categories that occur often enough, each in its most frequent spelling."""
+    spelled: dict[str, str] = {}
+    rows: Counter[str] = Counter()
+    for spelling, count in Counter(plain for each in values if (plain := plain_value(each))).most_common():
+        spelled.setdefault(spelling.casefold(), spelling)
+        rows[spelling.casefold()] += count
+    frequent = [key for key, count in rows.most_common(MOST_CATEGORIES) if count >= FEWEST_ROWS]
+    if not frequent:
+        raise UsageError(f"{place} has no value in {FEWEST_ROWS:,} rows or more; leave it out of `columns=`.")
+    return Category(name=name, values=tuple(spelled[key] for key in frequent if key not in (MISSING, OTHER)))
+
+
+def described(table: Table, inputs: Inputs) -> list[str]:
+    """Say how the columns of a training table are read, a sentence each."""
+    notes = [f"texts: {' and '.join(map(quoted, inputs.texts))}"] if len(inputs.texts) > 1 else []
+    for column in inputs.columns:
+        values = _marks(table.frame[kept_name(column.name)], column)
+        rows = {value: int((values == mark(column.name, value)).sum()) for value in (MISSING, OTHER)}
+        if isinstance(column, Number):
+            what = f"numbers, in {counted(len(column.edges) + 1, 'quantile')}"
+        else:
+            what = counted(len(column.values), "category", "categories")
+            what += f", {counted(rows[OTHER], 'row has', 'rows have')} a rarer one" if rows[OTHER] else ""
+        missing = f", {counted(rows[MISSING], 'row has', 'rows have')} none" if rows[MISSING] else ""
+        notes.append(f"column {quoted(column.name)}: {what}{missing}")
+    return notes

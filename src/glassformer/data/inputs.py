@@ -1,0 +1,279 @@
+"""A row of several inputs as one string: two or more texts, and columns of categories and numbers beside them.
+
+```
+question     answer       price  shop
+"is it red"  "yes it is"  12.50  Berlin   →   ⟨price=10 to 15⟩⟨shop=Berlin⟩is it red⟨next text⟩yes it is
+```
+
+The brackets are characters that Unicode reserves for the inside of programs. So everything that reads a text reads a
+row. What stands in brackets is one word and one token, whatever it holds. `shown` writes a row for people. Without
+polars, which exported models do not need.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from glassformer.errors import InputError, brief_value, quoted
+
+SEPARATOR = "\ufdd0"
+"""Stands between two texts of a row. It is a noncharacter, as are the next two: no text of a user should hold any."""
+BEGIN, END = "\ufdd1", "\ufdd2"
+"""Stand around the value of a column."""
+MISSING, OTHER = "missing", "other"
+RESERVED = f"[{SEPARATOR}{BEGIN}{END}]"
+"""A pattern of the characters above. They are removed from what users give."""
+
+MARK = f"{BEGIN}([^{BEGIN}{END}]*){END}"
+"""A pattern of the value of a column in a composed row."""
+
+_MARK = re.compile(MARK)
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})(?:[.,]\d{3})+|[-+]?\d{1,3},\d{3}")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
+
+
+class Category(BaseModel):
+    """A column of categories. One that is not among `values` is read as `other`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["category"] = "category"
+    name: str
+    values: tuple[str, ...]
+    """The categories, the most frequent first. Capitals and white space do not distinguish them."""
+
+    @property
+    def all_values(self) -> tuple[str, ...]:
+        """What a value is read as."""
+        return (MISSING, OTHER, *self.values)
+
+    def value_of(self, given: Any) -> str:
+        """Return what a cell is read as."""
+        plain = plain_value(given)
+        return MISSING if plain is None else self._spelled.get(plain.casefold(), OTHER)
+
+    @cached_property
+    def _spelled(self) -> dict[str, str]:
+        return {value.casefold(): value for value in (*self.values, MISSING, OTHER)}
+
+
+class Number(BaseModel):
+    """A column of numbers. They are read by the quantile that they are in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    kind: Literal["number"] = "number"
+    name: str
+    edges: tuple[float, ...] = Field(min_length=1)
+    """Where the next quantile begins, in ascending order."""
+
+    @cached_property
+    def all_values(self) -> tuple[str, ...]:
+        """What a value is read as."""
+        shown = _shown_apart(self.edges)
+        between = [f"{low} to {high}" for low, high in pairwise(shown)]
+        return (MISSING, f"below {shown[0]}", *between, f"{shown[-1]} or more")
+
+    def value_of(self, given: Any) -> str:
+        """Return what a cell is read as. What is not a number is missing."""
+        number = as_number(given)
+        return MISSING if number is None else self.all_values[1 + bisect_right(self.edges, number)]
+
+
+Column = Annotated[Category | Number, Field(discriminator="kind")]
+
+
+class Inputs(BaseModel):
+    """The inputs of a model that reads more than one text: their columns, and how their values are read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    texts: tuple[str, ...] = Field(min_length=1)
+    """The columns of the texts."""
+    columns: tuple[Column, ...] = ()
+    """The columns beside them."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns that are read."""
+        return (*self.texts, *(column.name for column in self.columns))
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """What stands in a composed row beside texts, each of which is one token. The separator is the last."""
+        marks = [mark(column.name, value) for column in self.columns for value in column.all_values]
+        return (*marks, SEPARATOR) if len(self.texts) > 1 else tuple(marks)
+
+    def compose(self, row: Mapping[str, Any]) -> str:
+        """Return a row as one string. It is empty if all of its texts are blank.
+
+        Args:
+            row: values by the names of the columns. None is a missing value.
+
+        Raises:
+            InputError: an input is not in the row, or a text is not a string.
+        """
+        if not isinstance(row, Mapping):
+            raise InputError(f"this model reads {self.in_words}, not {brief_value(row)}; give a row: {self.example}")
+        for name in self.names:
+            if name not in row:
+                raise InputError(
+                    f"the row has no {quoted(name)}; this model reads {self.in_words}. For a missing value give null"
+                )
+        texts = [_clean_text(row[name], name) for name in self.texts]
+        if not any(text.strip() for text in texts):
+            return ""
+        values = [mark(column.name, column.value_of(_cell(row[column.name], column.name))) for column in self.columns]
+        return "".join(values) + SEPARATOR.join(texts)
+
+    def read(self, line: str) -> dict[str, Any]:
+        """Return the row that a line of JSON holds; an empty one for a blank line.
+
+        Raises:
+            InputError: it is no JSON object.
+        """
+        if not line.strip():
+            return {}
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise InputError(
+                f"this model reads {self.in_words}, and got {quoted(line)}; give a row as JSON: {self.example}"
+            )
+        return row
+
+    @property
+    def example(self) -> str:
+        """A row as JSON, for a message."""
+        row: dict[str, Any] = dict.fromkeys(self.texts, "…")
+        row |= {
+            column.name: column.edges[0] if isinstance(column, Number) else column.values[0] for column in self.columns
+        }
+        return json.dumps(row, ensure_ascii=False)
+
+    def parts(self, composed: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the texts and the values of a composed row, each by its column."""
+        marks = [found[1] for found in _MARK.finditer(composed)]
+        values = {column.name: each[len(column.name) + 1 :] for column, each in zip(self.columns, marks, strict=False)}
+        texts = without_columns(composed).split(SEPARATOR)
+        texts += [""] * (len(self.texts) - len(texts))
+        return dict(zip(self.texts, texts, strict=True)), values
+
+    @property
+    def in_words(self) -> str:
+        """The inputs for a message: "the texts 'question' and 'answer' and the column 'price'"."""
+        parts = [("text", self.texts), ("column", [column.name for column in self.columns])]
+        return " and ".join(
+            f"the {noun}{'s' if len(names) > 1 else ''} {_listed([quoted(name) for name in names])}"
+            for noun, names in parts
+            if names
+        )
+
+
+def mark(column: str, value: str) -> str:
+    """Return the value of a column as it stands in a composed row."""
+    return f"{BEGIN}{re.sub(RESERVED, '', column)}={value}{END}"
+
+
+def shown(composed: str) -> str:
+    """Return a row for people: its texts, then its columns. Other texts stay as they are."""
+    if SEPARATOR not in composed and BEGIN not in composed:
+        return composed
+    values = [found[1] for found in _MARK.finditer(composed)]
+    texts = _MARK.sub("", composed).replace(SEPARATOR, " | ")
+    return f"{texts} [{', '.join(values)}]" if values else texts
+
+
+def without_columns(composed: str) -> str:
+    """Return a composed row without the values of its columns."""
+    return _MARK.sub("", composed)
+
+
+def texts_alone(composed: str) -> str:
+    """Return the words of the texts of a row. Other texts stay as they are."""
+    return without_columns(composed).replace(SEPARATOR, " ")
+
+
+def values_of(composed: str) -> list[str]:
+    """Return the values of the columns of a row, as `shop=Berlin`."""
+    return _MARK.findall(composed)
+
+
+def with_texts_changed(composed: str, change: Callable[[str], str]) -> str:
+    """Return a row with its texts changed one by one, and the values of its columns as they are."""
+    texts = without_columns(composed)
+    marks = composed[: len(composed) - len(texts)]
+    return marks + SEPARATOR.join(map(change, texts.split(SEPARATOR)))
+
+
+def fields(composed: str) -> Iterator[tuple[int, int]]:
+    """Yield where each mark of a column and each text of a row begins and ends, in their order."""
+    end = 0
+    for found in _MARK.finditer(composed):
+        yield found.span()
+        end = found.end()
+    for text in composed[end:].split(SEPARATOR):
+        yield end, end + len(text)
+        end += len(text) + 1
+
+
+def plain_value(given: Any) -> str | None:
+    """Return a cell as a string without what does not distinguish values, or None if it is missing."""
+    if given is None or given != given:
+        return None
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    return " ".join(re.sub(RESERVED, "", str(given)).split()) or None
+
+
+def as_number(given: Any) -> float | None:
+    """Return a cell as a number: 1200, "1,200", "1 200.50", "3,5" or "12 %"; None for anything else."""
+    plain = plain_value(given)
+    if plain is None or isinstance(given, bool):
+        return None
+    digits = re.sub(r"[\s'’]|%$", "", plain)
+    if _THOUSANDS.fullmatch(digits):
+        digits = re.sub(r"[.,]", "", digits)
+    elif "," in digits and "." in digits:  # the last of both is the decimal point
+        digits = digits.replace(min(",.", key=digits.rindex), "")
+    digits = digits.replace(",", ".")
+    number = float(digits) if _NUMBER.fullmatch(digits) else math.nan
+    return number if math.isfinite(number) else None
+
+
+def _cell(given: Any, name: str) -> Any:
+    if given is None or isinstance(given, str | int | float):
+        return given
+    raise InputError(f"the value of {quoted(name)} is {brief_value(given)}, not a number or a word")
+
+
+def _clean_text(given: Any, name: str) -> str:
+    if given is None:
+        return ""
+    if not isinstance(given, str):
+        raise InputError(f"the text {quoted(name)} is {brief_value(given)}, not a string")
+    return re.sub(RESERVED, "", given)
+
+
+def _shown_apart(edges: tuple[float, ...]) -> list[str]:
+    """Return the numbers with as few digits as tell them apart."""
+    for digits in range(3, 17):
+        shown = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(shown)) == len(edges) and all("e" not in each for each in shown):
+            return shown
+    return [repr(edge) for edge in edges]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,197 @@
+"""Rows of several inputs from the command line: two texts, and columns beside the text."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from glassformer.data.inputs import BEGIN, END, SEPARATOR
+from tests.cli.terminal import QUICK, glassformer, misused
+from tests.trained import Trained, write_csv
+
+HEADER = ("review", "price", "shop", "label")
+ROW = {"review": "the lamp came", "price": 12, "shop": "Berlin"}
+
+
+def sold(count: int) -> list[tuple[str, ...]]:
+    """Reviews of which half say nothing: the shop then decides."""
+    draw = random.Random(5)
+    rows: list[tuple[str, ...]] = []
+    for number in range(count):
+        shop, price = draw.choice(["Berlin", "berlin", "Ulm", ""]), draw.choice(["", f"{draw.uniform(3, 90):.2f}"])
+        word = draw.choice(["good", "bad", "here", "here"])
+        label = word if word != "here" else "good" if shop.lower() == "berlin" else "bad"
+        rows.append((f"the {draw.choice(['lamp', 'desk', 'book'])} is {word} {number}", price, shop, label))
+    return rows
+
+
+def asked(count: int) -> list[tuple[str, ...]]:
+    """Pairs of texts that have their color in common, or not."""
+    draw = random.Random(6)
+    colors = ["red", "blue", "green", "white"]
+    rows: list[tuple[str, ...]] = []
+    for number in range(count):
+        one, other = draw.choice(colors), draw.choice(colors)
+        rows.append((f"is it {one} {number}", f"it is {other}", "yes" if one == other else "no"))
+    return rows
+
+
+@pytest.fixture(scope="session")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    folder = tmp_path_factory.mktemp("beside")
+    table = write_csv(folder / "sold.csv", sold(230), HEADER)
+    outcome = glassformer("train", table, "--out", folder / "model", "--columns", "price,shop", *QUICK)
+    return Trained(folder=folder / "model", table=table, outcome=outcome)
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    folder = tmp_path_factory.mktemp("pairs")
+    table = write_csv(folder / "asked.csv", asked(230), ("question", "answer", "label"))
+    flags = ("--text", "question", "--text", "answer", "--set", "model.counting=none", *QUICK)
+    outcome = glassformer("train", table, "--out", folder / "model", *flags)
+    return Trained(folder=folder / "model", table=table, outcome=outcome)
+
+
+def no_marks(said: str) -> bool:
+    return not any(mark in said or ascii(mark)[1:-1] in said for mark in (SEPARATOR, BEGIN, END))
+
+
+def test_train_says_how_the_inputs_are_read(beside: Trained, pairs: Trained) -> None:
+    assert "  column 'price': numbers, in 10 quantiles, " in beside.outcome.err
+    assert "  column 'shop': 2 categories, " in beside.outcome.err
+    assert """predict model '{"review": "…", "price": """ in beside.outcome.err.replace(f"{beside.folder}", "model")
+    assert "  texts: 'question' and 'answer'" in pairs.outcome.err
+    assert no_marks(beside.outcome.err + pairs.outcome.err)
+
+
+def test_the_folder_keeps_the_inputs(beside: Trained, pairs: Trained) -> None:
+    config = json.loads((beside.folder / "config.json").read_text())
+    assert [column["name"] for column in config["inputs"]["columns"]] == ["price", "shop"]
+    assert config["data"]["read_as"]["columns"] == ["price", "shop"]
+    assert config["model"]["design"] == "classifier"
+    of_pairs = json.loads((pairs.folder / "config.json").read_text())
+    assert of_pairs["inputs"] == {"texts": ["question", "answer"], "columns": []}
+    assert of_pairs["model"]["design"] == "several-texts"
+    assert of_pairs["model"]["texts"] == 2
+
+
+def test_a_model_of_one_text_knows_nothing_of_inputs(reviews: Trained) -> None:
+    config = (reviews.folder / "config.json").read_text()
+    assert '"inputs"' not in config
+    assert '"columns"' not in config
+    assert '"other_texts"' not in config
+
+
+def test_a_row_is_answered(beside: Trained) -> None:
+    said = glassformer("predict", beside.folder, json.dumps(ROW), json.dumps(ROW | {"shop": None, "review": " "}))
+    first, second = said.out.splitlines()
+    assert re.search(r"(?i)\tthe lamp came \[price=\S.*, shop=Berlin\]$", first)
+    assert second.startswith("(no text)")
+    found = glassformer("predict", beside.folder, "--json", json.dumps(ROW)).document["answers"][0]
+    assert list(found)[:4] == ["review", "price", "shop", "prediction"]
+    assert no_marks(said.out)
+
+
+def test_a_value_changes_the_answer(beside: Trained) -> None:
+    rows = [json.dumps(ROW | {"shop": shop}) for shop in ("BERLIN", "Ulm", "Bonn", None)]
+    found = glassformer("predict", beside.folder, "--jsonl", stdin="\n".join(rows).encode()).out.splitlines()
+    good = [json.loads(line)["probabilities"]["good"] for line in found]
+    assert good[0] > max(good[1], good[3])
+    assert len(set(good)) == 4, "a category that training never saw is neither known nor missing"
+
+
+def test_a_table_is_answered(beside: Trained, pairs: Trained, tmp_path: Path) -> None:
+    for model in (beside, pairs):
+        out = tmp_path / f"{model.table.stem}.jsonl"
+        said = glassformer("predict", model.folder, "--file", model.table, "--out", out)
+        assert said.code == 0
+        lines = [json.loads(line) for line in out.read_text().splitlines()]
+        assert len(lines) == 230
+        assert no_marks(out.read_text() + said.err)
+    one_by_one = glassformer("predict", pairs.folder, "--jsonl", stdin=out.read_bytes()).out.splitlines()
+    again = [json.loads(line)["probabilities"] for line in one_by_one]
+    assert again == [line["probabilities"] for line in lines]
+
+
+def test_shards_are_answered(beside: Trained, tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    for number in range(2):
+        write_csv(tmp_path / "shards" / f"{number}.csv", sold(5), HEADER)
+    write_csv(tmp_path / "shards" / "2.csv", [("a", "b")], ("review", "label"))
+    failed = glassformer("predict", beside.folder, "--file", tmp_path / "shards", "--out", tmp_path / "out")
+    assert failed.code == 2
+    assert "2.csv has no column 'price'" in failed.err
+    assert len((tmp_path / "out" / "0.csv").read_text().splitlines()) == 6
+
+
+def test_evaluate_gives_the_baseline_the_same_inputs(beside: Trained, tmp_path: Path) -> None:
+    said = glassformer("evaluate", beside.folder, beside.table, "--out", tmp_path)
+    figures = json.loads((tmp_path / "metrics.json").read_text())
+    tfidf = figures["duel"]["baselines"][-1]
+    assert tfidf["metrics"]["accuracy"]["value"] > 0.9, "the words alone decide in half of the rows"
+    assert no_marks(said.out + said.err + (tmp_path / "metrics.json").read_text())
+    assert no_marks((tmp_path / "report.html").read_text())
+
+
+def test_the_transformer_sees_what_two_texts_have_in_common(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "asked.csv", asked(400), ("question", "answer", "label"))
+    flags = ("--text", "question", "--text", "answer", "--preset", "tiny", "--set", "model.counting=none")
+    glassformer("train", table, "--out", tmp_path / "m", *flags, "--epochs", 3)
+    figures = glassformer("evaluate", tmp_path / "m", table, "--json").document["duel"]
+    assert figures["model"]["metrics"]["accuracy"]["value"] > 0.95
+
+
+def test_two_models_with_other_inputs_are_compared(beside: Trained, tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    glassformer("train", beside.table, "--text", "review", "--out", alone, *QUICK)
+    said = glassformer("compare", beside.folder, alone, beside.table)
+    assert said.code == 0
+    assert no_marks(said.out)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--columns", "pric"), "has no column 'pric' (--columns). Did you mean 'price'? It has:"),
+        (("--columns", "price,price"), "--columns names the column 'price' twice; name it once."),
+        (("--columns", "price", "--text", "review", "--text", "review"), "--text names the column 'review' twice"),
+        (
+            ("--columns", "review,price", "--text", "review"),
+            "'review' cannot be both --text and --columns; leave one out",
+        ),
+        (("--columns", "label", "--label", "label"), "'label' cannot be both --columns and --label"),
+        (("--columns", "review", "--text", "shop"), "has a different value in nearly every row, so it is no category"),
+        (("--columns", ","), "--columns names no column"),
+        (("--columns", "shop", "--init", "model"), "are learned from scratch; leave it out"),
+        (("--columns", "shop", "--pretrain", "1m"), "are learned without pre-training; leave it out"),
+        (
+            ("--text", "review", "--text", "shop", "--set", "model.design=vinh-mlp"),
+            "model.design = 'vinh-mlp' reads one text, not 2",
+        ),
+    ],
+)
+def test_inputs_that_do_not_go_together_are_refused(
+    beside: Trained, reviews: Trained, tmp_path: Path, flags: tuple[str, ...], words: str
+) -> None:
+    given = [str(reviews.folder) if flag == "model" else flag for flag in flags]
+    said = glassformer("train", beside.table, "--out", tmp_path / "m", *given)
+    misused(said, words)
+    assert not (tmp_path / "m").exists()
+
+
+def test_rows_without_an_input_are_refused(beside: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("a lamp", "3")], ("review", "price"))
+    for arguments, words in (
+        (
+            ("predict", beside.folder, "--file", table),
+            "t.csv has no column 'shop'; this model reads the text 'review' and",
+        ),
+        (("evaluate", beside.folder, table), "has no column 'shop'"),
+        (("predict", beside.folder, "a lamp"), "and got 'a lamp'; give a row as JSON: {"),
+        (("predict", beside.folder, '{"review": "a lamp"}'), "the row has no 'price'"),
+        (("predict", beside.folder, "--file", table, "--text", "review"), "by their names; leave it out"),
+    ):
+        misused(glassformer(*arguments), words)

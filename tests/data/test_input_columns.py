@@ -1,0 +1,123 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data.input_columns import FEWEST_ROWS, Asked, compose_frame, composer
+from glassformer.data.inputs import Category, Inputs, Number
+from glassformer.data.sources import SourceConfig, read_sources
+from glassformer.data.splits import ValidationConfig
+from glassformer.data.table import Table
+from glassformer.errors import UsageError
+
+ROWS = 60
+
+
+def table_of(tmp_path: Path, **columns: list[object]) -> Path:
+    frame = pl.DataFrame(
+        {
+            "text": [f"a text about {number % 7}" for number in range(ROWS)],
+            "reply": [f"a reply to {number % 5}" for number in range(ROWS)],
+            "label": ["yes", "no"] * (ROWS // 2),
+            **columns,
+        }
+    )
+    path = tmp_path / "table.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+def read(path: Path, *columns: str, text: str | None = None, texts: tuple[str, ...] = ()) -> Table:
+    config = SourceConfig(train=str(path), text=text, columns=columns, other_texts=texts)
+    return read_sources(config, ValidationConfig(), None).train
+
+
+def test_the_kind_of_a_column_is_found(tmp_path: Path) -> None:
+    path = table_of(
+        tmp_path,
+        shop=["Berlin", "berlin", "Ulm", "Ulm", None, "Köln"] * 10,
+        rare=["one", "two", *["often"] * (ROWS - 2)],
+        stars=[1, 2, 3] * 20,
+        price=[float(number) for number in range(ROWS)],
+    )
+    found = read(path, "shop", "rare", "stars", "price")
+    assert found.inputs is not None
+    shop, rare, stars, price = found.inputs.columns
+    assert shop == Category(name="shop", values=("Ulm", "Berlin", "Köln"))
+    assert rare == Category(name="rare", values=("often",)), f"the others are in fewer than {FEWEST_ROWS} rows"
+    assert stars == Number(name="stars", edges=(2, 3))
+    assert price == Number(name="price", edges=(6, 12, 18, 24, 30, 36, 42, 48, 54))
+    assert "column 'shop': 3 categories, 10 rows have none" in found.notes
+    assert "column 'rare': 1 category, 2 rows have a rarer one" in found.notes
+    assert "column 'price': numbers, in 10 quantiles" in found.notes
+
+
+def test_frames_and_single_rows_are_composed_alike(tmp_path: Path) -> None:
+    path = table_of(tmp_path, shop=["Berlin", "Ulm", None] * 20, price=[1.5, None, 3.0, 40.25, 5.0, 6.0] * 10)
+    found = read(path, "shop", "price", text="text", texts=("reply",))
+    assert found.inputs is not None
+    rows = pl.read_parquet(path)
+    alone = [found.inputs.compose(row) for row in rows.iter_rows(named=True)]
+    assert found.frame["text"].to_list() == alone
+    assert compose_frame(rows, found.inputs).to_list() == alone
+    assert composer(rows, found.inputs, "t")(rows) == alone
+
+
+def test_a_row_needs_one_of_its_texts(tmp_path: Path) -> None:
+    path = table_of(tmp_path, first=["", "x"] * 30, second=[None, "y", "z"] * 20)
+    found = read(path, text="first", texts=("second",))
+    assert [len(dropped.rows) for dropped in found.dropped] == [10]
+    assert found.frame.height == 50
+
+
+def test_columns_are_found_whatever_their_case() -> None:
+    inputs = Inputs(texts=("text",), columns=(Category(name="shop", values=("Ulm",)),))
+    frame = pl.DataFrame({"Text": ["a"], "Shop ": ["ulm"]})
+    assert composer(frame, inputs, "t")(frame) == [inputs.compose({"text": "a", "shop": "Ulm"})]
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "words"),
+    [
+        ({}, ["pricy"], "has no column 'pricy' (`columns=`)"),
+        ({"customer_id": list(range(ROWS))}, ["customer_id"], "holds ids, which say nothing about new rows"),
+        ({"code": [f"A-{number:04}" for number in range(ROWS)]}, ["code"], "holds ids"),
+        ({"day": [f"2024-01-{1 + number % 28:02}" for number in range(ROWS)]}, ["day"], "holds dates"),
+        ({"site": [f"https://a.de/{number}" for number in range(ROWS)]}, ["site"], "holds links"),
+        ({"story": [f"it was day {number} at sea" for number in range(ROWS)]}, ["story"], "name it with `text=`"),
+        ({"same": ["x"] * ROWS}, ["same"], "holds 'x' in every row"),
+        ({"void": [None] * ROWS}, ["void"], "is empty; leave it out"),
+        ({"bag": [[1, 2]] * ROWS}, ["bag"], "a text, a number or a category is needed"),
+        ({"shop": ["a", "b"] * 30}, ["shop", "shop"], "`columns=` names the column 'shop' twice"),
+    ],
+)  # fmt: skip
+def test_a_column_that_says_nothing_is_refused(
+    tmp_path: Path, columns: dict[str, list[object]], asked: list[str], words: str
+) -> None:
+    path = table_of(tmp_path, **columns)
+    with pytest.raises(UsageError) as error:
+        read(path, *asked, text="text")
+    assert words in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("asked", "named", "words"),
+    [
+        (Asked(columns=("text",)), {"text": "text"}, "cannot be both `text=` and `columns=`"),
+        (Asked(texts=("text",)), {"text": "text"}, "`text=` names the column 'text' twice"),
+        (Asked(columns=("label",)), {"label": "label"}, "cannot be both `columns=` and `label=`"),
+        (Asked(texts=("who",)), {"group": "who"}, "cannot be both `text=` and `group=`"),
+    ],
+)
+def test_a_column_is_one_thing(asked: Asked, named: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError) as error:
+        asked.check(**{"text": None, "label": None, "group": None} | named)
+    assert words in error.value.message
+
+
+def test_a_table_of_rows_to_answer_needs_every_input() -> None:
+    inputs = Inputs(texts=("text",), columns=(Category(name="shop", values=("Ulm",)),))
+    with pytest.raises(
+        UsageError, match=r"t\.csv has no column 'shop'; this model reads the text 'text' and the column"
+    ):
+        composer(pl.DataFrame({"text": ["a"]}), inputs, "t.csv")

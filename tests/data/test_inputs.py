@@ -1,0 +1,131 @@
+import math
+
+import pytest
+
+from glassformer.data.inputs import (
+    BEGIN,
+    SEPARATOR,
+    Category,
+    Inputs,
+    Number,
+    as_number,
+    fields,
+    shown,
+    texts_alone,
+    values_of,
+    with_texts_changed,
+)
+from glassformer.errors import InputError
+
+SHOP = Category(name="shop", values=("Berlin", "New York"))
+PRICE = Number(name="price", edges=(3.0, 5.5))
+BOTH = Inputs(texts=("question", "answer"), columns=(SHOP, PRICE))
+ROW = {"question": "is it red", "answer": "yes", "shop": "Berlin", "price": 4}
+
+
+def test_a_row_is_one_string_and_is_read_back() -> None:
+    composed = BOTH.compose(ROW)
+    assert BOTH.parts(composed) == ({"question": "is it red", "answer": "yes"}, {"shop": "Berlin", "price": "3 to 5.5"})
+    assert values_of(composed) == ["shop=Berlin", "price=3 to 5.5"]
+    assert shown(composed) == "is it red | yes [shop=Berlin, price=3 to 5.5]"
+    assert texts_alone(composed) == "is it red yes"
+    cut = [composed[start:end] for start, end in fields(composed)]
+    assert cut[2:] == ["is it red", "yes"]
+    assert all(each.startswith(BEGIN) for each in cut[:2])
+    assert shown("any other text") == texts_alone("any other text") == "any other text"
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("Berlin", "Berlin"), (" berlin ", "Berlin"), ("NEW  york", "New York"), ("Bonn", "other"), ("Other", "other"),
+        ("", "missing"), (None, "missing"), (math.nan, "missing"), ("missing", "missing"), (f"Ber{BEGIN}lin", "Berlin"),
+    ],
+)  # fmt: skip
+def test_a_category_is_known_other_or_missing(given: object, read: str) -> None:
+    assert SHOP.value_of(given) == read
+
+
+def test_a_category_may_be_a_number_or_a_truth_value() -> None:
+    size = Category(name="size", values=("42", "True"))
+    assert [size.value_of(each) for each in (42, 42.0, "42", True, "true", 41)] == [
+        "42",
+        "42",
+        "42",
+        "True",
+        "True",
+        "other",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (2.99, "below 3"), ("3", "3 to 5.5"), (5.49, "3 to 5.5"), ("5,5", "5.5 or more"), ("1,200", "5.5 or more"),
+        (-1e9, "below 3"), (None, "missing"), ("cheap", "missing"), ("", "missing"), (True, "missing"),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_by_its_quantile(given: object, read: str) -> None:
+    assert PRICE.value_of(given) == read
+
+
+def test_edges_that_are_close_are_told_apart() -> None:
+    close = Number(name="n", edges=(1000.125, 1000.25))
+    assert close.all_values == ("missing", "below 1000.1", "1000.1 to 1000.2", "1000.2 or more")
+
+
+@pytest.mark.parametrize(
+    ("spelled", "number"),
+    [
+        ("12", 12), ("-3.5", -3.5), ("1,234,567.5", 1234567.5), ("1.234.567,5", 1234567.5), ("1 200", 1200),
+        ("1'200", 1200), ("3,5", 3.5), ("12 %", 12), ("1e3", 1000), ("inf", None), ("3 apples", None), ("1,2,3", None),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_as_people_write_them(spelled: str, number: float | None) -> None:
+    assert as_number(spelled) == number
+
+
+def test_each_value_has_a_token_and_the_separator_is_the_last() -> None:
+    assert len(BOTH.tokens) == 4 + 4 + 1
+    assert BOTH.tokens[-1] == SEPARATOR
+    assert set(BOTH.compose(ROW).split("is it red")[0]) <= set("".join(BOTH.tokens))
+    assert SEPARATOR not in Inputs(texts=("text",), columns=(SHOP,)).tokens
+
+
+def test_a_row_without_a_text_is_an_empty_text() -> None:
+    assert BOTH.compose(ROW | {"question": " ", "answer": None}) == ""
+    assert shown(BOTH.compose(ROW | {"question": None})) == " | yes [shop=Berlin, price=3 to 5.5]"
+
+
+def test_reserved_characters_are_removed_from_texts() -> None:
+    composed = BOTH.compose(ROW | {"question": f"is {BEGIN}it{SEPARATOR} red"})
+    assert composed == BOTH.compose(ROW)
+
+
+def test_texts_are_changed_one_by_one_and_columns_are_not() -> None:
+    changed = with_texts_changed(BOTH.compose(ROW), str.upper)
+    assert shown(changed) == "IS IT RED | YES [shop=Berlin, price=3 to 5.5]"
+    assert with_texts_changed("plain", str.upper) == "PLAIN"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"question": "x"}, "the row has no 'answer'; this model reads the texts 'question' and 'answer' and the "),
+        (ROW | {"answer": 3}, "the text 'answer' is 3, not a string"),
+        (ROW | {"shop": ["Berlin"]}, "the value of 'shop' is ['Berlin'], not a number or a word"),
+        ("text", 'give a row: {"question": "…", "answer": "…", "shop": "Berlin", "price": 3.0}'),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_refused(row: object, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        BOTH.compose(row)  # type: ignore[arg-type]
+    assert words in error.value.message
+
+
+def test_a_line_of_json_is_a_row() -> None:
+    assert BOTH.read('{"question": "a", "price": 3}') == {"question": "a", "price": 3}
+    assert BOTH.read(" ") == {}
+    for line in ("[1]", "hello", "{"):
+        with pytest.raises(InputError, match="give a row as JSON"):
+            BOTH.read(line)
