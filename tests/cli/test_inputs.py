@@ -195,3 +195,45 @@ def test_rows_without_an_input_are_refused(beside: Trained, tmp_path: Path) -> N
         (("predict", beside.folder, "--file", table, "--text", "review"), "by their names; leave it out"),
     ):
         misused(glassformer(*arguments), words)
+
+
+def test_explain_says_which_word_is_of_which_input(beside: Trained, pairs: Trained, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    said = glassformer("explain", beside.folder, json.dumps(ROW), "--html", page, "--counterfactual")
+    assert "shop=" in said.out
+    assert "\nreview: the lamp came\n" in said.out
+    assert no_marks(said.out + said.err + page.read_text())
+    asked = {"question": "is it red 7", "answer": "it is red"}
+    found = glassformer("explain", pairs.folder, json.dumps(asked), "--json").document
+    assert found["text"] == "question: is it red 7\nanswer: it is red"
+    assert [(word["word"], word["input"]) for word in found["words"]] == [
+        ("is", "question"), ("it", "question"), ("red", "question"), ("7", "question"),
+        ("it", "answer"), ("is", "answer"), ("red", "answer"),
+    ]  # fmt: skip
+    assert all(found["text"][word["start"] : word["end"]] == word["word"] for word in found["words"])
+    total = sum(word["total"] for word in found["words"])
+    assert abs(total + found["without_known_words"] - found["margin"]) < 1e-4, "Shapley values add up"
+    for method in ("integrated-gradients", "occlusion", "rollout"):
+        assert glassformer("explain", pairs.folder, json.dumps(asked), "--method", method).code == 0
+
+
+def test_a_table_is_explained(pairs: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("is it red", "it is red"), ("", "")], ("question", "answer"))
+    said = glassformer("explain", pairs.folder, "--file", table, "--out", tmp_path / "why.csv")
+    assert said.code == 0
+    assert no_marks((tmp_path / "why.csv").read_text())
+
+
+def test_the_explanation_of_one_text_names_no_input(reviews: Trained) -> None:
+    found = glassformer("explain", reviews.folder, "good film", "--json").document
+    assert all("input" not in part for part in [*found["words"], *found["ngrams"]])
+
+
+def test_a_counterfactual_changes_the_value_of_a_column(beside: Trained) -> None:
+    row = {"review": "the lamp is here", "price": None, "shop": "Berlin"}
+    found = glassformer("explain", beside.folder, json.dumps(row), "--counterfactual", "--json").document
+    change = found["counterfactual"]["changes"][0]
+    assert change["before"].lower() == "shop=berlin"
+    assert change["after"].startswith("shop=")
+    assert found["text"][change["start"] : change["end"]] == change["before"]
+    assert no_marks(json.dumps(found, ensure_ascii=False))

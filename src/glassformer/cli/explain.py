@@ -18,7 +18,7 @@ from glassformer.cli.number_explain import explain_number
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
-from glassformer.cli.predict import table_in_batches
+from glassformer.cli.predict import given_rows, table_in_batches
 from glassformer.cli.resume import Stopped
 from glassformer.cli.unknown import Marked, warn_of_unlike
 from glassformer.cli.writers import check_out, check_parent, write_columns
@@ -131,6 +131,8 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
 
     if is_file(given):
         say(f"note: {given} is a file, but it was read as a text; --file {given} explains the rows of the file")
+    if predictor.trained.config.inputs is not None:
+        (_, (given,)) = given_rows(predictor, [given])
     doing("explaining" + _time_of_a_long(predictor, given, "the text"))
     found = explain_text(predictor, given, **asked)
     if html is not None:

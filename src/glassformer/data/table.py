@@ -39,8 +39,8 @@ class Table:
     requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
     that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `notes` are
     sentences about what was detected. `like_labels` are other columns that look like labels, if the label column holds
-    decimal numbers. `inputs` says how the texts were composed, if a row has several inputs; before that, the frame holds
-    the other inputs as strings, under their `kept_name`.
+    decimal numbers. `inputs` says how the texts were composed, if a row has several inputs. Before that, the frame
+    holds the other inputs as strings, under their `kept_name`.
     """
 
     frame: pl.DataFrame

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from glassformer.data.input_layout import Layout
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
@@ -58,11 +59,12 @@ def explain_worst(predictor: Predictor, errors: Sequence[WorstError]) -> tuple[W
     """Explain the first errors whose texts are not too long, without the checks of `explain`.
 
     With one label per text, the margin is that of the right label over the answer. With several, it is the logit of the
-    label that is wrong.
+    label that is wrong. Rows of several inputs are laid out for people.
     """
     known = dict(zip(predictor.trained.config.label_set.names, predictor.trained.config.labels, strict=True))
     chosen = [number for number, error in enumerate(errors) if len(error.text) <= LONGEST_EXPLAINED][:EXPLAINED]
-    found = list(errors)
+    inputs = predictor.trained.config.inputs
+    found = [error.model_copy(update={"text": Layout.of(error.text, inputs).text}) for error in errors]
     for number in chosen:
         error = errors[number]
         label = error.wrong_label or error.truth[0]
@@ -73,5 +75,5 @@ def explain_worst(predictor: Predictor, errors: Sequence[WorstError]) -> tuple[W
             method=explained.method,
             words=tuple((word.start, word.end, round(word.total, 5)) for word in explained.words),
         )
-        found[number] = error.model_copy(update={"reasons": reasons})
+        found[number] = error.model_copy(update={"text": explained.text, "reasons": reasons})
     return tuple(found)

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from glassformer.counting.reader import spread
+from glassformer.data.input_layout import Layout
+from glassformer.data.inputs import mark, values_of
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import FloatArray
+from glassformer.explanation.words import Word
 
 BUDGET = 500
 """How many changed texts the model answers at most."""
@@ -20,6 +23,7 @@ _WORDS_DROPPED, _WORDS_SWAPPED = 64, 16
 _NEIGHBOURS, _COUNTED = 4, 6  # words to swap a word for, from the embeddings and from the counting reader
 _PAIRED = 12  # words whose changes are tried in pairs
 _MOST_CHANGES = 40
+_VALUES = 20  # of a column
 _AT_ONCE = 16  # changed texts in a step of the search
 
 Changes = Mapping[int, str]
@@ -96,10 +100,10 @@ def find_counterfactual(question: Question, shares: FloatArray, *, budget: int =
 def searching(question: Question, shares: FloatArray, *, budget: int = BUDGET) -> Steps:
     """Search for the smallest change of words that turns the answer, in steps of a few answers.
 
-    A word is dropped, or swapped for a near word of the embeddings or for a word by which counting turns the answer
-    most. The search tries single words: those dropped first, then those swapped. Then it tries pairs of the strongest
-    changes, then more and more of them at once, and puts back each word that is not needed. A smaller change may exist
-    that it does not try.
+    The value of a column is replaced by another value of it. A word is dropped, or swapped for a near word of the
+    embeddings or for a word by which counting turns the answer most. The search tries single words: those dropped
+    first, then those swapped. Then it tries pairs of the strongest changes, then more and more of them at once, and
+    puts back each word that is not needed. A smaller change may exist that it does not try.
 
     Args:
         shares: (words,) what each word adds to the margin.
@@ -171,20 +175,33 @@ class _Search:
 
 
 def _singles(question: Question, shares: FloatArray, *, sign: int) -> list[list[Changes]]:
-    """Return changes of one word by kind: words dropped, swapped for near words, swapped for words of counting.
+    """Return changes of one word by kind: other values of columns, words dropped, words swapped for others.
 
     The words that hold the answer most come first.
     """
-    order = np.argsort(-sign * shares, kind="stable").tolist()
+    values = _other_values(question)
+    order = [number for number in np.argsort(-sign * shares, kind="stable").tolist() if number not in values]
     words = {number: question.text.words[number].text for number in order[:_WORDS_SWAPPED]}
     trained = question.predictor.trained
     near = neighbours_of(getattr(trained, "model", None), trained.tokenizer, words.values(), count=_NEIGHBOURS)
     counted = _words_that_turn(question, sign)
     return [
+        [{number: other} for number, others in values.items() for other in others],
         [{number: ""} for number in order[:_WORDS_DROPPED]],
         [{number: other.word} for number, word in words.items() for other in near.get(word, ())],
         [{number: other} for number, word in words.items() for other in counted if other != word.lower()],
     ]
+
+
+def _other_values(question: Question) -> dict[int, list[str]]:
+    """Return for each word that is the value of a column what may stand there instead."""
+    inputs, text = question.predictor.trained.config.inputs, question.text
+    columns = () if inputs is None else inputs.columns
+    found = {}
+    for number, (word, column) in enumerate(zip(text.words, columns, strict=False)):  # columns come first
+        marks = [mark(column.name, value) for value in column.all_values[:_VALUES]]
+        found[number] = [each for each in marks if each != text.text[word.start : word.end]]
+    return found
 
 
 def _words_that_turn(question: Question, sign: int) -> list[str]:
@@ -222,16 +239,19 @@ def _joined(several: Iterable[Changes]) -> Changes:
     return {number: after for changes in several for number, after in changes.items()}
 
 
+def _change(question: Question, word: Word, after: str) -> Change:
+    start, end = question.layout.span(word.start, word.end)
+    return Change(before=word.text, after=next(iter(values_of(after)), after), start=start, end=end)
+
+
 def _described(question: Question, found: Changes, search: _Search) -> Counterfactual:
     text = question.text.changed(found)
     answer = question.predictor.answer([text])
     return Counterfactual(
         changes=tuple(
-            Change(before=word.text, after=found[number], start=word.start, end=word.end)
-            for number, word in enumerate(question.text.words)
-            if number in found
+            _change(question, word, found[number]) for number, word in enumerate(question.text.words) if number in found
         ),
-        text=text,
+        text=Layout.of(text, question.predictor.trained.config.inputs).text,
         prediction=answer.read()[0],
         confidence=float(answer.confidences()[0]),
         probability=float(answer.probs[0, question.label]),

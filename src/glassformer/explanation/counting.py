@@ -9,6 +9,7 @@ import numpy as np
 
 from glassformer.counting.ngrams import Family, occurrences
 from glassformer.counting.reader import CountingReader, FloatArray, spread
+from glassformer.data.inputs import SEPARATOR, Inputs, values_of
 from glassformer.explanation.words import TextInWords
 
 
@@ -54,6 +55,17 @@ def counted_shares(reader: CountingReader, text: TextInWords) -> CountedShares:
             covered = text.of_counted.take(range(first, last + 1), mode="clip")
             np.add.at(words, covered, logits * (times / spans.total() / len(covered)))
     return CountedShares(ngrams=tuple(shares), words=words, bias=spread(reader.bias[None], reader.n_classes)[0])
+
+
+def named(ngram: str, inputs: Inputs | None) -> tuple[str, str | None]:
+    """Return an n-gram as people read it, and the column that it is in: None if the model reads one text."""
+    if inputs is None:
+        return ngram, None
+    if values := values_of(ngram):
+        return values[0], next((each.name for each in inputs.columns if values[0].startswith(f"{each.name}=")), None)
+    words = ngram.split(" ")
+    field = max(len(word) - len(word.lstrip(SEPARATOR)) for word in words)
+    return ngram.replace(SEPARATOR, ""), inputs.texts[min(field, len(inputs.texts) - 1)]
 
 
 def _places(family: Family, text: str) -> dict[str, Counter[tuple[int, int]]]:

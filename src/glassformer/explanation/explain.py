@@ -15,6 +15,7 @@ from glassformer.errors import UsageError, quoted
 from glassformer.explanation.agreement import measure_agreement
 from glassformer.explanation.attribution import METHODS
 from glassformer.explanation.counterfactual import Counterfactual, find_counterfactual
+from glassformer.explanation.counting import named
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
 from glassformer.explanation.neighbours import Neighbour, neighbours_of
 from glassformer.explanation.occluding import SHAPLEY_WORDS
@@ -42,13 +43,18 @@ _NEAREST = 5  # training texts
 
 @dataclass(frozen=True, kw_only=True)
 class WordShare:
-    """What a word adds to the margin, in logits. `text[start:end]` is the word."""
+    """What a word adds to the margin, in logits. `text[start:end]` is the word.
+
+    Attributes:
+        input: the column of the text that the word is in, or whose value it is. None if the model reads one text.
+    """
 
     word: str
     start: int
     end: int
     counting: float
     transformer: float
+    input: str | None = None
 
     @property
     def total(self) -> float:
@@ -57,12 +63,16 @@ class WordShare:
 
 @dataclass(frozen=True, kw_only=True)
 class NgramInMargin:
-    """What an n-gram adds to the margin by counting, in logits, and how often it occurs."""
+    """What an n-gram adds to the margin by counting, in logits, and how often it occurs.
+
+    `input` is the column that it is in. None if the model reads one text.
+    """
 
     ngram: str
     family: Family
     count: int
     share: float
+    input: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -219,12 +229,18 @@ class Explanation:
     def as_json(self) -> dict[str, Any]:
         """Return the explanation as JSON values."""
         found = asdict(self)
-        found["words"] = [asdict(word) | {"total": word.total} for word in self.words]
+        found["words"] = [_record(word) | {"total": word.total} for word in self.words]
+        found["ngrams"] = [_record(ngram) for ngram in self.ngrams]
         if self.nearest is not None:
             found["nearest"] |= {"compared": self.nearest.compared, "remark": self.nearest.remark}
         if self.counterfactual is not None:
             found["counterfactual"] = self.counterfactual.as_json()
         return found | {"readers": self.readers, "trusted": self.trusted, "verdict": self.verdict}
+
+
+def _record(part: WordShare | NgramInMargin) -> dict[str, Any]:
+    """Return a word or n-gram as JSON values. Its input is left out if the model reads one text."""
+    return {name: value for name, value in asdict(part).items() if name != "input" or value is not None}
 
 
 def signed(value: float) -> str:
@@ -291,15 +307,12 @@ def explain(
         cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
     ]
     return Explanation(
-        text=text,
+        text=question.layout.text,
         label=labels[question.label],
         rival=None if question.rival is None else labels[question.rival],
         probability=float(question.probs[question.label]),
         margin=margin,
-        words=tuple(
-            WordShare(word=word.text, start=word.start, end=word.end, counting=by_counting, transformer=attended)
-            for word, by_counting, attended in zip(cut.words, counting.tolist(), transformer.tolist(), strict=True)
-        ),
+        words=_words(question, counting, transformer),
         without_known_words=without,
         unexplained=margin - without - float(shares.sum()),
         ngrams=_ngrams(question),
@@ -335,6 +348,17 @@ def _nearest(predictor: Answering, text: str) -> NearestTexts:
     return predictor.search.nearest(text, count=_NEAREST)
 
 
+def _words(question: Question, counting: FloatArray, transformer: FloatArray) -> tuple[WordShare, ...]:
+    found = []
+    for word, by_counting, attended in zip(question.text.words, counting.tolist(), transformer.tolist(), strict=True):
+        start, end = question.layout.span(word.start, word.end)
+        where = question.layout.input_of(word.start)
+        found.append(
+            WordShare(word=word.text, start=start, end=end, counting=by_counting, transformer=attended, input=where)
+        )
+    return tuple(found)
+
+
 def _counting(question: Question) -> FloatArray:
     """Return what each word adds to the margin by counting: (words,)."""
     if question.counted is None:
@@ -365,13 +389,10 @@ def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:
     """Return the n-grams that move the margin most by counting."""
     if question.counted is None:
         return ()
-    found = [
-        NgramInMargin(
-            ngram=each.ngram,
-            family=each.family,
-            count=each.count,
-            share=float(each.logits @ question.counting_direction),
-        )
-        for each in question.counted.ngrams
-    ]
-    return tuple(sorted(found, key=lambda each: -abs(each.share))[:_NGRAMS_SHOWN])
+    shares = [(float(each.logits @ question.counting_direction), each) for each in question.counted.ngrams]
+    strongest = sorted(shares, key=lambda pair: -abs(pair[0]))[:_NGRAMS_SHOWN]
+    inputs, found = question.predictor.trained.config.inputs, []
+    for share, each in strongest:
+        ngram, where = named(each.ngram, inputs)
+        found.append(NgramInMargin(ngram=ngram, family=each.family, count=each.count, share=share, input=where))
+    return tuple(found)

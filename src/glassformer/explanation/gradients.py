@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
-from glassformer.explanation.reading import TOKENS_AT_ONCE, FloatArray, TokenReading, hidden
+from glassformer.explanation.reading import TOKENS_AT_ONCE, FloatArray, TokenReading
 from glassformer.models.listening import listening, taps_of
 from glassformer.models.parts import parts_of
 
@@ -32,7 +32,7 @@ def integrated_gradients(reading: TokenReading) -> FloatArray:
     it stays at 24. Unknown words are a fair start: training hides a tenth of the words in this way.
     """
     windows, _ = reading.windows
-    origin, change, nodes = hidden(windows), reading.margin - reading.margin_of_nothing, _NODES
+    origin, change, nodes = reading.hidden(windows), reading.margin - reading.margin_of_nothing, _NODES
     while True:
         points, weights = np.polynomial.legendre.leggauss(nodes)
         values = reading.spread(_along_the_path(reading, windows, (points + 1) / 2, weights / 2, origin=origin))

@@ -124,7 +124,9 @@ def _ngrams(found: Explanation) -> str:
 
 
 def _visible(ngram: NgramInMargin) -> str:
-    return escape(ngram.ngram if ngram.family == "words" else ngram.ngram.replace(" ", "␣"))
+    shown = ngram.ngram if ngram.family == "words" else ngram.ngram.replace(" ", "␣")
+    where = "" if ngram.input is None or shown.startswith(f"{ngram.input}=") else f" ({ngram.input})"
+    return escape(shown + where)
 
 
 def _passages(found: Explanation) -> str:

@@ -29,7 +29,10 @@ def passages_of(question: Question) -> tuple[Passage, ...]:
         return ()
     margins = reading.margins_of(list(windows)).tolist()
     length = windows.shape[1] - 1
+    spans = [
+        question.layout.span(question.spans[first][0], question.spans[first + length - 1][1])
+        for first in starts.tolist()
+    ]
     return tuple(
-        Passage(start=question.spans[first][0], end=question.spans[first + length - 1][1], margin=margin)
-        for first, margin in zip(starts.tolist(), margins, strict=True)
+        Passage(start=start, end=end, margin=margin) for (start, end), margin in zip(spans, margins, strict=True)
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.input_layout import Layout
 from glassformer.errors import InputError, brief_value
 from glassformer.explanation.counting import CountedShares, counted_shares
 from glassformer.explanation.reading import FloatArray, TokenReading
@@ -55,6 +56,11 @@ class Question:
         probs = predictor.answer([text]).probs[0].astype(np.float64)
         first, rival = _labels(probs, list(config.labels), label, multilabel=config.multilabel)
         return cls(predictor=predictor, text=TextInWords.cut(text), probs=probs, label=first, rival=rival)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How the text is shown to people."""
+        return Layout.of(self.text.text, self.predictor.trained.config.inputs)
 
     @property
     def direction(self) -> FloatArray:
@@ -105,6 +111,7 @@ class Question:
             groups=self.text.of_tokens(self.spans),
             direction=self.direction * weight,
             max_seq_len=self.predictor.max_seq_len,
+            separator=trained.tokenizer.separator_id,
         )
 
 

@@ -33,6 +33,7 @@ class TokenReading:
         ids: (tokens,) without the start token.
         groups: (tokens,) the number of the word of each token. Occlusion hides the tokens of a word together.
         direction: (n_classes,) the margin is `logits @ direction`.
+        separator: the token between two texts of a row, which is never hidden. None if it reads one text.
     """
 
     read: Logits
@@ -41,6 +42,7 @@ class TokenReading:
     groups: IntArray
     direction: FloatArray
     max_seq_len: int
+    separator: int | None = None
 
     @property
     def windows(self) -> tuple[IntArray, IntArray]:
@@ -79,7 +81,13 @@ class TokenReading:
     @property
     def margin_of_nothing(self) -> float:
         """The margin of the text if all of its words were unknown."""
-        return float(self.margins_of(list(hidden(self.windows[0]))).mean())
+        return float(self.margins_of(list(self.hidden(self.windows[0]))).mean())
+
+    def hidden(self, token_ids: IntArray) -> IntArray:
+        """Return the same rows with unknown tokens for all but the first token and separators."""
+        found = np.full_like(token_ids, UNKNOWN_ID)
+        found[:, 0] = token_ids[:, 0]
+        return found if self.separator is None else np.where(token_ids == self.separator, token_ids, found)
 
     def spread(self, values: FloatArray) -> FloatArray:
         """Return the mean over all windows of the values of each token, 0 in windows without it: (tokens,).
@@ -91,13 +99,6 @@ class TokenReading:
         for start, row in zip(self.windows[1], values, strict=True):
             total[start : start + len(row)] += row
         return total / len(values)
-
-
-def hidden(token_ids: IntArray) -> IntArray:
-    """Return the same rows with unknown tokens for all but the first token."""
-    found = np.full_like(token_ids, UNKNOWN_ID)
-    found[:, 0] = token_ids[:, 0]
-    return found
 
 
 def of_words(reading: TokenReading, of_tokens: FloatArray, n_words: int) -> FloatArray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from tokenizers import PreTokenizedString
 
+from glassformer.data.inputs import BEGIN, fields
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import CUT_INTO_WORDS
 
@@ -17,7 +18,10 @@ NO_WORD = -1
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
-    """A word, a punctuation mark or a character of a script without spaces: `text[start:end]` of the whole text."""
+    """A word, a punctuation mark or a character of a script without spaces: `text[start:end]` of the whole text.
+
+    The value of a column beside the text is a word too, such as `shop=Berlin`.
+    """
 
     text: str
     start: int
@@ -41,15 +45,17 @@ class TextInWords:
     @classmethod
     def cut(cls, text: str) -> TextInWords:
         """Cut a text as the counting reader does (`counting.ngrams.words_of`), and keep the spans in the original."""
-        pieces = PreTokenizedString(text)
-        pieces.normalize(_normalise)
-        CUT_INTO_WORDS.pre_tokenize(pieces)
         words: list[Word] = []
-        of_counted = []
-        for _, (start, end), _ in pieces.get_splits(offset_referential="original", offset_type="char"):
-            if not words or start >= words[-1].end:
-                words.append(Word(text=text[start:end], start=start, end=end))
-            of_counted.append(len(words) - 1)
+        of_counted: list[int] = []
+        for first, last in fields(text):
+            if text.startswith(BEGIN, first):
+                words.append(Word(text=text[first + 1 : last - 1], start=first, end=last))
+                of_counted.append(len(words) - 1)
+                continue
+            for start, end in _spans_of_words(text[first:last], first):
+                if not words or start >= words[-1].end:
+                    words.append(Word(text=text[start:end], start=start, end=end))
+                of_counted.append(len(words) - 1)
         return cls(text=text, words=tuple(words), of_counted=np.array(of_counted, np.int64))
 
     def of_tokens(self, spans: Sequence[tuple[int, int]]) -> IntArray:
@@ -76,9 +82,18 @@ class TextInWords:
         """Return the text with other words in the place of those numbers. What stands between words stays."""
         kept, end = [], 0
         for number, word in enumerate(self.words):
-            kept += [self.text[end : word.start], changes.get(number, word.text)]
+            kept += [self.text[end : word.start], changes.get(number, self.text[word.start : word.end])]
             end = word.end
         return "".join([*kept, self.text[end:]])
+
+
+def _spans_of_words(text: str, first: int) -> Iterator[tuple[int, int]]:
+    """Yield where each word of a text stands, if the text begins at the character `first`."""
+    pieces = PreTokenizedString(text)
+    pieces.normalize(_normalise)
+    CUT_INTO_WORDS.pre_tokenize(pieces)
+    for _, (start, end), _ in pieces.get_splits(offset_referential="original", offset_type="char"):
+        yield first + start, first + end
 
 
 def _normalise(piece: Any) -> None:

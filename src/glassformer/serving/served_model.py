@@ -249,7 +249,11 @@ class ServedModel:
 
 
 def _words(question: Question) -> list[dict[str, Any]]:
-    return [{"word": word.text, "start": word.start, "end": word.end} for word in question.text.words]
+    spans = [question.layout.span(word.start, word.end) for word in question.text.words]
+    return [
+        {"word": word.text, "start": start, "end": end}
+        for word, (start, end) in zip(question.text.words, spans, strict=True)
+    ]
 
 
 def load_models(folders: Sequence[Path], *, device: str) -> dict[str, ServedModel]:
