@@ -19,6 +19,7 @@ from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
 from benchmarks.tables_few import few_tables
+from benchmarks.tables_inputs import inputs_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
 from benchmarks.tables_labels import forecast_tables, labels_tables, next_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
@@ -75,6 +76,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
         "targets": from_file(results, targets_tables),
+        "inputs": from_file(results, inputs_tables),
         "audit": from_file(results, audit_tables),
         "few-labels": from_file(results, few_tables),
         "faithfulness": from_file(results, faithfulness_tables),

@@ -210,7 +210,8 @@ def _explain_file(
     from glassformer.prediction.answer_files import separator_of
     from glassformer.training.stopping import stop_requests
 
-    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
+    inputs = predictor.trained.config.inputs
+    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
     total = size_of_file(file)
     nested = out is not None and separator_of(out, like) is None
     pace = Pace("rows", total, doing="explaining")

@@ -93,16 +93,15 @@ def _answered(
 ) -> tuple[Iterator[tuple[Any, NumberAnswers]], Any]:
     """Return the batches of a table with their answers, and how its columns are separated."""
     from glassformer.cli.predict import table_in_batches
-    from glassformer.prediction.answered_rows import texts_of
 
-    frames, column, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
+    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
     pace = Pace("rows", total)
 
     def answer() -> Iterator[tuple[Any, NumberAnswers]]:
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
-            answers = predictor.answer(texts_of(frame, column), on_progress=pace.on_progress)
+            answers = predictor.answer(texts_of(frame), on_progress=pace.on_progress)
             yield frame, answers
             told.add(answers)
             pace.end(frame.height)

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from glassformer.errors import InputError, brief_value, quoted
+from glassformer.errors import InputError, UsageError, brief_value, quoted
 
 SEPARATOR = "\ufdd0"
 """Stands between two texts of a row. It is a noncharacter, as are the next two: no text of a user should hold any."""
@@ -181,9 +181,26 @@ class Inputs(BaseModel):
         )
 
 
+def refuse_several(inputs: Inputs | None, what: str, instead: str) -> None:
+    """Raise `UsageError` for a model of several inputs.
+
+    Args:
+        what: what takes one text, as the subject of the sentence.
+        instead: what to do.
+    """
+    if inputs is not None:
+        raise UsageError(f"{what} one text, and this model reads {inputs.in_words}; {instead}")
+
+
 def mark(column: str, value: str) -> str:
     """Return the value of a column as it stands in a composed row."""
     return f"{BEGIN}{re.sub(RESERVED, '', column)}={value}{END}"
+
+
+def with_parts(texts: Mapping[str, str], values: Mapping[str, str], inputs: Inputs) -> str:
+    """Return the composed row of these parts (see `Inputs.parts`)."""
+    marks = [mark(column.name, values[column.name]) for column in inputs.columns]
+    return "".join(marks) + SEPARATOR.join(texts[name] for name in inputs.texts)
 
 
 def shown(composed: str) -> str:

@@ -23,10 +23,12 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
 from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.input_shares import input_shares
 from glassformer.evaluation.readers import reader_outcomes
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.robustness import measure_robustness
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
+from glassformer.evaluation.weak_spots import InputShare
 from glassformer.evaluation.worst_errors import explain_worst
 from glassformer.models.build import parameter_count
 from glassformer.prediction.answering_config import Readers
@@ -105,9 +107,22 @@ def evaluate_model(
         on_progress=on_progress,
     )
     robustness = measure_robustness(predictor, table, say=say, on_progress=on_progress)
+    shares = _input_shares(predictor, table, say)
     say("explaining the worst errors")
     errors = explain_worst(predictor, found.worst_errors)
-    return found.model_copy(update={"robustness": robustness, "worst_errors": errors})
+    return found.model_copy(update={"robustness": robustness, "inputs": shares, "worst_errors": errors})
+
+
+def _input_shares(predictor: Predictor, table: Table, say: Say) -> tuple[InputShare, ...]:
+    """Return what each input gives. Nothing if a row is one text."""
+    config = predictor.trained.config
+    if config.inputs is None:
+        return ()
+    say("answering rows with the values of one input permuted")
+    rows, labels = table.frame["text"].to_list(), config.label_set.encode(table)
+    return input_shares(
+        lambda texts: predictor.answer(texts).probs, rows, labels, config.inputs, multilabel=config.multilabel
+    )
 
 
 def measure_model(

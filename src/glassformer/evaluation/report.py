@@ -10,6 +10,7 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report_errors import errors_section
+from glassformer.evaluation.report_inputs import inputs_section
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.report_ranks import ranks_section
 from glassformer.evaluation.report_review import review_section
@@ -47,6 +48,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "ranking": ("Which threshold?", ranking_curves(evaluation) + thresholds_part(evaluation)),
         "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
         "review": ("Send to a person", review_section(evaluation.review)),
+        "inputs": ("What each input gives", inputs_section(evaluation.inputs)),
         "slices": ("Where it is worse", slices_section(evaluation.slices)),
         "changes": ("Small changes of the text", robustness_section(evaluation.robustness)),
         "errors": ("Worst errors", errors_section(evaluation.worst_errors)),

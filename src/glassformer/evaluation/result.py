@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
-from glassformer.evaluation.weak_spots import Robustness, Slices, WorstError
+from glassformer.evaluation.weak_spots import InputShare, Robustness, Slices, WorstError
 
 
 class Scores(Record):
@@ -305,6 +305,8 @@ class Evaluation(Record):
     review: Review | None = None
     slices: Slices | None = None
     robustness: Robustness | None = None
+    inputs: tuple[InputShare, ...] = ()
+    """What each input gives, if a row has several."""
     worst_errors: tuple[WorstError, ...]
     dropped: tuple[DroppedRows, ...]
     notes: tuple[str, ...]

@@ -34,6 +34,20 @@ class WorstError(Record):
     reasons: ErrorReasons | None = None
 
 
+class InputShare(Record):
+    """What an input of the rows gives: the accuracy on `rows` rows, and after its values have been permuted among them.
+
+    `gain` is the difference of both.
+    """
+
+    name: str
+    kind: Literal["text", "column"]
+    rows: int
+    accuracy: float
+    accuracy_without: float
+    gain: Estimate
+
+
 class Slice(Record):
     """Rows that have something in common, and how often the model is right on them and on all others.
 

@@ -127,7 +127,7 @@ def _rows(trained: TrainedModel) -> _Rows:
     return _Rows(table=seen.validation or seen.train, kind=f"{kind}{whose}")
 
 
-_SHARED = ("vocab_size", "tokenizer", "labels", "multilabel", "temperature", "readers", "unlike")
+_SHARED = ("vocab_size", "tokenizer", "labels", "multilabel", "temperature", "readers", "unlike", "inputs")
 
 
 def _write_config(folder: Path, config: ExportedConfig) -> None:

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from glassformer.data.inputs import refuse_several
 from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
@@ -43,6 +44,7 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
         OSError, SafetensorError: the files cannot be written.
     """
     config = trained.config
+    refuse_several(config.inputs, "`transformers` reads", "`format='onnx'` exports it for `glassformer predict`")
     scale = _scale(config)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)
     for name in ("head.out_projection.weight", "head.out_projection.bias"):

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from glassformer.data.inputs import refuse_several
 from glassformer.data.tokenizers import described
 from glassformer.errors import UsageError
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
@@ -66,6 +67,7 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
             `write_onnx` raises.
         GlassformerError, OSError, SafetensorError: see `write_onnx`.
     """
+    refuse_several(trained.config.inputs, "the page takes", "`format='onnx'` exports it for `glassformer predict`")
     ort = None
     if not trained.config.answers_by_counting:
         _check_tokenizer(trained)

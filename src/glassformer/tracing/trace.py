@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from glassformer.counting.reader import CountingReader, spread
+from glassformer.data.inputs import refuse_several
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
@@ -85,6 +86,7 @@ def trace(predictor: Predictor, text: str) -> Trace:
         UsageError: the text is empty or too long.
     """
     config = predictor.trained.config
+    refuse_several(config.inputs, "a trace follows", "`glassformer explain` says what each input adds")
     if not text.strip():
         raise UsageError("the text is empty, so there is nothing to trace")
     token_ids, tokens = _tokens(predictor, text)

@@ -19,6 +19,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from glassformer.data.documents import Documents, split_documents
+from glassformer.data.inputs import refuse_several
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import read_like_training
 from glassformer.data.splits import Splits, fingerprint
@@ -171,6 +172,8 @@ def distil(
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
     _check(recipe, temperature)
+    inputs = teacher.answering.trained.config.inputs
+    refuse_several(inputs, "a student learns from answers to", "train a small model on the table, with `preset='tiny'`")
     keep_large_buffers()
     all_texts = _all_texts(texts, labelled)
     train, held_out = split_documents(

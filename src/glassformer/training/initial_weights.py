@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from glassformer.data.inputs import refuse_several
 from glassformer.data.json_files import read_json
 from glassformer.data.labels import LabelSet
 from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
@@ -117,7 +118,9 @@ def read_initial_weights(name: str) -> InitialWeights:
         )
     if format_of(folder) == LANGUAGE_MODEL.format:
         return InitialWeights.of(load_model(folder, LANGUAGE_MODEL), name)
-    return InitialWeights.of(load_model(folder, CLASSIFIER), name)
+    trained = load_model(folder, CLASSIFIER)
+    refuse_several(trained.config.inputs, "`init=` takes models of", "train from scratch, without it")
+    return InitialWeights.of(trained, name)
 
 
 def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:

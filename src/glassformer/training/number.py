@@ -120,6 +120,10 @@ def prepare_number(
     """Split the rows (see `prepare`)."""
     if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
+    if sources.train.inputs is not None:
+        raise UsageError(
+            f"a number is learned from one text, not from {sources.train.inputs.in_words}; leave the others out"
+        )
     numbers = numbers_of(sources.train)
     check_varies(numbers, sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)

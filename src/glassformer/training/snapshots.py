@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 from torch import nn
 
 from glassformer.data.files import written_aside
+from glassformer.data.inputs import refuse_several
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
@@ -59,6 +60,7 @@ class Snapshots:
             raise UsageError(
                 "`snapshots=` shows a transformer while it learns, and `training.epochs=0` trains none; leave one out"
             )
+        refuse_several(prepared.splits.train.inputs, "`snapshots=` shows", "leave it out")
         model = prepared.model
         if not attention_taps(model) and embedding_table(model) is None:
             raise UsageError(

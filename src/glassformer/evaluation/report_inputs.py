@@ -1,0 +1,33 @@
+"""The section of the report that says what each input of a row gives."""
+
+from collections.abc import Sequence
+from html import escape
+
+from glassformer.data.wording import counted
+from glassformer.evaluation.verdict import share, signed
+from glassformer.evaluation.weak_spots import InputShare
+from glassformer.pages.html import table
+
+
+def inputs_section(inputs: Sequence[InputShare]) -> str:
+    """Show the accuracy without each input. Return nothing if a row is one text."""
+    if not inputs:
+        return ""
+    rows = counted(inputs[0].rows, "row", "rows")
+    return (
+        f"<p>The values of one input changed places between {rows}; all other inputs stayed. What the accuracy then "
+        "loses is what the model gets from this input. An input may give little because another one says the same.</p>"
+        + table(
+            f"Accuracy with all inputs: {share(inputs[0].accuracy)}. Intervals: 95%, paired bootstrap.",
+            ("input", "accuracy without it", "what it gives", "95% interval"),
+            [_line(each) for each in inputs],
+        )
+    )
+
+
+def _line(found: InputShare) -> tuple[str, list[str]]:
+    gain = found.gain
+    return (
+        f"{escape(found.name)}<small>{found.kind}</small>",
+        [share(found.accuracy_without), signed(gain.value), f"{signed(gain.low)} to {signed(gain.high)}"],
+    )
