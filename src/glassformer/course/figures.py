@@ -55,7 +55,7 @@ def heat_map(title: str, numbers: Any, rows: Sequence[str], columns: Sequence[st
     if matrix.shape != (len(rows), len(columns)):
         raise ValueError(f"the matrix has the shape {matrix.shape}, and there are {len(rows)} × {len(columns)} names")
     largest = np.abs(matrix[np.isfinite(matrix)]).max(initial=0.0) or 1.0
-    left = 12 + _LETTER * max(map(len, rows))
+    left = 18 + _LETTER * max(map(len, rows))
     top = 34 + _LINE
     parts = [f'<text x="8" y="20" font-weight="600">{escape(title)}</text>']
     for i, name in enumerate(rows):

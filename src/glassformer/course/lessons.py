@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from glassformer.errors import UsageError
 
-_CODE, _END, _SOLUTION_END = "```python", "```", "</details>"
+_CODE, _OUTPUT, _END, _SOLUTION_END = "```python", "```text", "```", "</details>"
 _CHECK = re.compile(r'check\("(\d+\.\d)"')
 _SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>\s*```python\n(.*?)```\s*</details>", re.DOTALL)
 
@@ -39,7 +39,10 @@ class Lesson:
     text: str
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return prose and code in turn. The code of a solution is a part of the prose around it."""
+        """Return prose and code in turn.
+
+        The code of a solution is a part of the prose around it. What code printed, as the web shows it, is left out.
+        """
         return tuple(cell for cell in _cells(self.text) if cell.text)
 
     def solutions(self) -> dict[str, str]:
@@ -79,12 +82,15 @@ def _read(path: Path) -> Lesson:
 def _cells(text: str) -> Iterator[Cell]:
     kind: Literal["prose", "code"] = "prose"
     lines: list[str] = []
-    folded = False
+    folded = printed = False
 
     def cell() -> Cell:
         return Cell(kind, "\n".join(lines).strip("\n"))
 
     for line in text.splitlines():
+        if printed or line == _OUTPUT:
+            printed = line != _END
+            continue
         folded = (folded or line == "<details>") and line != _SOLUTION_END
         if line in (_CODE, _END) and not folded:
             yield cell()
