@@ -118,6 +118,12 @@ def test_words_are_explained_by_leaving_them_out(both: Trained, scores: Trained)
     assert "superb" in piped.out
 
 
+def test_it_needs_torch_and_says_so(scores: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package != "torch")
+    for command in ("predict", "explain"):
+        misused(glassformer(command, scores.folder, "a film"), "answers with a number, which needs PyTorch")
+
+
 def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> None:
     glassformer("train", scores.table, "--target", "score", "--out", tmp_path / "m", *COUNTING)
     for name in ("counting.safetensors", "model.safetensors"):

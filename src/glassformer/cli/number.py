@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from glassformer.data.sources import Sources
     from glassformer.prediction.model_folder import TrainedNumber
+    from glassformer.prediction.number import NumberPredictor
     from glassformer.training.preparation import Prepared
     from glassformer.training.recipe import Recipe
 
@@ -22,6 +23,20 @@ def is_number_model(folder: Path) -> bool:
     from glassformer.prediction.folder_format import format_of
 
     return format_of(folder) == "glassformer-number"
+
+
+def load_number(folder: Path, device: str) -> NumberPredictor:
+    """Read a model of a number. Raises `UsageError` where PyTorch is missing, and what `load_model` raises."""
+    from glassformer.prediction import installed
+
+    if not installed.is_installed("torch"):
+        raise UsageError(
+            f"{folder} answers with a number, which needs PyTorch; install glassformer in place of glassformer-light"
+        )
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.number import NumberPredictor
+
+    return NumberPredictor.load(folder, device=choose_device(device))
 
 
 def train_number(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from glassformer.cli.number import load_number
 from glassformer.cli.output import Piece, doing, print_json, print_table, say, show, show_painted
 
 if TYPE_CHECKING:
@@ -18,11 +19,9 @@ _STRONG, _WEAK = 0.5, 0.1  # shares of the strongest effect from which on a word
 
 def explain_number(model: Path, text: str, device: str, *, json: bool) -> None:
     """Show what the answer to a text loses without each word."""
+    predictor = load_number(model, device)
     from glassformer.explanation.number import explain_number as explain
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.number import NumberPredictor
 
-    predictor = NumberPredictor.load(model, device=choose_device(device))
     doing("explaining")
     found = explain(predictor, text)
     if found.unlike_training:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from glassformer.cli.number import load_number
 from glassformer.cli.output import doing, human_count, one_line, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.unknown import Marked, warn_of_unknown, warn_of_unlike
@@ -34,10 +35,7 @@ def predict_numbers(
     safe_csv: bool,
 ) -> None:
     """Answer texts, a table or a pipe with numbers."""
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.number import NumberPredictor
-
-    predictor = NumberPredictor.load(model, device=choose_device(device))
+    predictor = load_number(model, device)
     if style == "plain":
         _say_what_intervals_are(predictor)
     if file is None:
