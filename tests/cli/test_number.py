@@ -118,6 +118,24 @@ def test_words_are_explained_by_leaving_them_out(both: Trained, scores: Trained)
     assert "superb" in piped.out
 
 
+def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
+    rows = [(text, "a b", str(number % 3), score) for number, (text, score) in enumerate(scored_rows(60))]
+    table = write_csv(tmp_path / "t.csv", rows, ("first", "second", "shop", "score"))
+    flags = ("--text", "first", "--text", "second", "--columns", "shop", "--target", "score", *COUNTING)
+    said = glassformer("train", table, "--out", tmp_path / "m", *flags)
+    assert said.code == 0, said.err
+    row = json.dumps({"first": "superb film", "second": "a b", "shop": "1"})
+    answer = glassformer("predict", tmp_path / "m", row, "--json").document["answers"][0]
+    assert answer["prediction"] > 4
+    assert answer["shop"] == "1"
+    assert "superb film | a b [shop=1 to 2]" in glassformer("predict", tmp_path / "m", row).out
+    assert "superb" in glassformer("explain", tmp_path / "m", row).out
+    assert len(glassformer("predict", tmp_path / "m", "--file", table).out.splitlines()) == 61
+    measured = glassformer("evaluate", tmp_path / "m", table)
+    assert "TF-IDF + ridge regression" in measured.out
+    misused(glassformer("predict", tmp_path / "m", "superb film"), "this model reads the texts 'first' and 'second'")
+
+
 def test_it_needs_torch_and_says_so(scores: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package != "torch")
     for command in ("predict", "explain"):

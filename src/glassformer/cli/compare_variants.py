@@ -35,6 +35,7 @@ from glassformer.cli.output import (
     show,
 )
 from glassformer.cli.resume import Stopped
+from glassformer.cli.task import chosen_task
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ def compare_variants(
         vary, seeds=seeds, recipe=recipe, preset=preset, overrides=overrides, steps=steps, seconds=seconds
     )
     target = choose_device(device)
-    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    source = chosen_task(
+        SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    )
     sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
     measured = None
     if test is not None:

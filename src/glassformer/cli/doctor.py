@@ -31,6 +31,7 @@ from glassformer.cli.options import (
     given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, hush, say, show, write_json
+from glassformer.cli.task import chosen_task
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ def doctor(
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
     target = choose_device(device)
     inputs = given_inputs(text, columns)
-    source = SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
+    source = chosen_task(
+        SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
+    )
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
     for note in sources.train.notes:

@@ -20,10 +20,12 @@ _STRONG, _WEAK = 0.5, 0.1  # shares of the strongest effect from which on a word
 def explain_number(model: Path, text: str, device: str, *, json: bool) -> None:
     """Show what the answer to a text loses without each word."""
     predictor = load_number(model, device)
+    from glassformer.cli.predict import given_rows
     from glassformer.explanation.number import explain_number as explain
 
     doing("explaining")
-    found = explain(predictor, text)
+    (_, (composed,)) = given_rows(predictor, [text])
+    found = explain(predictor, composed)
     if found.unlike_training:
         say("warning: the text is unlike the training data; its answer means little")
     if json:
@@ -57,11 +59,13 @@ def _signed(effect: float) -> str:
 
 def _painted(found: NumberExplanation) -> list[Piece]:
     """Return the text with a paint for each word: it raises the number, lowers it, or neither."""
+    from glassformer.data.inputs import shown
+
     most = max(abs(each.total) for each in found.words) or 1.0
     pieces, end = [], 0
     for each in found.words:
         side, strength = ("for" if each.total > 0 else "against"), abs(each.total) / most
         paint = f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
-        pieces += [Piece(found.text[end : each.word.start], "plain"), Piece(each.word.text, paint)]
+        pieces += [Piece(shown(found.text[end : each.word.start]), "plain"), Piece(each.word.text, paint)]
         end = each.word.end
-    return [*pieces, Piece(found.text[end:], "plain")]
+    return [*pieces, Piece(shown(found.text[end:]), "plain")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -56,6 +56,8 @@ def _say_what_intervals_are(predictor: NumberPredictor) -> None:
 
 
 def _answer_texts(predictor: NumberPredictor, texts: list[str] | None, style: Style) -> None:
+    from glassformer.cli.predict import given_rows
+    from glassformer.data.inputs import shown
     from glassformer.data.pipe import arriving_lines
     from glassformer.data.tokenizers import batched
 
@@ -68,8 +70,9 @@ def _answer_texts(predictor: NumberPredictor, texts: list[str] | None, style: St
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
-            answers = predictor.answer(batch, on_progress=pace.on_progress)
-            write(_text_lines(answers, batch) if style == "plain" else answers.lines({"text": each} for each in batch))
+            rows, composed = given_rows(predictor, batch)
+            answers = predictor.answer(composed, on_progress=pace.on_progress)
+            write(_text_lines(answers, map(shown, composed)) if style == "plain" else answers.lines(rows))
             told.add(answers)
             pace.end(len(batch))
         if not told.rows:
@@ -77,7 +80,7 @@ def _answer_texts(predictor: NumberPredictor, texts: list[str] | None, style: St
     told.warn()
 
 
-def _text_lines(answers: NumberAnswers, texts: Sequence[str]) -> Iterator[str]:
+def _text_lines(answers: NumberAnswers, texts: Iterable[str]) -> Iterator[str]:
     """Yield a line per text: its number, the interval, and how the text begins."""
     for text, record in zip(texts, answers.records(), strict=True):
         value, low, high = (record[name] for name in ("prediction", "interval_low", "interval_high"))
@@ -92,7 +95,8 @@ def _answered(
     """Return the batches of a table with their answers, and how its columns are separated."""
     from glassformer.cli.predict import table_in_batches
 
-    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
+    inputs = predictor.trained.config.inputs
+    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
     total = size_of_file(file)
     pace = Pace("rows", total)
 

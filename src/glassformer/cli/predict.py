@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from glassformer.prediction.answered_rows import TextsOf
     from glassformer.prediction.answering import Answering
     from glassformer.prediction.answers import Answers
+    from glassformer.prediction.number import NumberPredictor
 
 _ROWS_PER_BATCH = 4096
 
@@ -307,7 +308,7 @@ class _Told:
             say_needs_review(self.needs_review, self.rows, self.unit)
 
 
-def given_rows(predictor: Answering, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+def given_rows(predictor: Answering | NumberPredictor, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Return each given text as a row, and what the model reads: the text, or of a row in JSON its inputs.
 
     Raises:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig
 
 
-def chosen_task(source: SourceConfig, target: str | None, task: str | None, order: str | None) -> SourceConfig:
+def chosen_task(
+    source: SourceConfig, target: str | None = None, task: str | None = None, order: str | None = None
+) -> SourceConfig:
     """Return the source with its task, and say what was found by content.
 
     Raises:

@@ -70,7 +70,7 @@ def evaluate_number(
     config = predictor.trained.config
     remembered = config.remembered
     table = read_like_training(
-        data, remembered.read_as, data_dir, text=text, label=label, multilabel=None, labels=(), fold=False
+        data, remembered.read_as, data_dir, text=text, label=label, multilabel=None, labels=(), inputs=config.inputs
     )
     truth, texts, notes = numbers_of(table), table.frame["text"].to_list(), list(table.notes)
     seen = _seen(remembered, train, data_dir)

@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold
 
 from glassformer.evaluation.baselines import FOLDS, FOLDS_SEED, word_features
+from glassformer.evaluation.row_features import RowFeatures
 
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _MOST_ROWS_TO_CHOOSE_BY = 20_000
@@ -56,20 +57,21 @@ def answer_with_ridge(
         groups: a group for each training row. Cross-validation splits no group.
     """
     began = time.perf_counter()
-    vectorizer, features = word_features(train_texts)
+    learned = RowFeatures(train_texts, word_features)
+    features = learned.matrix
     rows = np.random.default_rng(FOLDS_SEED).permutation(len(truth))[:_MOST_ROWS_TO_CHOOSE_BY]
     penalty = _choose(features[rows], truth[rows], None if groups is None else groups[rows])
     model = Ridge(alpha=penalty, solver="sparse_cg").fit(features, truth)
     fitted = time.perf_counter()
-    answers = model.predict(vectorizer.transform(texts)).astype(np.float64)
-    words = sum(len(word.encode()) for word in vectorizer.vocabulary_)
+    answers = model.predict(learned.of(texts)).astype(np.float64)
+    names, idf = learned.names_and_idf
     return NumberOutcome(
         name="TF-IDF + ridge regression",
         description=f"words and word pairs, sublinear TF-IDF, ridge regression, α = {penalty:g} by cross-validation",
         answers=answers,
         fit_seconds=fitted - began,
         predict_seconds=time.perf_counter() - fitted,
-        size_bytes=words + 4 * (len(vectorizer.idf_) + len(model.coef_) + 1),
+        size_bytes=sum(len(name.encode()) for name in names) + 4 * (idf + len(model.coef_) + 1),
     )
 
 

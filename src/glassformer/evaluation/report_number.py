@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
+from glassformer.data.inputs import shown
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import HEIGHT, Dot, axis, frame, interval_charts, svg, x_at, y_at
 from glassformer.evaluation.number_result import NumberContestant, NumberEvaluation
@@ -155,7 +156,7 @@ def _intervals(evaluation: NumberEvaluation) -> str:
 def _errors(evaluation: NumberEvaluation) -> str:
     items = "".join(
         f'<li><p class="soft">row {error.row:,} · truth <b>{in_unit(error.truth)}</b> · answered '
-        f"<s>{in_unit(error.prediction)}</s></p>{folded(error.text)}</li>"
+        f"<s>{in_unit(error.prediction)}</s></p>{folded(shown(error.text))}</li>"
         for error in evaluation.worst_errors
     )
     said = "The answers that are farthest off: hard texts, or wrong numbers."

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.counting.reader import HEAVIEST
+from glassformer.data.inputs import Inputs
 from glassformer.models.build import AnyModelConfig
 from glassformer.prediction.folder_config import AnyFolderConfig, FolderMetrics, Remembered
 from glassformer.prediction.unlike import UnlikeConfig
@@ -86,6 +87,8 @@ class NumberFolderConfig(AnyFolderConfig):
     scale: Scale
     readers: NumberReaders
     unlike: UnlikeConfig | None = None
+    inputs: Inputs | None = Field(default=None, exclude_if=lambda inputs: inputs is None)
+    """What the model reads, if a row has several inputs. None if it is one text."""
 
     @property
     def remembered(self) -> Remembered:

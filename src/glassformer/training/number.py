@@ -33,7 +33,7 @@ from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.number_card import number_card
 from glassformer.training.own_text import own_texts
-from glassformer.training.preparation import Prepared
+from glassformer.training.preparation import Prepared, recipe_for_inputs
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
 from glassformer.training.recipe import Recipe
@@ -121,9 +121,7 @@ def prepare_number(
     if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
     if sources.train.inputs is not None:
-        raise UsageError(
-            f"a number is learned from one text, not from {sources.train.inputs.in_words}; leave the others out"
-        )
+        recipe = recipe_for_inputs(recipe, sources, init)
     numbers = numbers_of(sources.train)
     check_varies(numbers, sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
@@ -196,6 +194,7 @@ def _finished(
         vocab_size=prepared.tokenizer.vocab_size,
         tokenizer=recipe.tokenizer,
         unlike=seen.config,
+        inputs=prepared.splits.train.inputs,
         data=data_record(prepared.splits, source) | ({"pretraining": pretraining} if pretraining else {}),
         init=None if prepared.init is None else prepared.init.record,
         new_words=() if prepared.init is None else prepared.init.new_words,
