@@ -70,6 +70,7 @@ bench-full: bench bench-tables
 	$(BIN)/python -m benchmarks.label_doctor $(BENCH)
 	$(BIN)/python -m benchmarks.learning_curve $(BENCH)
 	$(BIN)/python -m benchmarks.label_next $(BENCH)
+	$(BIN)/python -m benchmarks.add_rows $(BENCH)
 	$(BIN)/python -m benchmarks.many_processes $(BENCH)
 	$(BIN)/python -m benchmarks.installation $(BENCH)
 	$(BIN)/python -m benchmarks.distil $(BENCH)

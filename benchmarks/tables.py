@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.plots import plots
+from benchmarks.tables_add import add_tables
 from benchmarks.tables_aims import aims_table
 from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
@@ -73,6 +74,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "label-doctor": from_file(results, labels_tables),
         "learning-curve": from_file(results, forecast_tables),
         "label-next": from_file(results, next_tables),
+        "add-rows": from_file(results, add_tables),
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
         "targets": from_file(results, targets_tables),

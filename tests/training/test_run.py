@@ -100,7 +100,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
     assert loaded.config == trained.config
     assert loaded.config.labels == ("bad", "good")
     assert loaded.config.recipe == small.model_dump(mode="json")
-    assert loaded.config.data["read_as"] == source.model_dump()
+    assert loaded.config.data["read_as"] == source.model_dump(mode="json")
     assert (loaded.config.data["rows"], loaded.config.data["validation_rows"]) == (96, 24)
     assert (loaded.config.data["text_column"], loaded.config.data["label_column"]) == ("review", "stars")
     assert loaded.config.versions["torch"] == torch.__version__

@@ -15,13 +15,12 @@ from collections.abc import Container
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        "address", "algorithm", "automatic", "chosen", "columns", "data", "data_dir", "device", "dictionary",
-        "dictionary_dir",
-        "fold_labels", "format", "group", "heads", "host", "init", "into", "keep_feedback", "keep_texts", "label",
-        "labelled", "method", "minutes", "multilabel", "objective", "order", "out", "over", "overwrite", "port",
-        "preset", "pretrain", "prompts", "recipe", "rejected", "resume", "reward", "runtime", "seconds", "seeds",
-        "snapshots", "steps", "target", "task", "temperature", "test", "text", "train", "unlabelled", "vary",
-        "workers",
+        "add", "address", "algorithm", "automatic", "chosen", "columns", "data", "data_dir", "device", "dictionary",
+        "dictionary_dir", "fold_labels", "format", "group", "heads", "host", "init", "into", "keep_feedback",
+        "keep_texts", "label", "labelled", "method", "minutes", "multilabel", "objective", "order", "out", "over",
+        "overwrite", "port", "preset", "pretrain", "prompts", "recipe", "rejected", "replay", "resume", "reward",
+        "runtime", "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature", "test", "text", "train",
+        "unlabelled", "vary", "workers",
     )
 } | {"from_file": "--from"}  # fmt: skip
 """The flag of each setting of the library that a command takes."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags
 from glassformer.cli.number import refuse, train_number
 from glassformer.cli.options import (
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 _LABELS_SHOWN = 10
 
 LabelledTable = Annotated[
-    str,
+    str | None,
     typer.Argument(
         help="A CSV, TSV, JSON lines or Parquet file, a folder of such files, or the name of a known data set."
     ),
@@ -69,7 +70,8 @@ LabelledTable = Annotated[
 
 
 def train(
-    data: LabelledTable,
+    data: LabelledTable = None,
+    *,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     text: TextColumns = None,
     columns: Beside = None,
@@ -84,6 +86,8 @@ def train(
     group: Group = None,
     minutes: Minutes = None,
     init: Init = None,
+    add: Add = None,
+    replay: Replay = None,
     pretrain: Pretrain = None,
     unlabelled: Unlabelled = None,
     recipe: RecipeName = None,
@@ -106,6 +110,7 @@ def train(
         hush()
     processes, place = join(device)
     from glassformer.data.sources import SourceConfig
+    from glassformer.training.adding import Beginning
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.own_text import seconds_of
     from glassformer.training.processes import leader_first
@@ -122,26 +127,39 @@ def train(
         validation__group=group,
         pretraining__max_seconds=None if pretrain is None else seconds_of(pretrain),
     )
-    with leader_first(processes):  # it may download the weights
-        start = None if init is None else read_initial_weights(init)
-    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
-    if minutes is not None:
-        check_minutes(minutes, chosen)  # before the tables are read
+    inputs = given_inputs(text, columns)
+    source = SourceConfig(
+        train=data or "", test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs
+    )
     if processes.leads:
         prepare_out(out, resume=resume, overwrite=overwrite)
-    inputs = given_inputs(text, columns)
-    source = SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
-    source = chosen_task(source, target, task, order)
-    sources = _read(source, chosen.validation, data_dir, unlabelled or [])
-    given: dict[str, Any] = {"source": source, "init": start, "resume": resume, "overwrite": overwrite}
+    if add is not None:
+        others = {
+            "TABLE": data, "--text": text, "--columns": columns, "--label": label, "--target": target, "--task": task,
+            "--order": order, "--multilabel": multilabel, "--fold-labels": fold_labels, "--test": test,
+            "--validation": validation, "--group": group, "--minutes": minutes, "--pretrain": pretrain,
+            "--unlabelled": unlabelled, "--recipe": recipe, "--preset": preset, "--seed": seed is not None,
+        }  # fmt: skip
+        begun = addition(init, add, out, replay=replay, settings=overrides, others=others, data_dir=data_dir)
+    else:
+        check_named(data, replay)
+        with leader_first(processes):  # it may download the weights
+            start = None if init is None else read_initial_weights(init)
+        chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(source.train, data_dir)
+        if minutes is not None:
+            check_minutes(minutes, chosen)  # before the tables are read
+        source = chosen_task(source, target, task, order)
+        sources = _read(source, chosen.validation, data_dir, unlabelled or [])
+        begun = Beginning(source=source, sources=sources, recipe=chosen, init=start)
+    given: dict[str, Any] = {"source": begun.source, "init": begun.init, "resume": resume, "overwrite": overwrite}
     given["processes"] = processes
-    if source.task == "number":
+    if begun.source.task == "number":
         refuse("train", minutes=minutes, snapshots=snapshots, keep_texts=keep_texts, fold_labels=fold_labels)
-        tell = partial(_introduce, recipe=chosen, device=place)
-        train_number(sources, chosen, out, place, tell, json=json, **given)
+        tell = partial(_introduce, recipe=begun.recipe, device=place)
+        train_number(begun.sources, begun.recipe, out, place, tell, json=json, **given)
         return
     given |= {"minutes": minutes, "keep_texts": keep_texts}
-    _train(sources, chosen, out, place, snapshots=snapshots, json=json, **given)
+    _train(begun.sources, begun.recipe, out, place, snapshots=snapshots, json=json, **given)
 
 
 def _train(

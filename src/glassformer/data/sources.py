@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from glassformer.data.adding import joined, with_added
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.documents import Documents
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
@@ -35,20 +37,38 @@ class Sources:
         validation: a separate table for validation, instead of a share of `train`.
         test: texts that must not be trained on. The table is used for nothing else.
         unlabelled: texts to pre-train on, beside those of `train`. None of them may be held out (see `admitted`).
+        added: tables of rows that a model learns later, after those of `train` (see `with_added`).
+        replay: the share of all rows before the last added table that the transformer learns again.
     """
 
     train: Table
     validation: Table | None = None
     test: Table | None = None
     unlabelled: tuple[Documents, ...] = ()
+    added: tuple[Table, ...] = ()
+    replay: float = 1.0
+
+    @property
+    def labelled(self) -> Table:
+        """All rows that may be learned or held out."""
+        return reduce(joined, self.added, self.train)
 
     def split(self, validation: ValidationConfig, *, seed: int) -> Splits:
-        """Split into rows to learn from and held-out rows. Raises what `make_splits` raises."""
-        return make_splits(self.train, validation, seed=seed, validation=self.validation, test=self.test)
+        """Split into rows to learn from and held-out rows. Raises what `make_splits` and `with_added` raise."""
+        splits = make_splits(self.train, validation, seed=seed, validation=self.validation, test=self.test)
+        fraction = validation.fraction if self.validation is None else None
+        for number, new in enumerate(self.added, 1):
+            replay = self.replay if number == len(self.added) else 1.0
+            splits = with_added(splits, new, fraction=fraction, seed=seed, test=self.test, replay=replay)
+        return splits
 
 
 def _is_empty(value: tuple[str, ...]) -> bool:
     return not value
+
+
+def _is_whole(share: float) -> bool:
+    return share == 1
 
 
 class SourceConfig(BaseModel):
@@ -73,6 +93,10 @@ class SourceConfig(BaseModel):
     """The columns of the second text and all further ones."""
     columns: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     """The columns beside the texts."""
+    added: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    """Tables of rows that were learned later than those of `train`."""
+    replay: float = Field(default=1.0, ge=0, le=1, exclude_if=_is_whole)
+    """The share of the rows before the last of `added` that the transformer learned again."""
 
     @property
     def asked(self) -> Asked:
@@ -121,10 +145,14 @@ def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: P
     if config.task == "ordered":
         train = replace(train, order=ordered_labels(train, config.order))
     test = config.test or (config.train if config.train in KNOWN else None)
+    labels = flat_labels(train).unique().to_list() if config.added else []
+    columns: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels, "split": "train"}
     return Sources(
         train=train,
         validation=own,
         test=None if test is None else read(test, "test"),
+        added=tuple(read_like_training(name, config, data_dir, **columns) for name in config.added),
+        replay=config.replay,
     )
 
 

@@ -71,11 +71,11 @@ def make_splits(
     notes = list(_conflicts(table))
     train = table
     if test is not None:
-        train = _without(train, test, "duplicate of a test text")
+        train = without(train, test, "duplicate of a test text")
     if validation is not None:
         if test is not None:
-            validation = _without(validation, test, "duplicate of a test text")
-        train = _without(train, validation, "duplicate of a validation text")
+            validation = without(validation, test, "duplicate of a test text")
+        train = without(train, validation, "duplicate of a validation text")
         notes.append(f"validation: {counted(validation.frame.height, 'row')} of {validation.source}")
     elif not config.fraction:
         notes.append("validation: nothing is held out (validation.fraction is 0)")
@@ -88,7 +88,7 @@ def make_splits(
         held_out = _held_out(train, config.fraction, config.group, seed)
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
         train = replace(train, frame=train.frame.filter(~held_out))
-        train = _without(train, validation, "duplicate of a validation text")
+        train = without(train, validation, "duplicate of a validation text")
         whole = (
             "" if config.group is None else f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
         )
@@ -135,12 +135,18 @@ def _label_keys(table: Table) -> pl.Series:
     return labels.list.sort().list.join("\0") if table.multilabel else labels
 
 
-def _without(table: Table, held_out: Table, reason: str) -> Table:
+def without(table: Table, held_out: Table, reason: str) -> Table:
+    """Leave out rows whose text is in another table."""
     shared = text_keys(table.frame["text"]).is_in(text_keys(held_out.frame["text"]).unique().implode())
     if not shared.any():
         return table
     dropped = Dropped(reason=reason, rows=table.frame.filter(shared)["row"].to_list())
     return replace(table, frame=table.frame.filter(~shared), dropped=(*table.dropped, dropped))
+
+
+def held_out_rows(table: Table, fraction: float, seed: int) -> pl.Series:
+    """Return a mask that is True for a fraction of the rows, at least one. Each class keeps its proportion."""
+    return _held_out(table, fraction, None, seed)
 
 
 def _groups(table: Table) -> str:

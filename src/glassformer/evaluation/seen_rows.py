@@ -27,7 +27,11 @@ def remembered_rows(remembered: Remembered, labels: LabelSet | None, data_dir: P
         seen = split_again(remembered, labels, source, data_dir)
     except UsageError as error:
         return f"The training rows cannot be read: {str(error).rstrip('.')}"
-    return f"{source.train} has changed since the model was trained on it" if seen is None else seen
+    if seen is not None:
+        return seen
+    *others, last = (source.train, *source.added)
+    names = f"{', '.join(others)} or {last} has" if others else f"{last} has"
+    return f"{names} changed since the model was trained on it"
 
 
 def split_again(

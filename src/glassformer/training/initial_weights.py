@@ -20,6 +20,7 @@ from glassformer.data.json_files import read_json
 from glassformer.data.labels import LabelSet
 from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
@@ -134,7 +135,7 @@ def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:
 def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> str:
     """Copy the weights into `model`, which has the shape of `initial.model` or a shorter window.
 
-    The last matrix, which has a row per label, is copied only if the labels are the same.
+    The last matrix has a row per label. Its rows are copied if our labels are the same, or the same and others.
 
     Returns:
         A phrase that says what was copied.
@@ -150,7 +151,7 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
     for name in own:
         tensor = initial.weights.get(name)
         if name in last:
-            tensor = None if tensor is None or rows is None else _reordered(tensor, rows)
+            tensor = None if tensor is None or rows is None else _with_rows(own[name], tensor, rows)
         if tensor is None:
             continue
         if name in tables_of_positions:
@@ -163,16 +164,22 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
             f"`init={initial.name!r}`: {absent[0]} does not fit the model that its settings describe"
         )
     model.load_state_dict(own | taken)
-    return f"weights: {initial.name}, " + (
-        "the head too" if last <= taken.keys() else "with a new head for these labels"
-    )
+    if rows is None or not last <= taken.keys():
+        return f"weights: {initial.name}, with a new head for these labels"
+    grown = rows.count(None)
+    return f"weights: {initial.name}, the head too" + (f", grown by {counted(grown, 'label')}" if grown else "")
 
 
-def _reordered(tensor: Tensor, rows: list[int]) -> Tensor | None:
-    """Return the rows in the order of our labels. None for thresholds between labels in another order."""
+def _with_rows(own: Tensor, tensor: Tensor, rows: list[int | None]) -> Tensor | None:
+    """Return their row for each of our labels, and our own row for a new label.
+
+    None for thresholds between labels that are others, or in another order.
+    """
     if rows == list(range(len(rows))):
         return tensor
-    return tensor[rows] if len(tensor) == len(rows) else None
+    if len(own) != len(rows) or len(tensor) != len(rows) - rows.count(None):
+        return None
+    return torch.stack([own[place] if row is None else tensor[row].to(own) for place, row in enumerate(rows)])
 
 
 def _sized_by_labels(config: AnyModelConfig, vocab_size: int) -> set[str]:
@@ -182,20 +189,22 @@ def _sized_by_labels(config: AnyModelConfig, vocab_size: int) -> set[str]:
     return {name for name in two if two[name].shape != three[name].shape}
 
 
-def _rows_of_labels(initial: InitialWeights, labels: LabelSet) -> list[int] | None:
-    """Return the row of the last matrix for each of our labels, or None if the labels differ in more than case.
+def _rows_of_labels(initial: InitialWeights, labels: LabelSet) -> list[int | None] | None:
+    """Return the row of the last matrix for each of our labels, and None for a label that is new.
 
-    A checkpoint without label names has placeholders, LABEL_0, LABEL_1 …. They match as many labels, in order.
+    None in place of the list: one of their labels is not among ours, in any case. A checkpoint without label names has
+    placeholders, LABEL_0, LABEL_1 …. They match as many labels, in order.
     """
     theirs, ours = initial.labels, labels.names
-    if theirs is None or len(theirs) != len(ours) or initial.multilabel != labels.multilabel:
+    if theirs is None or initial.multilabel != labels.multilabel:
         return None
     if theirs == tuple(f"LABEL_{number}" for number in range(len(ours))):
         return list(range(len(ours)))
     for spelled in (str, str.casefold):
         places = {spelled(label): row for row, label in enumerate(theirs)}
-        if {spelled(label) for label in ours} == places.keys() and len(places) == len(ours):
-            return [places[spelled(label)] for label in ours]
+        named = {spelled(label) for label in ours}
+        if places.keys() <= named and len(places) == len(theirs) and len(named) == len(ours):
+            return [places.get(spelled(label)) for label in ours]
     return None
 
 

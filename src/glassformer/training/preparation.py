@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from glassformer.data.adding import REPLAYED
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
@@ -61,7 +62,7 @@ def prepare(
         check_minutes(minutes, recipe)
     if sources.train.inputs is not None:
         recipe = recipe_for_inputs(recipe, sources, init)
-    labels = LabelSet.from_table(sources.train)
+    labels = LabelSet.from_table(sources.labelled)
     recipe = _with_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     perhaps = minutes is not None and sources.train.inputs is None and can_pretrain(recipe, init)
@@ -165,19 +166,26 @@ class Prepared:
         return class_weights(self.recipe.training, names, self.train_labels, multilabel=multilabel)
 
     @cached_property
+    def learned(self) -> Table:
+        """The rows that the transformer learns: all training rows, or some if rows were added with a replay share."""
+        train = self.splits.train
+        return replace(train, frame=train.frame.filter(REPLAYED)) if REPLAYED in train.frame.columns else train
+
+    @cached_property
     def data(self) -> TrainingData:
-        """All rows, encoded."""
+        """All rows that the transformer learns or answers, encoded."""
         validation, validation_labels, weights = self.splits.validation, self.validation_labels, self.class_weights
+        learned = self.learned
         return TrainingData(
-            train=encode(self.splits.train.frame["text"], self.tokenizer, self.work, "train"),
-            train_labels=self.train_labels,
+            train=encode(learned.frame["text"], self.tokenizer, self.work, "train"),
+            train_labels=self.train_labels if learned is self.splits.train else self.labels.encode(learned),
             validation=None
             if validation is None
             else encode(validation.frame["text"], self.tokenizer, self.work, "validation"),
             validation_labels=validation_labels,
             class_weights=weights,
             multilabel=self.labels.multilabel,
-            train_weights=_row_weights(self.splits.train),
+            train_weights=_row_weights(learned),
             validation_weights=None if validation is None else _row_weights(validation),
             separator_id=self.tokenizer.separator_id,
         )

@@ -241,7 +241,8 @@ def _crossed(
 def identity_of(prepared: Prepared) -> dict[str, Any]:
     """Return the values that must not change between a run and its continuation."""
     train, validation = prepared.splits.train, prepared.splits.validation
-    return {
+    replayed = {} if prepared.learned is train else {"replayed": fingerprint(prepared.learned)}
+    return replayed | {
         "train": fingerprint(train),
         "validation": None if validation is None else fingerprint(validation),
         "groups": _digest(train, "group"),
@@ -372,7 +373,7 @@ def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
     tables = [train] if validation is None else [train, validation]
     return {
         "source": train.source,
-        "read_as": None if source is None else source.model_dump(),
+        "read_as": None if source is None else source.model_dump(mode="json"),
         "text_column": train.text_column,
         "label_column": train.label_column,
         "rows": train.frame.height,

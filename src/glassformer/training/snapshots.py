@@ -127,7 +127,7 @@ def _subject(prepared: Prepared, *, with_words: bool) -> Subject:
     splits, data, tokenizer = prepared.splits, prepared.data, prepared.tokenizer
     window = prepared.recipe.model.max_seq_len
     samples = {"training rows": _sample(data.train, data.train_labels)}
-    table, store = splits.train, data.train
+    table, store = prepared.learned, data.train
     if splits.validation is not None and data.validation is not None and data.validation_labels is not None:
         samples["held-out rows"] = _sample(data.validation, data.validation_labels)
         table, store = splits.validation, data.validation

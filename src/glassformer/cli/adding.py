@@ -1,0 +1,74 @@
+"""The options of `train` that train a model further on rows that were added later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassformer.cli.output import doing, say
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.training.adding import Beginning
+
+Add = Annotated[
+    str | None,
+    typer.Option(help="Train the model of --init further, on its old rows and those of this table. Labels may be new."),
+]
+Replay = Annotated[
+    float | None,
+    typer.Option(help="With --add: the share of the old rows that the transformer learns again. Default: 1."),
+]
+
+
+def check_named(data: str | None, replay: float | None) -> None:
+    """Raise `UsageError` if there is no table to learn from, or a share of rows that nothing is added to."""
+    if data is None:
+        raise UsageError("name a table to learn from: glassformer train TABLE --out FOLDER")
+    if replay is not None:
+        raise UsageError(f"--replay {replay:g} is a share of old rows; it goes with --init and --add")
+
+
+def addition(
+    init: str | None,
+    added: str,
+    out: Path,
+    *,
+    replay: float | None,
+    settings: Mapping[str, Any],
+    others: Mapping[str, Any],
+    data_dir: Path | None,
+) -> Beginning:
+    """Read the old rows and the new ones.
+
+    Args:
+        settings: settings of the recipe by dotted name.
+        others: values by flag that the user may have given, and that contradict `--add`.
+
+    Raises:
+        UsageError: the flags contradict each other, or what `add_to` raises.
+    """
+    from glassformer.training.adding import add_to
+
+    if init is None:
+        raise UsageError(f"--add {added}: name the model to train further with --init")
+    if given := [flag for flag, value in others.items() if value]:
+        raise UsageError(
+            f"--add takes the table, its columns, what is held out and the recipe from {init}; leave out "
+            f"{' and '.join(given)}"
+        )
+    if out.resolve() == Path(init).resolve():
+        raise UsageError(
+            f"--out {out} is the model of --init, which would be lost if training stopped; name another one"
+        )
+    doing(f"reading the rows of {init}, and {added}")
+    found = add_to(Path(init), added, replay=1.0 if replay is None else replay, settings=settings, data_dir=data_dir)
+    if found.init is None:
+        say(
+            f"note: {init} held out no rows, so nothing could judge it after further training. Training begins anew, "
+            "on all old and new rows"
+        )
+    return found

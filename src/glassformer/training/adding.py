@@ -1,0 +1,95 @@
+"""Train a model further on rows that were added later: what it starts from, and which rows it learns again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from glassformer.data.known import check_source
+from glassformer.data.sources import SourceConfig, Sources, read_sources
+from glassformer.errors import UsageError
+from glassformer.evaluation.seen_rows import remembered_rows
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.folder_format import format_of
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.training.initial_weights import HUB, InitialWeights
+from glassformer.training.recipe import Recipe, load_recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beginning:
+    """What a run begins with: its rows, how it learns them, and the weights to start from, if any."""
+
+    source: SourceConfig
+    sources: Sources
+    recipe: Recipe
+    init: InitialWeights | None
+
+
+def add_to(
+    folder: Path, added: str, *, replay: float, settings: Mapping[str, Any], data_dir: Path | None = None
+) -> Beginning:
+    """Prepare the further training of a model on its old rows and those of a table.
+
+    The recipe is that of the model, and holds out the same rows. If the model held out no rows, there
+    are no weights to start from: it has learned all rows, so nothing could judge it after further training.
+
+    Args:
+        added: the table. Its columns are those of the training table.
+        replay: the share of the old rows that the transformer learns again.
+        settings: settings of the recipe by dotted name, which replace those of the model.
+
+    Raises:
+        UsageError: the model or the table is of a kind that does not go with this, or the old rows cannot be read.
+    """
+    if str(folder).startswith(HUB):
+        raise UsageError(f"`add=`: {folder} is a checkpoint without rows of its own; `init=` names a model folder here")
+    if not folder.is_dir():
+        raise UsageError(f"`init={str(folder)!r}`: no such model folder")
+    if format_of(folder) != CLASSIFIER.format:
+        raise UsageError(f"`add=`: {folder} is no classifier, so it has no rows to add to")
+    check_source(added)
+    trained = load_model(folder, CLASSIFIER)
+    source = _rows_of(trained.config, folder, data_dir)
+    if not 0 <= replay <= 1:
+        raise UsageError(f"`replay={replay:g}`: give a share from 0 to 1")
+    source = source.model_copy(update={"added": (*source.added, added), "replay": replay})
+    recipe = trained.config.remembered.recipe
+    sources = read_sources(source, recipe.validation, data_dir)
+    held_out = sources.split(recipe.validation, seed=recipe.training.seed).validation
+    init = None if held_out is None else InitialWeights.of(trained, str(folder))
+    return Beginning(source=source, sources=sources, recipe=_recipe(trained.config, init, settings), init=init)
+
+
+def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> SourceConfig:
+    """Return where the rows of a model come from, if they are still there.
+
+    Raises:
+        UsageError: they are not, or rows cannot be added to such a model.
+    """
+    remembered = config.remembered
+    again = "Train a new model on all rows, with one table of old and new ones"
+    if "teacher" in config.data:
+        raise UsageError(f"`add=`: {folder} learned from another model and not from labels. {again}.")
+    if config.label_set.ordered:
+        raise UsageError(f"`add=`: {folder} has ordered classes, among which a new one has no place. {again}.")
+    if remembered.recipe.validation.group is not None:
+        raise UsageError(f"`add=`: {folder} holds out whole groups, which new rows may belong to. {again}.")
+    if remembered.read_as is not None and remembered.read_as.asked.names:
+        raise UsageError(f"`add=`: {folder} reads several columns, and rows can be added to one text alone. {again}.")
+    found = remembered_rows(remembered, config.label_set, data_dir)
+    if isinstance(found, str) or remembered.read_as is None:
+        raise UsageError(
+            f"`add=`: {found}. A model that learns new rows alone forgets the old ones, so they are needed too. "
+            f"Put the old table back in its place. Or {again[0].lower()}{again[1:]}."
+        )
+    return remembered.read_as
+
+
+def _recipe(config: FolderConfig, init: InitialWeights | None, settings: Mapping[str, Any]) -> Recipe:
+    own: dict[str, Any] = {}
+    for section in ("training", "validation", *(() if init else ("model", "tokenizer"))):
+        own |= {f"{section}.{name}": value for name, value in config.recipe[section].items() if value is not None}
+    return load_recipe(overrides=own | dict(settings), init=init)

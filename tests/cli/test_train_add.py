@@ -1,0 +1,126 @@
+"""`glassformer train --init OLD --add NEW.csv`."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from tests.cli.terminal import QUICK, Outcome, glassformer, misused
+from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
+
+THIRD = "so-so"
+COUNTING = ("--set", "training.epochs=0")
+
+
+@pytest.fixture(scope="module")
+def more(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = [(f"middling {thing} {number}", THIRD) for number, thing in enumerate(["film", "book", "song"] * 14)]
+    return write_csv(tmp_path_factory.mktemp("more") / "more.csv", [*rows, *review_rows(230)[:3]])
+
+
+@pytest.fixture(scope="module")
+def grown(reviews: Trained, more: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    folder = tmp_path_factory.mktemp("grown") / "model"
+    return folder, add(reviews, more, folder, "--replay", "0.5")
+
+
+def add(reviews: Trained, more: Path, out: Path, *flags: object) -> Outcome:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(reviews.table.parent)
+        return glassformer("train", "--init", "model", "--add", more, "--out", out, *flags)
+
+
+def test_a_new_label_is_learned_and_the_old_ones_are_kept(reviews: Trained, grown: tuple[Path, Outcome]) -> None:
+    folder, said = grown
+    assert said.code == 0, said.err
+    assert "weights: model, the head too, grown by 1 label" in said.err
+    assert "× learned before, in " in said.err
+    config, before = (json.loads((each / "config.json").read_text()) for each in (folder, reviews.folder))
+    assert config["labels"] == sorted([*before["labels"], THIRD])
+    assert config["data"]["read_as"]["replay"] == 0.5
+    assert config["data"]["validation_rows"] == before["data"]["validation_rows"] + 4
+    assert (folder / "tokenizer.json").read_bytes() == (reviews.folder / "tokenizer.json").read_bytes()
+    texts = ["good film 3", "bad song 4", "middling book 90"]
+    answers = glassformer("predict", folder, *texts, "--json").document["answers"]
+    assert [each["prediction"] for each in answers] == [POSITIVE, NEGATIVE, THIRD]
+
+
+def test_its_rows_are_found_again(reviews: Trained, more: Path, grown: tuple[Path, Outcome], tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(reviews.table.parent)
+        found = glassformer("evaluate", grown[0], reviews.table, "--out", tmp_path / "e", "--json").document
+        assert len(found["duel"]["baselines"]) == 2
+        other = write_csv(tmp_path / "other.csv", [(f"nothing much {number}", "none") for number in range(20)])
+        said = glassformer("train", "--init", grown[0], "--add", other, "--out", tmp_path / "m")
+        assert said.code == 0, said.err
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["labels"] == sorted([POSITIVE, NEGATIVE, THIRD, "none"])
+    assert config["data"]["read_as"]["added"] == [str(more), str(other)]
+
+
+def test_the_rows_of_the_head_are_those_of_before(reviews: Trained, more: Path, tmp_path: Path) -> None:
+    said = add(reviews, more, tmp_path / "m", "--set", "training.learning_rate=1e-30")
+    assert said.code == 0, said.err
+    old, new = (load_file(each / "model.safetensors") for each in (reviews.folder, tmp_path / "m"))
+    name = next(name for name in old if name.startswith("head") and name.endswith("weight"))
+    assert old[name].shape[0] + 1 == new[name].shape[0]
+    labels = json.loads((tmp_path / "m" / "config.json").read_text())["labels"]
+    kept = [labels.index(label) for label in json.loads((reviews.folder / "config.json").read_text())["labels"]]
+    assert (new[name][kept] - old[name]).abs().max() < 1e-6
+
+
+def test_a_model_that_held_out_nothing_is_trained_anew(more: Path, tmp_path: Path) -> None:
+    rows = write_csv(tmp_path / "few.csv", review_rows(40))
+    assert glassformer("train", rows, "--out", tmp_path / "few", *QUICK, *COUNTING).code == 0
+    said = glassformer("train", "--init", tmp_path / "few", "--add", more, "--out", tmp_path / "m")
+    assert said.code == 0, said.err
+    assert "held out no rows" in said.err
+    assert "Training begins anew" in said.err
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["init"] is None
+    assert config["model"] == json.loads((tmp_path / "few" / "config.json").read_text())["model"]
+
+
+def test_mistakes_of_the_flags(reviews: Trained, more: Path, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "m")
+    misused(glassformer("train", *out), "name a table to learn from")
+    misused(glassformer("train", "--add", more, *out), "name the model to train further with --init")
+    misused(glassformer("train", reviews.table, "--replay", "0.5", *out), "--replay 0.5", "--init and --add")
+    misused(add(reviews, more, tmp_path / "m", "--text", "text", "--preset", "tiny"), "leave out --text and --preset")
+    misused(add(reviews, more, tmp_path / "m", "--replay", "1.5"), "--replay 1.5", "a share from 0 to 1")
+    misused(add(reviews, more, reviews.folder, "--overwrite"), "is the model of --init")
+    misused(add(reviews, tmp_path / "none.csv", tmp_path / "m"), "none.csv")
+    misused(glassformer("train", "--init", tmp_path / "none", "--add", more, *out), "no such model folder")
+    misused(glassformer("train", "--init", "hf:a/b", "--add", more, *out), "a checkpoint without rows of its own")
+    assert not (tmp_path / "m").exists()
+
+
+def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    columns = write_csv(tmp_path / "columns.csv", [("2026-01-02", "2026-03-04")] * 9, header=("begun", "ended"))
+    misused(add(reviews, columns, out), "has no columns", "which the model was trained with")
+    misused(add(reviews, reviews.table, out), "no row is new")
+    empty = write_csv(tmp_path / "empty.csv", [])
+    misused(add(reviews, empty, out), "empty.csv")
+    single = write_csv(tmp_path / "single.csv", [("a middling film", THIRD)])
+    misused(add(reviews, single, out), "a single row", THIRD)
+    assert not out.exists()
+
+
+def test_models_that_no_rows_can_be_added_to(reviews: Trained, more: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(reviews.folder, tmp_path / "old")
+    config = json.loads((folder / "config.json").read_text())
+
+    def refused(*said: str, **data: object) -> None:
+        (folder / "config.json").write_text(json.dumps(config | {"data": config["data"] | data}))
+        misused(glassformer("train", "--init", folder, "--add", more, "--out", tmp_path / "m"), *said)
+
+    gone = config["data"]["read_as"] | {"train": str(tmp_path / "gone.csv")}
+    refused("gone.csv", "forgets the old ones", "Put the old table back", read_as=gone)
+    other = config["data"]["read_as"] | {"train": str(more)}
+    refused("changed since the model was trained", read_as=other)
+    refused("rows in memory", read_as=None)
+    refused("reads several columns", read_as=config["data"]["read_as"] | {"columns": ["price"]})
+    refused("learned from another model", teacher={"rows": {"data": config["data"], "recipe": config["recipe"]}})

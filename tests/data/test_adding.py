@@ -1,0 +1,94 @@
+import polars as pl
+import pytest
+
+from glassformer.data.adding import REPLAYED, joined, with_added
+from glassformer.data.splits import Splits
+from glassformer.data.table import Table
+from glassformer.errors import UsageError
+
+
+def table(rows: list[tuple[str, str]], source: str = "old.csv") -> Table:
+    frame = pl.DataFrame(rows, schema=["text", "label"], orient="row").with_row_index("row", 1)
+    return Table(frame=frame, source=source, text_column="text", label_column="label")
+
+
+def rows_of(found: Table | None) -> list[tuple[str, str]]:
+    assert found is not None
+    return found.frame.select("text", "label").rows()
+
+
+OLD = [(f"old {number}", "a" if number % 2 else "b") for number in range(20)]
+HELD_OUT = [("held out 1", "a"), ("held out 2", "b")]
+NEW = [(f"new {number}", "c") for number in range(20)]
+SPLITS = Splits(train=table(OLD), validation=table(HELD_OUT), notes=("before",))
+
+
+def added(
+    splits: Splits = SPLITS, new: list[tuple[str, str]] = NEW, test: Table | None = None, **more: float
+) -> Splits:
+    more = {"fraction": 0.1, "replay": 1.0} | more
+    return with_added(splits, table(new, "new.csv"), seed=0, test=test, **more)
+
+
+def test_what_was_held_out_stays_so_and_a_tenth_of_the_new_rows_joins_it() -> None:
+    found = added()
+    assert rows_of(found.train)[:20] == OLD
+    assert rows_of(found.validation)[:2] == HELD_OUT
+    assert len(rows_of(found.validation)) == 4
+    assert sorted(rows_of(found.train)[20:] + rows_of(found.validation)[2:]) == sorted(NEW)
+    assert found.train.frame["row"].is_unique().all()
+    assert found.train.source == "old.csv and new.csv"
+    assert found.notes == ("before", "added: 18 rows of new.csv to learn from")
+    assert REPLAYED not in found.train.frame.columns
+
+
+def test_without_held_out_rows_all_are_learned() -> None:
+    assert added(Splits(train=table(OLD), validation=None, notes=())).validation is None
+    assert rows_of(added(fraction=0.0).validation) == HELD_OUT
+
+
+def test_rows_that_were_learned_or_are_held_out_are_not_new() -> None:
+    again = [("old 1", "a"), ("old 3", "c"), ("held out 1", "c"), ("tested", "c"), ("fresh", "c")]
+    found = added(new=again, test=table([("tested", "a")], "test.csv"), fraction=0.0)
+    assert rows_of(found.train)[20:] == [("old 3", "c"), ("fresh", "c")]
+    assert {(each.reason, tuple(each.rows)) for each in found.train.dropped} == {
+        ("learned before, in new.csv", (1,)),
+        ("duplicate of a validation text, in new.csv", (3,)),
+        ("duplicate of a test text, in new.csv", (4,)),
+    }
+    with pytest.raises(UsageError, match=r"new\.csv: no row is new"):
+        added(new=OLD[:4] + HELD_OUT)
+
+
+def test_a_new_held_out_text_is_no_longer_learned() -> None:
+    found = added(new=[(text, "c") for text, _ in OLD])
+    held_out = [text for text, _ in rows_of(found.validation)[2:]]
+    assert len(held_out) == 2
+    assert not set(held_out) & {text for text, _ in rows_of(found.train)}
+
+
+def test_a_share_of_the_old_rows_is_learned_again() -> None:
+    frame = added(replay=0.25).train.frame
+    assert frame[REPLAYED][20:].all()
+    assert frame[REPLAYED][:20].sum() == 5
+    assert frame.equals(added(replay=0.25).train.frame)
+    assert added(replay=0.0).train.frame[REPLAYED].sum() == 18
+
+
+def test_tables_with_several_labels_are_joined() -> None:
+    def several(rows: list[tuple[str, list[str]]]) -> Table:
+        frame = pl.DataFrame(rows, schema={"text": pl.String, "label": pl.List(pl.String)}, orient="row")
+        return Table(
+            frame=frame.with_row_index("row", 1), source="t", text_column="text", label_column="label", multilabel=True
+        )
+
+    old = several([("x", ["a", "b"]), ("y", [])])
+    found = with_added(
+        Splits(train=old, validation=None, notes=()),
+        several([("x", ["b", "a"]), ("z", ["c"])]),
+        fraction=None,
+        seed=0,
+        test=None,
+    )
+    assert found.train.frame["text"].to_list() == ["x", "y", "z"]
+    assert joined(old, old).frame["row"].to_list() == [1, 2, 3, 4]
