@@ -35,7 +35,7 @@ from glassformer.training.run import train_classifier
 
 PRESET = "tiny"
 SHARES, SEEDS = (0.0, 0.1, 0.5, 1.0), (0, 1, 2)
-ALONE = {"model.counting": "none"}
+ALONE: dict[str, Any] = {"model.counting": "none"}
 QUICK_ROWS = 400
 
 
