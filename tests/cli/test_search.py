@@ -87,6 +87,14 @@ def test_columns_and_groups_are_named_in_the_next_command(tmp_path: Path) -> Non
     assert "author" in said.document["train"] or "recipe.toml" in said.document["train"]
 
 
+def test_ordered_classes(tmp_path: Path) -> None:
+    lines = [(f"{text} {'so ' * (number % 3)}", str(number % 3)) for number, (text, _) in enumerate(review_rows(90))]
+    said = search(write_csv(tmp_path / "r.csv", lines), tmp_path / "s", *OVER, "--task", "ordered", "--json")
+    assert said.code == 0, said.err
+    assert all(trial["loss"] is not None for trial in said.document["trials"])
+    assert " --task ordered" in said.document["train"]
+
+
 def test_validation_rows_of_the_user(table: Path, tmp_path: Path) -> None:
     own = write_csv(tmp_path / "own.csv", [(f"{text} again", label) for text, label in review_rows(30)])
     said = search(table, tmp_path / "s", *OVER, "--validation", own, "--json")
@@ -105,6 +113,7 @@ def test_validation_rows_of_the_user(table: Path, tmp_path: Path) -> None:
         (("--minutes", 0), "--minutes 0"),
         (("--minutes", "soon"), "Invalid value for '--minutes'"),
         (("--text", "words"), "words"),
+        (("--task", "number"), "the target is a number"),
         (("--resume",), "holds no unfinished search"),
         (("--set", "model.counting=all"), "model.counting"),
     ],

@@ -101,7 +101,7 @@ def search(
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.data.sources import SourceConfig, read_sources
-    from glassformer.experiments.search.search import RUNS_FOLDER, check_out
+    from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
     from glassformer.prediction.devices import choose_device
     from glassformer.training.loop import InterruptedTraining
@@ -127,9 +127,10 @@ def search(
                 device=place, command=command_line(), watcher=view,
             )  # fmt: skip
         except (InterruptedTraining, KeyboardInterrupt) as error:
-            if (out / RUNS_FOLDER).is_dir():
-                again = command_line(leave_out="--overwrite", add="--resume")
-                insist(f"stopped; finished trials are kept in {out}. Continue with:\n  {again}")
+            if not is_unfinished(out):
+                raise
+            again = command_line(leave_out="--overwrite", add="--resume")
+            insist(f"stopped; finished trials are kept in {out}. Continue with:\n  {again}")
             raise Stopped(error) from error
     reading = {
         "--text": text, "--label": label, "--target": target, "--task": task, "--order": order,
