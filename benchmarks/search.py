@@ -41,13 +41,22 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", metavar="ENTRY", help="other tables, by their names in the bench of tables"
     )
-    parser.add_argument("--minutes", type=float, default=MINUTES, help=f"of each search (default: {MINUTES:g})")
+    parser.add_argument(
+        "--minutes",
+        nargs="+",
+        type=float,
+        default=[MINUTES],
+        help=f"of all searches, or of each (default: {MINUTES:g})",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the held-out rows and of every training (default: 0)")
     options = parser.parse_args()
     with running(options) as experiment:
         entries = entries_named(options.only or (TABLES[:1] if options.quick else TABLES))
-        lines = [_line(experiment, entry, options.minutes, options.seed) for entry in entries]
-        found = {"minutes": options.minutes, "seed": options.seed, "lines": lines}
+        minutes = options.minutes * (len(entries) if len(options.minutes) == 1 else 1)
+        if len(minutes) != len(entries):
+            parser.error("--minutes needs one number, or one for each table")
+        lines = [_line(experiment, *each, options.seed) for each in zip(entries, minutes, strict=True)]
+        found = {"seed": options.seed, "lines": lines}
         print("\n\n".join(search_tables(found)))
         experiment.write("search", found)
 
@@ -69,7 +78,12 @@ def _line(experiment: Experiment, entry: Entry, minutes: float, seed: int) -> di
     folder = experiment.model(f"search/{entry.name}-{minutes:g}-{seed}", made_of, make)
     found = read_kept(folder / RESULT_FILE, SearchResult)
     assert found is not None
-    line = {"table": entry.name, "training_rows": cut.train.frame.height, "data_sha256": fingerprint(cut.train)}
+    line = {
+        "table": entry.name,
+        "minutes": minutes,
+        "training_rows": cut.train.frame.height,
+        "data_sha256": fingerprint(cut.train),
+    }
     line |= _reported(found) | _on_test_rows(folder, recipe, cut, found)
     print(line, file=sys.stderr)
     return line

@@ -28,7 +28,7 @@ def _searched(line: Document) -> tuple[str, ...]:
         line["table"],
         f"{line['training_rows']:,}",
         f"{line['trials']:,}",
-        f"{line['seconds'] / 60:.1f}",
+        f"{line['seconds'] / 60:.1f} of {line['minutes']:g}",
         line["best"],
         ", ".join(line["mattered"]) or "nothing clearly",
         "the settings found" if line["recommended"] == "found" else "the default",
