@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from glassformer.errors import UsageError
-from glassformer.experiments.keeper import keep
+from glassformer.experiments.keeper import keep, read_kept
 from glassformer.experiments.search import halving
-from glassformer.experiments.search.halving import RUNGS, Clock, Halving, Searched, Setup
+from glassformer.experiments.search.halving import RUNGS, Clock, Halving, Plan, Searched, Setup
 from glassformer.experiments.search.rows import inner_parts
 from glassformer.experiments.search.space import read_space
 from glassformer.experiments.search.trial import Job, OutOfTimeError, TrialRun
@@ -78,6 +78,12 @@ def run(folder: Path, world: World, *, minutes: float, final: float = 1.0, watch
     return Halving(setup, Clock(60 * minutes, began=world.now), 1.0, watcher or Notes()).search()
 
 
+def planned(folder: Path, number: int) -> Plan:
+    found = read_kept(folder / f"search-1-round-{number}.json", Plan)
+    assert found is not None
+    return found
+
+
 def rung(jobs: list[Job], number: int) -> set[int]:
     chosen = RUNGS[number]
     return {job.candidate for job in jobs if job.share == chosen.share and job.number in chosen.parts}
@@ -86,15 +92,29 @@ def rung(jobs: list[Job], number: int) -> set[int]:
 def test_the_best_third_goes_on_and_the_recipe_as_it_is_always(tmp_path: Path, world: Callable[..., World]) -> None:
     made = world()
     found = run(tmp_path, made, minutes=5)
-    counts = [len(rung(made.jobs, number)) for number in range(3)]
-    assert counts[0] == len(found.candidates) > 12
-    assert counts[1:] == [math.ceil(counts[0] / 3), math.ceil(counts[0] / 9)]
-    assert rung(made.jobs, 2) < rung(made.jobs, 1) < rung(made.jobs, 0)
-    assert all(0 in rung(made.jobs, number) for number in range(3))
+    sizes = planned(tmp_path, 1).sizes
+    jobs = [job for job in made.jobs if job.candidate < sizes[0]]  # of the first round
+    assert sizes[0] > 12
+    assert sizes == (sizes[0], math.ceil(sizes[0] / 3), math.ceil(sizes[0] / 9))
+    assert [len(rung(jobs, number)) for number in range(3)] == list(sizes)
+    assert rung(jobs, 2) < rung(jobs, 1) < rung(jobs, 0)
+    assert all(0 in rung(jobs, number) for number in range(3))
     assert found.best.recipe.model.dropout == 0.2  # type: ignore[union-attr]
     assert found.parts == 3
     assert found.losses[found.best.number] == pytest.approx(1.002)
     assert made.now < 300 - 2 * UNIT  # time is left for the two trainings after the search
+
+
+def test_time_that_is_left_is_for_another_round(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world(slower=lambda job: 0.3 if job.candidate else 1.0)  # faster than the plan expects
+    found = run(tmp_path, made, minutes=4)
+    assert len(found.candidates) > planned(tmp_path, 1).sizes[0]
+    assert planned(tmp_path, 2).sizes[2]
+    assert found.parts == 3
+    assert 2 * len(found.candidates) > 3 * planned(tmp_path, 1).sizes[0]
+    assert made.now < 240 - 1.3 * UNIT
+    keys = [(job.candidate, job.number, job.share) for job in made.jobs]
+    assert len(set(keys)) == len(keys)
 
 
 def test_parts_have_seeds_of_their_own(tmp_path: Path, world: Callable[..., World]) -> None:
@@ -167,9 +187,10 @@ def test_a_recipe_that_cannot_be_trained_is_refused(tmp_path: Path, world: Calla
 def test_of_equal_losses_the_transformer_alone_decides_who_goes_on(tmp_path: Path, world: Callable[..., World]) -> None:
     made = world(loss=lambda _: 1.0)
     run(tmp_path, made, minutes=5)
-    rates = {job.candidate: job.recipe.training.learning_rate for job in made.jobs}
-    going = [rates[number] for number in rung(made.jobs, 1) if number]
-    others = [rate for number, rate in rates.items() if number and number not in rung(made.jobs, 1)]
+    jobs = [job for job in made.jobs if job.candidate < planned(tmp_path, 1).sizes[0]]  # of the first round
+    rates = {job.candidate: job.recipe.training.learning_rate for job in jobs}
+    going = [rates[number] for number in rung(jobs, 1) if number]
+    others = [rate for number, rate in rates.items() if number and number not in rung(jobs, 1)]
     assert min(going) >= max(others)
 
 

@@ -3,7 +3,7 @@
 Three rungs (Jamieson & Talwalkar 2016; with the sizes of Li et al. 2018, η = 3): all candidates for a third of their
 steps on one part of the rows, the best third with all steps on the same part, and the best third of those on two other
 parts too, each with a seed of its own. So no rung takes much longer than the others. If time is short, the last rung is
-left out. The recipe as it is takes part in every rung.
+left out. If time is left, other candidates are drawn for another round. The recipe as it is takes part in every rung.
 """
 
 from __future__ import annotations
@@ -178,9 +178,22 @@ class Halving:
         first = next(everything)
         self._watcher.on_rung("first the recipe as it is, to measure how long a training takes")
         self._first(first)
-        plan, drawn = self._planned(first, everything)
-        self._heaviest = self._heaviest_for(plan)
-        alive, before = drawn, RUNGS[0]
+        drawn = [first]
+        for number in itertools.count(1):
+            planned = self._planned(number, first, everything)
+            if planned is None:
+                break
+            plan, alive = planned
+            drawn += alive[1:]
+            self._round(alive, plan)
+        finalists, parts = self._finalists(first, drawn)
+        losses = {each.number: self._mean(each, range(parts), 1.0) for each in finalists}
+        best = min(finalists, key=lambda each: (losses[each.number], each.number))
+        return Searched(candidates=tuple(drawn), runs=tuple(self._runs.values()), best=best, losses=losses, parts=parts)
+
+    def _round(self, alive: Sequence[Candidate], plan: Plan) -> None:
+        """Run the rungs with these candidates, as far as time allows."""
+        before = RUNGS[0]
         for rung, size, end in zip(RUNGS, plan.sizes, _ENDS, strict=True):
             if not size:
                 break
@@ -190,13 +203,14 @@ class Halving:
                 self._watcher.on_rung(f"{counted(len(alive), 'candidate')}: {rung.in_words}")
                 self._run_all(alive, rung, later=(1 - end) * plan.seconds)
             before = rung
-        alive = [each for each in alive if self._whole(each)] or [first]
-        parts = self._shared_parts(alive)
-        losses = {each.number: self._mean(each, parts, 1.0) for each in alive}
-        best = min(alive, key=lambda each: (losses[each.number], each.number))
-        return Searched(
-            candidates=tuple(drawn), runs=tuple(self._runs.values()), best=best, losses=losses, parts=len(parts)
-        )
+
+    def _finalists(self, first: Candidate, drawn: Sequence[Candidate]) -> tuple[list[Candidate], int]:
+        """Return the candidates that were trained on the most parts, the recipe as it is among them, and how many."""
+        for parts in range(PARTS, 0, -1):
+            found = [each for each in drawn if math.isfinite(self._mean(each, range(parts), 1.0))]
+            if first in found and len(found) > 1:
+                return found, parts
+        return [first], 1
 
     def _first(self, first: Candidate) -> None:
         """Train the recipe as it is in the first two rungs.
@@ -210,36 +224,52 @@ class Halving:
                 why = "" if run is None else f": {run.failed}"
                 raise UsageError(f"the recipe as it is cannot be trained on a part of the rows{why}")
 
-    def _planned(self, first: Candidate, others: Iterator[Candidate]) -> tuple[Plan, list[Candidate]]:
-        """Return how many candidates each rung has, and the candidates.
+    def _planned(
+        self, number: int, first: Candidate, others: Iterator[Candidate]
+    ) -> tuple[Plan, list[Candidate]] | None:
+        """Return how many candidates each rung of a round has, and the candidates. None if there is no further round.
 
         Raises:
-            UsageError: the time is too short.
+            UsageError: the time is too short for the first round.
         """
-        file = self._setup.folder / f"{self._setup.name}.json"
-        kept = read_kept(file, Plan)
-        if kept is not None:
-            return kept, [first, *itertools.islice(others, kept.sizes[0] - 1)]
-        seconds = self._clock.left - self._spare - self._reserve([])
-        count, rungs = self._count(seconds)
+        file = self._setup.folder / f"{self._setup.name}-round-{number}.json"
+        plan = read_kept(file, Plan)
+        if plan is None:
+            seconds = self._clock.left - self._spare - self._reserve([])
+            rungs = self._rungs(seconds, again=number > 1)
+            if not rungs:
+                return None
+            count = max(count for count in range(_FEWEST, _MOST) if self._cost(_sizes(count, rungs)) <= seconds)
+        else:
+            count = plan.sizes[0]
         drawn = [first, *itertools.islice(others, count - 1)]
-        everyone = (len(drawn),) * len(RUNGS)
-        sizes = everyone if self._cost(everyone) <= seconds else _sizes(len(drawn), rungs)
-        plan = Plan(sizes=sizes, seconds=seconds)
-        keep(file, plan)
+        if len(drawn) == 1:
+            return None
+        if plan is None:
+            everyone = (len(drawn),) * len(RUNGS)
+            sizes = everyone if self._cost(everyone) <= seconds else _sizes(len(drawn), rungs)
+            plan = Plan(sizes=sizes, seconds=seconds)
+            keep(file, plan)
+        if number == 1:
+            self._heaviest = self._heaviest_for(plan)
         return plan, drawn
 
-    def _count(self, seconds: float) -> tuple[int, int]:
-        """Return for how many candidates these seconds are enough, and for how many rungs.
+    def _rungs(self, seconds: float, *, again: bool) -> int:
+        """Return how many rungs these seconds are enough for, or 0.
+
+        Args:
+            again: this is not the first round. It then needs all rungs, or as many as the first round had.
 
         Raises:
-            UsageError: for too few.
+            UsageError: there is too little time for the first round.
         """
-        for rungs in (len(RUNGS), len(RUNGS) - 1):
+        whole = len(RUNGS)
+        for rungs in (whole, whole - 1):
             missing = self._cost(_sizes(_FEWEST, rungs)) - seconds
             if missing <= 0:
-                counts = range(_FEWEST, _MOST)
-                return max(count for count in counts if self._cost(_sizes(count, rungs)) <= seconds), rungs
+                return 0 if again and rungs < whole and (0, PARTS - 1, 1.0) in self._runs else rungs
+        if again:
+            return 0
         minutes, training = self._clock.seconds / 60, self._runs[0, 0, 1.0].seconds
         raise UsageError(
             f"`minutes={minutes:g}` is too short: the first training took {about(training)}, and a search needs many. "
@@ -333,13 +363,6 @@ class Halving:
         own = math.inf if run is None or run.own_loss is None else run.own_loss
         return round(self._mean(candidate, rung.parts[:1], rung.share), _DIGITS), own, candidate.number
 
-    def _whole(self, candidate: Candidate) -> bool:
-        return math.isfinite(self._mean(candidate, (0,), 1.0))
-
-    def _shared_parts(self, alive: Sequence[Candidate]) -> list[int]:
-        """Return the parts on which all of these were trained with all steps."""
-        return [part for part in range(PARTS) if all((each.number, part, 1.0) in self._runs for each in alive)]
-
     def _mean(self, candidate: Candidate, parts: Iterable[int], share: float) -> float:
         """Return the mean loss over parts. Infinite if a training failed or is missing."""
         runs = [self._runs.get((candidate.number, part, share)) for part in parts]
@@ -360,6 +383,8 @@ class Halving:
     def _reserve(self, alive: Sequence[Candidate]) -> float:
         """Return the seconds of the trainings after the search: the recipe as it is, and the heaviest candidate."""
         counting, unit = self._runs[0, 0, 1.0].counting_seconds, self._unit(0)
-        heaviest = max((self._unit(each.number) for each in alive if each.number), default=_HEAVIER * unit)
+        finished = {number for number, _, share in self._runs if share == 1}
+        numbers = {each.number for each in alive} | finished
+        heaviest = max((self._unit(number) for number in numbers if number), default=_HEAVIER * unit)
         heaviest = min(heaviest, self._heaviest)
         return self._setup.final * (unit + heaviest) + 2 * counting if self._setup.final else 0.0
