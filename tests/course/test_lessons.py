@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from glassformer import course
 from glassformer.course import figures
 from glassformer.course.checking import all_exercises, judge
 from glassformer.course.lessons import Lesson, lessons
@@ -88,6 +89,16 @@ def test_links_of_a_lesson_lead_somewhere(lesson: Lesson) -> None:
         assert (DOCS / target).exists(), target
 
 
+def test_the_page_of_the_course_links_to_each_lesson() -> None:
+    page = (DOCS / "README.md").read_text(encoding="utf-8")
+    for lesson in lessons():
+        assert f"[{lesson.number}. {lesson.title}]({lesson.name}.md)" in page
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page):
+        assert (DOCS / target).exists(), target
+    for name in course.__all__:
+        assert f"| `{name}" in page, name
+
+
 def test_lessons_follow_each_other() -> None:
     found = lessons()
     assert [lesson.number for lesson in found] == list(range(1, len(found) + 1))
@@ -136,6 +147,7 @@ def test_answers_of_a_wrong_kind_are_refused_in_words(desk: Path) -> None:
         assert "three dots" in unanswered.says
     assert "at [1]" in judge("3.1", [1, 7]).says
     assert judge("3.1", (torch.tensor(1), 6.001)).right
+    assert judge(3.1, [1, 6]).right  # type: ignore[arg-type] # a reader may leave out the quotes
     assert "Numbers are wanted" in judge("3.1", [1, "six"]).says
     with pytest.raises(UsageError, match=r"there is no exercise '1\.4'; there are 1\.1, 1\.2"):
         judge("1.4", 0)

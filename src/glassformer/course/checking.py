@@ -61,7 +61,7 @@ def check(name: str, answer: Any) -> None:
 
 def judge(name: str, answer: Any) -> Verdict:
     """Judge the answer to an exercise (see `check`)."""
-    exercises = all_exercises()
+    exercises, name = all_exercises(), str(name)  # 1.1 is as good as "1.1"
     if name not in exercises:
         raise UsageError(f"there is no exercise {brief_value(name)}; there are {', '.join(exercises)}")
     exercise = exercises[name]

@@ -29,7 +29,7 @@ class Lesson:
 
     Attributes:
         name: that of its file, without the ending.
-        summary: its first paragraph.
+        summary: its first sentence.
     """
 
     number: int
@@ -76,7 +76,8 @@ def _read(path: Path) -> Lesson:
     text = path.read_text(encoding="utf-8")
     heading, summary, _ = text.split("\n\n", 2)
     number, title = heading.removeprefix("# ").split(". ", 1)
-    return Lesson(number=int(number), name=path.stem, title=title, summary=" ".join(summary.split()), text=text)
+    summary = " ".join(summary.split()).partition(". ")[0].rstrip(".") + "."
+    return Lesson(number=int(number), name=path.stem, title=title, summary=summary, text=text)
 
 
 def _cells(text: str) -> Iterator[Cell]:
