@@ -239,7 +239,7 @@ def test_data_that_cannot_be_learned_from(texts: Any, labels: Any, message: str)
 def test_texts_that_cannot_be_answered(fitted: TextClassifier) -> None:
     for texts in ("good", [None], ["\ud800"]):
         with pytest.raises(UsageError):
-            fitted.predict(texts)  # type: ignore[arg-type]
+            fitted.predict(texts)
 
 
 def test_rows_left_out_are_said() -> None:

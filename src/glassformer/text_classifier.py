@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.in_memory import (
     as_documents,
+    as_read,
     as_table,
-    as_texts,
     as_weights,
     folded,
     plain_labels,
@@ -213,25 +213,25 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")
 
-    def predict_proba(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
+    def predict_proba(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
         """Return calibrated probabilities (texts, classes) in the order of `classes_`."""
         probs: np.ndarray[Any, np.dtype[np.float64]] = self._answer(X).probs[:, self._order].astype(np.float64)
         return probs
 
-    def predict_log_proba(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
+    def predict_log_proba(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
         """Return the logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):  # a probability may be 0 in float32
             logs: np.ndarray[Any, np.dtype[np.float64]] = np.log(self.predict_proba(X))
         return logs
 
-    def predict(self, X: Iterable[str]) -> Any:  # noqa: N803
+    def predict(self, X: Iterable[Any]) -> Any:  # noqa: N803
         """Return an array with the label of each text, or for a multi-label classifier a list of lists."""
         answers = self._answer(X)
         if answers.multilabel:
             return answers.read()
         return self.classes_[answers.probs[:, self._order].argmax(axis=1)]
 
-    def score(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
+    def score(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
         """Return the share of texts with the right label. For a multi-label classifier, all labels must be right."""
         given, truth = self.predict(X), plain_labels(y)
         if self.fold_labels:
@@ -247,7 +247,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         weights = None if sample_weight is None else as_weights(sample_weight, len(right))
         return float(np.average(right, weights=weights))
 
-    def reader_margins(self, X: Iterable[str]) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:  # noqa: N803
+    def reader_margins(self, X: Iterable[Any]) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:  # noqa: N803
         """Return what each reader, `counting` and `transformer`, adds to each prediction, in logits.
 
         Both add up to the logarithm of the ratio between the probabilities of the predicted label and of the second
@@ -256,7 +256,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
 
-    def explain(self, text: str, *, label: Any = None, method: str | None = None, nearest: bool = False) -> Explanation:
+    def explain(self, text: Any, *, label: Any = None, method: str | None = None, nearest: bool = False) -> Explanation:
         """Explain why the model prefers a label, by default the most probable one: what each word adds.
 
         In a notebook the result shows itself as a page. `glassformer.explanation.explain.explain` can also search for a
@@ -272,7 +272,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         check_is_fitted(self)
         return explain(self.predictor_, text, label=label, method=method, nearest=nearest)
 
-    def unlike_training(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
+    def unlike_training(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
         """Return which texts are unlike the training data (texts,): see docs/unlike.md. `unseen_share` says how much.
 
         Raises:
@@ -280,13 +280,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         """
         return self._seen().is_unlike(self.unseen_share(X))
 
-    def unseen_share(self, X: Iterable[str]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
+    def unseen_share(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
         """Return the share of the words and word pairs of each text that no training text has (texts,).
 
         Raises:
             GlassformerError: the model was trained before glassformer kept the words of the training texts.
         """
-        return self._seen().unseen_shares(as_texts(X))
+        return self._seen().unseen_shares(as_read(X, self.predictor_.trained.config.inputs))
 
     def _seen(self) -> Seen:
         check_is_fitted(self)
@@ -298,7 +298,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             )
         return seen
 
-    def needs_review(self, X: Iterable[str], *, automatic: float = 0.9) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
+    def needs_review(self, X: Iterable[Any], *, automatic: float = 0.9) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
         """Return which answers a person should see (texts,), if this share of them is automatic: docs/automatic.md.
 
         Raises `UsageError`: see `Answering.thresholds` and `Thresholds.rule`.
@@ -307,7 +307,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         below = self.predictor_.thresholds.rule(automatic).below
         return self._answer(X).confidences() < below
 
-    def label_sets(self, X: Iterable[str], *, coverage: float = 0.9) -> list[list[Any]]:  # noqa: N803
+    def label_sets(self, X: Iterable[Any], *, coverage: float = 0.9) -> list[list[Any]]:  # noqa: N803
         """Return the labels that each text may have: this share of such sets hold the right label (docs/automatic.md).
 
         Raises `UsageError`: see `Answering.thresholds` and `Thresholds.label_threshold`.
@@ -316,14 +316,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         least = self.predictor_.thresholds.label_threshold(coverage)
         return self._answer(X).label_sets(least)
 
-    def unknown_words(self, X: Iterable[str]) -> Counter[str]:  # noqa: N803
+    def unknown_words(self, X: Iterable[Any]) -> Counter[str]:  # noqa: N803
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
         check_is_fitted(self)
-        return self.predictor_.unknown_words(as_texts(X))
+        return self.predictor_.unknown_words(as_read(X, self.predictor_.trained.config.inputs))
 
-    def _answer(self, texts: Iterable[str]) -> Answers:
+    def _answer(self, texts: Iterable[Any]) -> Answers:
         check_is_fitted(self)
-        answers = self.predictor_.answer(as_texts(texts))
+        answers = self.predictor_.answer(as_read(texts, self.predictor_.trained.config.inputs))
         if answers.empty.any():
             count, texts_in_all = int(answers.empty.sum()), counted(len(answers.empty), "text")
             warn_caller(

@@ -4,11 +4,20 @@ import json
 import random
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
+from fastapi.testclient import TestClient
 
+from glassformer import TextClassifier
 from glassformer.data.inputs import BEGIN, END, SEPARATOR
+from glassformer.errors import InputError
+from glassformer.serving.api import create_app
+from glassformer.serving.served_model import ServedModel
 from tests.cli.terminal import QUICK, glassformer, misused
+from tests.support import unchecked_shapes
 from tests.trained import Trained, write_csv
 
 HEADER = ("review", "price", "shop", "label")
@@ -237,3 +246,115 @@ def test_a_counterfactual_changes_the_value_of_a_column(beside: Trained) -> None
     assert change["after"].startswith("shop=")
     assert found["text"][change["start"] : change["end"]] == change["before"]
     assert no_marks(json.dumps(found, ensure_ascii=False))
+
+
+def test_the_report_says_what_each_input_gives(beside: Trained, tmp_path: Path) -> None:
+    glassformer("evaluate", beside.folder, beside.table, "--out", tmp_path)
+    figures = {each["name"]: each for each in json.loads((tmp_path / "metrics.json").read_text())["inputs"]}
+    assert list(figures) == ["review", "price", "shop"]
+    assert figures["shop"]["gain"]["low"] > 0.05, "the shop decides about half of the rows"
+    assert figures["price"]["gain"]["value"] < 0.05, "the price decides nothing"
+    assert figures["shop"]["accuracy"] - figures["shop"]["accuracy_without"] == pytest.approx(
+        figures["shop"]["gain"]["value"]
+    )
+    report = (tmp_path / "report.html").read_text()
+    assert "What each input gives" in report
+    assert "shop<small>column</small>" in report
+
+
+def test_one_text_has_no_such_section(reviews: Trained, tmp_path: Path) -> None:
+    glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path)
+    assert "What each input gives" not in (tmp_path / "report.html").read_text()
+
+
+def test_python_takes_rows(beside: Trained) -> None:
+    classifier = TextClassifier.load(beside.folder)
+    rows = [ROW, ROW | {"shop": None, "price": "12,50"}]
+    found = classifier.predict_proba(rows)
+    assert np.array_equal(found, classifier.predict_proba(pl.DataFrame(rows, strict=False)))
+    assert found[0].tolist() != found[1].tolist()
+    assert classifier.explain(ROW).text.endswith("\nreview: the lamp came")
+    wrongs: list[Any] = [["the lamp came"], "the lamp came", [{"review": "x"}]]
+    for wrong in wrongs:
+        with pytest.raises(InputError, match="this model reads the text 'review' and the columns 'price' and 'shop'"):
+            classifier.predict(wrong)
+    with pytest.raises(InputError, match="give a row"):
+        classifier.explain("the lamp came")
+
+
+@pytest.mark.parametrize("which", ["beside", "pairs"])
+def test_an_export_reads_rows_too(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    model: Trained = request.getfixturevalue(which)
+    with unchecked_shapes():
+        said = glassformer("export", model.folder, "--format", "onnx", "--out", tmp_path / "onnx")
+    assert said.code == 0, said.err
+    row = json.dumps(ROW if which == "beside" else {"question": "is it red", "answer": "it is red"})
+    ours, theirs = (
+        glassformer("predict", folder, "--json", row).document["answers"][0]["probabilities"]
+        for folder in (model.folder, tmp_path / "onnx")
+    )
+    assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_what_takes_one_text_refuses_such_a_model(beside: Trained, pairs: Trained, tmp_path: Path) -> None:
+    row = json.dumps(ROW)
+    for arguments, words in (
+        (("export", beside.folder, "--format", "web", "--out", tmp_path / "w"), "the page takes one text"),
+        (("export", pairs.folder, "--format", "transformers", "--out", tmp_path / "t"), "reads one text"),
+        (("trace", beside.folder, row), "`glassformer explain` says what each input adds"),
+        (("learn-word", pairs.folder, "crimson", "--definition", "red", "--out", tmp_path / "l"), "train it again"),
+        (
+            ("distil", beside.folder, beside.table, "--into", "tiny", "--out", tmp_path / "d"),
+            "train a small model on the table",
+        ),
+        (("train", beside.table, "--init", beside.folder, "--out", tmp_path / "i"), "train from scratch"),
+        (
+            ("train", beside.table, "--columns", "shop", "--keep-texts", "--out", tmp_path / "k", *QUICK),
+            "keeps one text",
+        ),
+        (
+            ("train", beside.table, "--columns", "shop", "--snapshots", "--out", tmp_path / "s", *QUICK),
+            "shows one text",
+        ),
+    ):
+        misused(glassformer(*arguments), words)
+
+
+def test_the_server_takes_rows(beside: Trained, pairs: Trained, reviews: Trained) -> None:
+    models = {
+        name: ServedModel.load(name, model.folder, device="cpu")
+        for name, model in (("pairs", pairs), ("beside", beside), ("reviews", reviews))
+    }
+    asked = {"question": "is it red", "answer": "it is red"}
+    with TestClient(create_app(models)) as client:
+        found = client.post("/predict", json={"texts": [asked, asked | {"answer": "no"}], "explain": True})
+        assert found.status_code == 200, found.text
+        ours = glassformer("predict", pairs.folder, "--json", json.dumps(asked)).document["answers"][0]
+        assert found.json()["answers"][0]["probabilities"] == ours["probabilities"]
+        assert found.json()["answers"][0]["explanation"]["text"] == "question: is it red\nanswer: it is red"
+        assert no_marks(found.text)
+        assert client.post("/explain", json={"text": asked}).json()["words"][-1]["word"] == "red"
+        heads = client.post("/heads", json={"text": asked}).json()
+        assert [word["word"] for word in heads["words"]] == ["is", "it", "red", "it", "is", "red"]
+        assert client.get("/model").json()["models"][1]["inputs"] == ["review", "price", "shop"]
+        for body, says in (
+            ({"text": "is it red"}, "give a row: {"),
+            ({"text": {"question": "x"}}, "the row has no 'answer'"),
+            ({"text": asked, "model": "reviews"}, "the model reviews reads one text, not a row of several inputs"),
+        ):
+            refused = client.post("/predict", json=body)
+            assert refused.status_code == 422
+            assert says in refused.json()["reason"]
+
+
+def test_the_server_answers_a_table_of_rows(beside: Trained, reviews: Trained) -> None:
+    model = ServedModel.load("beside", beside.folder, device="cpu")
+    with TestClient(create_app({"beside": model})) as client:
+        found = client.post("/table", params={"name": "sold.csv"}, content=beside.table.read_bytes())
+        result = json.loads(found.text.splitlines()[-1])["result"]
+        assert result["measured"][0]["contestants"][-1]["accuracy"]["value"] > 0.8
+        assert no_marks(found.text)
+    other = ServedModel.load("reviews", reviews.folder, device="cpu")
+    with TestClient(create_app({"beside": model, "reviews": other})) as client:
+        found = client.post("/table", params={"name": "sold.csv"}, content=beside.table.read_bytes())
+        assert "these models read different inputs" in found.text

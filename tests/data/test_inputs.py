@@ -119,7 +119,7 @@ def test_texts_are_changed_one_by_one_and_columns_are_not() -> None:
 )
 def test_a_row_that_cannot_be_read_is_refused(row: object, words: str) -> None:
     with pytest.raises(InputError) as error:
-        BOTH.compose(row)  # type: ignore[arg-type]
+        BOTH.compose(row)
     assert words in error.value.message
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.documents import Documents
+from glassformer.data.inputs import Inputs
 from glassformer.data.spellings import joined_spellings
 from glassformer.data.table import Dropped, Table
 from glassformer.data.wording import counted, label_name
@@ -39,6 +40,24 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
         except UnicodeEncodeError as error:
             raise InputError(f"texts[{number}] cannot be encoded: {error.reason}: {_shown(text)}") from error
     return listed
+
+
+def as_read(given: Iterable[Any], inputs: Inputs | None) -> list[str]:
+    """Return texts as a model reads them.
+
+    Args:
+        given: texts (see `as_texts`). For a model that reads several inputs, rows: dictionaries, or a frame.
+
+    Raises:
+        InputError: see `as_texts` and `Inputs.compose`.
+    """
+    if inputs is None:
+        return as_texts(given)
+    if hasattr(given, "iter_rows"):  # of polars
+        return [inputs.compose(row) for row in given.iter_rows(named=True)]
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # of pandas
+        return [inputs.compose(row) for row in given.to_dict("records")]
+    return [inputs.compose(row) for row in ([given] if isinstance(given, str | Mapping) else given)]
 
 
 def as_documents(texts: Iterable[Any], setting: str = "unlabelled") -> Documents:

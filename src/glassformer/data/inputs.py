@@ -113,7 +113,7 @@ class Inputs(BaseModel):
         marks = [mark(column.name, value) for column in self.columns for value in column.all_values]
         return (*marks, SEPARATOR) if len(self.texts) > 1 else tuple(marks)
 
-    def compose(self, row: Mapping[str, Any]) -> str:
+    def compose(self, row: Any) -> str:
         """Return a row as one string. It is empty if all of its texts are blank.
 
         Args:
@@ -203,6 +203,11 @@ def with_parts(texts: Mapping[str, str], values: Mapping[str, str], inputs: Inpu
     return "".join(marks) + SEPARATOR.join(texts[name] for name in inputs.texts)
 
 
+def is_composed(text: object) -> bool:
+    """Whether this is a composed row, or an empty text."""
+    return isinstance(text, str) and (text.startswith(BEGIN) or SEPARATOR in text or not text.strip())
+
+
 def shown(composed: str) -> str:
     """Return a row for people: its texts, then its columns. Other texts stay as they are."""
     if SEPARATOR not in composed and BEGIN not in composed:
@@ -276,7 +281,7 @@ def _cell(given: Any, name: str) -> Any:
 
 
 def _clean_text(given: Any, name: str) -> str:
-    if given is None:
+    if given is None or given != given:
         return ""
     if not isinstance(given, str):
         raise InputError(f"the text {quoted(name)} is {brief_value(given)}, not a string")

@@ -259,7 +259,7 @@ def _times(count: int) -> str:
 
 def explain(
     predictor: Answering,
-    text: str,
+    text: str | Mapping[str, Any],
     *,
     label: Any = None,
     method: str | None = None,
@@ -297,11 +297,11 @@ def explain(
     question = Question.ask(predictor, text, label)
     in_a_long_text = "occlusion" if model is None else "integrated-gradients"
     method = method or ("shapley" if len(question.text.words) <= SHAPLEY_WORDS else in_a_long_text)
-    near = _nearest(predictor, text) if nearest else None
+    near = _nearest(predictor, question.text.text) if nearest else None
     reading, cut = question.reading, question.text
     counting, transformer = _counting(question), _transformer(question, method)
     shares, without = counting + transformer, _without_known_words(question)
-    margin = float(question.margins([text])[0])
+    margin = float(question.margins([cut.text])[0])
     labels = predictor.trained.config.labels
     strongest = [
         cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
@@ -320,7 +320,7 @@ def explain(
         faithfulness=_faithfulness(question, shares) if faithfulness else None,
         agreement=measure_agreement(reading, counting, transformer, method) if faithfulness and reading else {},
         passages=passages_of(question),
-        unlike_training=_unlike(predictor, text),
+        unlike_training=_unlike(predictor, cut.text),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
         heads=_heads(reading, len(cut.words)) if heads and reading else (),
         neighbours=neighbours_of(model, predictor.trained.tokenizer, strongest, count=_NEIGHBOURS_OF_EACH)

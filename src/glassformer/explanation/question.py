@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.input_layout import Layout
+from glassformer.data.inputs import is_composed
 from glassformer.errors import InputError, brief_value
 from glassformer.explanation.counting import CountedShares, counted_shares
 from glassformer.explanation.reading import FloatArray, TokenReading
@@ -36,12 +37,17 @@ class Question:
     rival: int | None
 
     @classmethod
-    def ask(cls, predictor: Answering, text: str, label: Any = None) -> Question:
+    def ask(cls, predictor: Answering, text: str | Mapping[str, Any], label: Any = None) -> Question:
         """Ask why a text gets a label, by default the most probable one.
+
+        Args:
+            text: a text, or of a model that reads several inputs a row.
 
         Raises:
             InputError: the text is not a string, cannot be encoded or is empty, or there is no such label.
         """
+        if (inputs := predictor.trained.config.inputs) is not None and not is_composed(text):
+            text = inputs.compose(text)  # it refuses a plain text in a sentence
         if not isinstance(text, str):
             raise InputError(
                 f"a text is a string, not {type(text).__name__}; for many texts, call this for each of them"

@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 
+from glassformer.data.inputs import refuse_several
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
@@ -92,6 +93,7 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
         service.limits.check_texts([body.text])
         model = named(service.models, body.model)
         config = model.predictor.trained.config
+        refuse_several(config.inputs, "feedback is kept for", "add rows with their labels to the training table")
         _check_label(body.label, config.labels, multilabel=config.multilabel)
         note(request, model.name, [body.text])
         # Not `worker.answer`: the metrics count the texts of /predict.

@@ -21,10 +21,11 @@ def add_inside(app: FastAPI, service: Service) -> None:
     @app.post("/counterfactual", responses=REFUSALS, response_model=shapes.Counterfactual)
     async def counterfactual(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
-        service.limits.check_explained(body.text)
         model = named(service.models, body.model)
-        note(request, model.name, [body.text])
-        steps = model.counterfactual(body.text, label=body.label)
+        text = model.read(body.text)
+        service.limits.check_explained(text)
+        note(request, model.name, [text])
+        steps = model.counterfactual(text, label=body.label)
         found = await service.worker.do(partial(_step, steps))
         while found is None:
             if await request.is_disconnected():
@@ -35,19 +36,21 @@ def add_inside(app: FastAPI, service: Service) -> None:
     @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads)
     async def heads(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Say what each attention head adds to an answer, and which words it looks at."""
-        service.limits.check_explained(body.text)
         model = named(service.models, body.model)
-        note(request, model.name, [body.text])
-        found = await unless_closed(request, service.worker.do(lambda: model.heads(body.text, label=body.label)))
+        text = model.read(body.text)
+        service.limits.check_explained(text)
+        note(request, model.name, [text])
+        found = await unless_closed(request, service.worker.do(lambda: model.heads(text, label=body.label)))
         return {"model": model.name} | found
 
     @app.post("/attention", responses=REFUSALS, response_model=shapes.Attention)
     async def attention(request: Request, body: shapes.AttentionRequest) -> dict[str, Any]:
         """Say how much attention each word gets from the asked word, by each head."""
-        service.limits.check_explained(body.text)
         model = named(service.models, body.model)
-        note(request, model.name, [body.text])
-        found = await unless_closed(request, service.worker.do(lambda: model.attention(body.text, word=body.word)))
+        text = model.read(body.text)
+        service.limits.check_explained(text)
+        note(request, model.name, [text])
+        found = await unless_closed(request, service.worker.do(lambda: model.attention(text, word=body.word)))
         return {"model": model.name} | found
 
 

@@ -98,6 +98,19 @@ class ServedModel:
         config = self.predictor.trained.config
         return config.precision == "int8" and not config.answers_by_counting
 
+    def read(self, given: str | Mapping[str, Any]) -> str:
+        """Return what the model reads: a text, or of a model with several inputs a composed row.
+
+        Raises:
+            UsageError: the model reads the other kind, or the row lacks an input.
+        """
+        inputs = self.predictor.trained.config.inputs
+        if inputs is not None:
+            return inputs.compose(given)  # it refuses a text in a sentence
+        if not isinstance(given, str):
+            raise UsageError(f"the model {self.name} reads one text, not a row of several inputs; send a string")
+        return given
+
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
         records = self.predictor.answer(texts).records()
@@ -217,6 +230,7 @@ class ServedModel:
             "has_counting_reader": config.readers is not None,
             "keeps_texts": keeps_texts,
             "has_heads": self.has_heads,
+            **({} if config.inputs is None else {"inputs": list(config.inputs.names)}),
             "has_time_lapse": self.time_lapse is not None,
             "parameters": parameters,
             "vocabulary": config.vocab_size,

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 Label = str | int | float | bool
+
+
+def _text_or_row(given: Any) -> Any:
+    """Refuse anything else in a sentence. The error of a union would name its types."""
+    plain = (str, int, float, bool, type(None))
+    if isinstance(given, str) or (isinstance(given, dict) and all(isinstance(each, plain) for each in given.values())):
+        return given
+    raise PydanticCustomError("no_text", "Input should be a valid string, or an object with a value for each input")
+
+
+Text = Annotated[str | dict[str, str | int | float | bool | None], BeforeValidator(_text_or_row)]
+"""A text; or for a model that reads several inputs a row with a value for each."""
 _MODEL = "The name of the model, if there are several. Default: the first one."
 
 
@@ -33,8 +45,10 @@ class PredictRequest(BodyOfRequest):
         json_schema_extra={"examples": [{"text": "not at all bad"}, {"texts": ["not at all bad", "a dull film"]}]},
     )
 
-    text: str | None = Field(default=None, description="One text.")
-    texts: list[str] | None = Field(default=None, description="Several texts, in place of `text`.")
+    text: Text | None = Field(
+        default=None, description="One text. For a model that reads several inputs, an object with a value for each."
+    )
+    texts: list[Text] | None = Field(default=None, description="Several texts, in place of `text`.")
     model: str | None = Field(default=None, description=_MODEL)
     review_below: float | None = Field(
         default=None, ge=0, le=1, description="Answers with a lower confidence get `needs_review: true`."
@@ -164,7 +178,7 @@ class ExplainRequest(BodyOfRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
 
-    text: str
+    text: Text
     label: Label | None = Field(default=None, description="Explain this label. Default: the most probable one.")
     method: str | None = Field(
         default=None,
@@ -216,7 +230,7 @@ class InsideRequest(BodyOfRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
 
-    text: str
+    text: Text
     label: Label | None = Field(default=None, description="Ask about this label. Default: the most probable one.")
     model: str | None = Field(default=None, description=_MODEL)
 
@@ -316,7 +330,7 @@ class AttentionRequest(BodyOfRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "word": 3}]})
 
-    text: str
+    text: Text
     word: int = Field(description="The number of the word in `words`, from 0.")
     model: str | None = Field(default=None, description=_MODEL)
 

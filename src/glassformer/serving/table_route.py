@@ -16,6 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from glassformer.data.inputs import shown
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answers import Answers
 from glassformer.serving.limits import RefusedError
@@ -132,7 +133,7 @@ def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *
     return {
         "name": sent.name,
         "rows": len(sent.texts),
-        "first_texts": sent.texts[:ROWS_SHOWN],
+        "first_texts": [shown(text) for text in sent.texts[:ROWS_SHOWN]],
         "answers": [table_of_answers(sent, model, answers[name]) for name, model in service.models.items()],
         "measured": list(figures.values()),
         "not_measured": {name: found for name, found in labelled.items() if isinstance(found, str)},

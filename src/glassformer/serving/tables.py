@@ -104,7 +104,10 @@ def read_sent(
 
 
 def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:
-    """Raise `UsageError` if the table has a column that the answers need."""
+    """Raise `UsageError` if the table has a column that the answers need, or if the models read different inputs."""
+    inputs = [model.predictor.trained.config.inputs for model in models.values()]
+    if any(each != inputs[0] for each in inputs):
+        raise UsageError("these models read different inputs, so they cannot answer one table; serve each by itself")
     for model in models.values():
         refuse_taken(table.frame, added_columns(model.predictor.trained.config.labels), table.name)
 

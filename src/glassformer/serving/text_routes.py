@@ -24,11 +24,11 @@ def add_texts(app: FastAPI, service: Service) -> None:
         if (body.text is None) == (body.texts is None):
             raise UsageError("give `text` or `texts`, and not both")
         texts = [body.text] if body.texts is None else body.texts
-        asked = [text for text in texts if text is not None]
+        model = named(service.models, body.model)
+        asked = [model.read(text) for text in texts if text is not None]
         service.limits.check_texts(asked)
         if body.explain:
             service.limits.check_all_explained(asked)
-        model = named(service.models, body.model)
         note(request, model.name, asked)
         answers = await unless_closed(request, _answered(service, model, asked, body))
         if "sec-fetch-site" not in request.headers:  # of a browser: the page asks about half of a text too
@@ -38,10 +38,11 @@ def add_texts(app: FastAPI, service: Service) -> None:
     @app.post("/explain", responses=REFUSALS, response_model=Reasons)
     async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
         """Say what each word adds to an answer, and whether that can be trusted."""
-        service.limits.check_explained(body.text)
         model = named(service.models, body.model)
-        note(request, model.name, [body.text])
-        explained = partial(model.explanation, body.text, label=body.label, method=body.method, nearest=body.nearest)
+        text = model.read(body.text)
+        service.limits.check_explained(text)
+        note(request, model.name, [text])
+        explained = partial(model.explanation, text, label=body.label, method=body.method, nearest=body.nearest)
         return {"model": model.name} | await unless_closed(request, service.worker.do(explained))
 
 
