@@ -104,7 +104,6 @@ def feedback(split: Split) -> Table:
 NUMBERS = {"sick, relatedness": Source(read=sick), "imdb, rating": Source(read=ratings, rows=IMDB_ROWS)}
 ORDERED = {
     "vietnamese-feedback": Source(read=feedback, order=("negative", "neutral", "positive"), rows=FEEDBACK_ROWS),
-    "imdb, rating": Source(read=ratings, rows=IMDB_ROWS),
 }
 
 
