@@ -198,8 +198,9 @@ class _Measured:
 
     @cached_property
     def by_transformer(self) -> list[FloatArray] | None:
-        """The logits of the transformer for both sides, without its weight, which may be 0."""
-        if not self.sides.transformer:
+        """The logits of the transformer for both sides, without its weight. None if it learned both, or nothing."""
+        untrained = self.config.answers_by_counting and not self.predictor.trained.metrics.get("history")
+        if untrained or not self.sides.transformer:
             return None
         return [self.predictor.transformer_logits(texts) for texts in self.texts]
 
