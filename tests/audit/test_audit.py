@@ -187,3 +187,17 @@ def test_the_files_of_an_export_belong_to_it(tmp_path: Path) -> None:
     assert found.verdict.startswith("Do not give this folder away")
     assert "was not measured" in found.verdict
     assert found.membership is None
+
+
+def test_few_different_texts_and_several_inputs(tmp_path: Path) -> None:
+    shops = ("ann@example.com", "bob@example.com", "north")
+    found = [("is it good", ("no it is bad", "yes it is fine")[number % 2], shops[number % 3]) for number in range(60)]
+    labelled = [(*row, ("neg", "pos")[number % 2]) for number, row in enumerate(found)]
+    table = write_csv(tmp_path / "table.csv", labelled, ("question", "answer", "shop", "label"))
+    inputs = ("--text", "question", "--text", "answer", "--columns", "shop")
+    assert glassformer("train", table, "--out", tmp_path / "model", *COUNTING, *inputs).code == 0
+    several = audit(tmp_path / "model")
+    assert several.traced is not None
+    assert [(each.kind, each.values, each.readable) for each in several.traced] == [("e-mail address", 2, 2)]
+    assert "too few different texts" in several.unmeasured
+    assert several.membership is None

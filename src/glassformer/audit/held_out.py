@@ -115,7 +115,12 @@ def _fitted(predictor: Predictor, rows: Table) -> CountingReader:
         recipe = Recipe.model_validate(config.recipe)
     except ValidationError as error:
         raise CannotMeasureError("config.json holds settings of an older version; train the model again") from error
-    splits = make_splits(rows, ValidationConfig(fraction=0.1, min_rows=0), seed=recipe.training.seed)
+    try:
+        splits = make_splits(rows, ValidationConfig(fraction=0.1, min_rows=0), seed=recipe.training.seed)
+    except UsageError as error:
+        raise CannotMeasureError(
+            "the table holds too few different texts to compare learned texts with others"
+        ) from error
     prepared = Prepared(
         recipe=recipe, labels=config.label_set, splits=splits, own_texts=None, init=None, device="cpu", work=None,
         processes=ALONE,

@@ -11,6 +11,7 @@ import polars as pl
 from glassformer.audit.patterns import capitalised_runs, masked, personal_data
 from glassformer.audit.result import Traced
 from glassformer.counting.ngrams import LONGEST_RUN, words_of
+from glassformer.data.inputs import BEGIN
 from glassformer.prediction.answering import Answerable
 from glassformer.prediction.unlike import HashArray, pair_hashes
 
@@ -63,12 +64,14 @@ class _Told:
         families = model.counting.families if model.counting is not None else ()
         self.runs = frozenset(ngram for each in families if each.family == "words" for ngram in each.ngrams)
         self.tokens = frozenset(model.tokenizer.vocabulary())
+        marks = [word for word in self.runs | self.tokens if BEGIN in word]  # a column's value is one word
+        self.in_marks = frozenset(match.value.lower() for mark in marks for match in personal_data(mark))
         self.seen: HashArray | None = None if model.seen is None else model.seen.hashes
 
     def is_readable(self, value: str) -> bool:
         """Whether a value is spelled in the vocabulary, or in runs of words that overlap from its start to its end."""
         words = words_of(value)
-        if len(words) == 1 and words[0] in self.tokens:
+        if value.lower() in self.in_marks or (len(words) == 1 and words[0] in self.tokens):
             return True
         length = min(len(words), LONGEST_RUN)
         runs = (" ".join(words[first : first + length]) for first in range(len(words) - length + 1))
