@@ -148,7 +148,9 @@ def test_evaluate_gives_the_baseline_the_same_inputs(beside: Trained, tmp_path: 
 def test_the_transformer_sees_what_two_texts_have_in_common(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "asked.csv", asked(400), ("question", "answer", "label"))
     flags = ("--text", "question", "--text", "answer", "--preset", "tiny", "--set", "model.counting=none")
-    glassformer("train", table, "--out", tmp_path / "m", *flags, "--epochs", 3)
+    glassformer(
+        "train", table, "--out", tmp_path / "m", *flags, "--set", "training.min_steps_per_epoch=40", "--epochs", 3
+    )
     figures = glassformer("evaluate", tmp_path / "m", table, "--json").document["duel"]
     assert figures["model"]["metrics"]["accuracy"]["value"] > 0.95
 

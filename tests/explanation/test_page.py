@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from glassformer.explanation.explain import NgramInMargin, WordShare, explain
+from glassformer.explanation.explain import explain
 from glassformer.explanation.page import render, words, write_explanation
+from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import keeping

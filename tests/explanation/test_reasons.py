@@ -2,8 +2,9 @@ import dataclasses
 
 import pytest
 
-from glassformer.explanation.explain import Explanation, WordShare, explain
+from glassformer.explanation.explain import Explanation, explain
 from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
+from glassformer.explanation.shares import WordShare
 from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import small_trained_model
 

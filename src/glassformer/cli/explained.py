@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from glassformer.cli.output import Piece, human_count, one_line, print_table, shortened, show, show_painted
 
 if TYPE_CHECKING:
-    from glassformer.explanation.explain import Explanation, WordShare
+    from glassformer.explanation.explain import Explanation
     from glassformer.explanation.heads import Head
+    from glassformer.explanation.shares import WordShare
     from glassformer.prediction.nearest import NearestTexts
 
 _WORDS_SHOWN = 8

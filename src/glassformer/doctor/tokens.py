@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.inputs import texts_alone
 from glassformer.data.labels import LabelSet
 from glassformer.data.store import IntArray
 from glassformer.data.table import Table
@@ -55,7 +56,7 @@ def report_tokens(
         held_out: whether the vocabulary was not learned from these rows.
     """
     part = table.frame[rows]
-    texts = part["text"].to_list()
+    texts = list(map(texts_alone, part["text"]))
     ids = tokenizer.encode(texts)
     counts = _Counts(
         words=np.array([len(CUT_INTO_WORDS.pre_tokenize_str(tokenizer.normalised(text))) for text in texts]),

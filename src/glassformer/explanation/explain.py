@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glassformer.counting.ngrams import Family
 from glassformer.data.wording import counted, percent
 from glassformer.errors import UsageError, quoted
 from glassformer.explanation.agreement import measure_agreement
@@ -23,6 +22,7 @@ from glassformer.explanation.passages import Passage, passages_of
 from glassformer.explanation.pieces import Piece, pieces_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import FloatArray, TokenReading, of_words
+from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.prediction.answering import Answering
 
 if TYPE_CHECKING:
@@ -39,40 +39,6 @@ _LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compar
 _WORDS_WITH_NEIGHBOURS, _NEIGHBOURS_OF_EACH = 5, 5
 _WORDS_IN_PRINT = 8
 _NEAREST = 5  # training texts
-
-
-@dataclass(frozen=True, kw_only=True)
-class WordShare:
-    """What a word adds to the margin, in logits. `text[start:end]` is the word.
-
-    Attributes:
-        input: the column of the text that the word is in, or whose value it is. None if the model reads one text.
-    """
-
-    word: str
-    start: int
-    end: int
-    counting: float
-    transformer: float
-    input: str | None = None
-
-    @property
-    def total(self) -> float:
-        return self.counting + self.transformer
-
-
-@dataclass(frozen=True, kw_only=True)
-class NgramInMargin:
-    """What an n-gram adds to the margin by counting, in logits, and how often it occurs.
-
-    `input` is the column that it is in. None if the model reads one text.
-    """
-
-    ngram: str
-    family: Family
-    count: int
-    share: float
-    input: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -150,13 +116,15 @@ class Explanation:
     def strongest(self, count: int) -> tuple[list[tuple[str, list[WordShare]]], list[WordShare]]:
         """Return the words with the largest shares, the strongest first, and all other words.
 
-        If the text has more words than `count`, the occurrences of a word stand together, as `film (2 times)`.
+        If the text has more words than `count`, the occurrences of a word stand together, as `film (2 times)`. Of
+        several texts, a word is named with its text, as `film (answer)`.
         """
+        several = len({word.input for word in self.words if not word.is_value}) > 1
         together: dict[Any, list[WordShare]] = {}
         for place, word in enumerate(self.words):
-            together.setdefault(word.word if len(self.words) > count else place, []).append(word)
+            together.setdefault((word.word, word.input) if len(self.words) > count else place, []).append(word)
         order = sorted(together.values(), key=lambda words: -abs(sum(word.total for word in words)))
-        named = [(f"{words[0].word}{_times(len(words))}", words) for words in order[:count]]
+        named = [(f"{words[0].named(several=several)}{_times(len(words))}", words) for words in order[:count]]
         return named, [word for words in order[count:] for word in words]
 
     @property

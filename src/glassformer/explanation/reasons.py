@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.wording import label_cell
-from glassformer.explanation.explain import Explanation, WordShare, in_list, signed
+from glassformer.explanation.explain import Explanation, in_list, signed
+from glassformer.explanation.shares import WordShare
 
 Shares = list[tuple[str, float]]
 _WORDS = 5
@@ -56,9 +57,12 @@ def _row(found: Explanation, written: Callable[[Shares], Any]) -> dict[str, Any]
 
 def by_word(words: Iterable[WordShare]) -> Shares:
     """Return each word with the sum of its shares over all its occurrences, the strongest first."""
+    found = list(words)
+    several = len({word.input for word in found if not word.is_value}) > 1
     shares: dict[str, float] = {}
-    for word in words:
-        shares[word.word] = shares.get(word.word, 0.0) + word.total
+    for word in found:
+        name = word.named(several=several)
+        shares[name] = shares.get(name, 0.0) + word.total
     return sorted(shares.items(), key=lambda each: -abs(each[1]))
 
 
