@@ -1,0 +1,93 @@
+"""The training of a model of a number, and its answers with both readers."""
+
+import copy
+import math
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassformer.data.sources import Sources
+from glassformer.data.table import Table
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.evaluate_number import evaluate_number
+from glassformer.prediction.model_folder import NUMBER, load_model
+from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.number_config import held_out_of
+from glassformer.training.loop import InterruptedTraining
+from glassformer.training.number import train_number
+from glassformer.training.recipe import load_recipe
+from tests.cli.test_number import scored_rows
+from tests.training.samples import Memory
+
+SETTINGS: dict[str, Any] = {
+    "training.epochs": 1, "training.min_steps_per_epoch": 3, "training.learning_rate": 5e-3, "model.d_model": 8,
+    "model.n_heads": 2, "model.d_ff": 8, "model.n_layers": 1, "training.precision": "float32",
+}  # fmt: skip
+
+
+def scored(rows: int) -> Table:
+    frame = pl.DataFrame(scored_rows(rows), schema=["text", "label"], orient="row").with_row_index("row", offset=1)
+    return Table(frame=frame, source="scores", text_column="text", label_column="score")
+
+
+def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
+    recipe, sources = load_recipe(None, overrides=SETTINGS), Sources(train=scored(40))
+    whole = train_number(sources, recipe, out=tmp_path / "whole")
+    stopping = Memory(lambda done: signal.raise_signal(signal.SIGINT) if done == 5 else None)
+    with pytest.raises(InterruptedTraining):
+        train_number(sources, recipe, out=tmp_path / "m", observer=stopping)
+    train_number(sources, recipe, out=tmp_path / "m", resume=True)
+    again = load_model(tmp_path / "m", NUMBER)
+    assert held_out_of(again.metrics) == held_out_of(whole.metrics)
+    for name, weights in whole.model.state_dict().items():
+        np.testing.assert_array_equal(again.model.state_dict()[name], weights)
+
+
+@pytest.fixture(scope="module")
+def both() -> NumberPredictor:
+    """A model whose transformer takes part, however little it helps."""
+    settings = SETTINGS | {"validation.min_rows": 50, "training.min_steps_per_epoch": 40}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("glassformer.training.number._clearly_better", lambda *_: True)
+        return NumberPredictor(train_number(Sources(train=scored(120)), load_recipe(None, overrides=settings)))
+
+
+def test_both_readers_add_up(both: NumberPredictor) -> None:
+    assert both.trained.config.readers.transformer > 0
+    answers = both.answer(["superb film", "awful song"])
+    np.testing.assert_allclose(both.base + sum(answers.readers.values()), answers.values)
+    assert answers.values[0] > answers.values[1]
+    first = next(answers.records())
+    assert set(first["readers"]) == {"counting", "transformer"}
+    assert first["interval_high"] - first["interval_low"] == pytest.approx(2 * (both.distance() or 0), rel=1e-4)
+
+
+def test_each_reader_is_measured_alone(both: NumberPredictor, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    scored(30).frame.select("text", score="label").write_csv(table)
+    (tmp_path / "model").mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors", "counting.json", "counting.safetensors"):
+        (tmp_path / "model" / name).write_text("{}")
+    found = evaluate_number(both, tmp_path / "model", str(table), text="text", label="score", resamples=20)
+    assert [each.name for each in found.duel.readers] == ["counting alone", "the transformer alone"]
+    assert len(found.duel.comparisons) == 2
+    assert found.duel.readers[0].metrics.r2.value > 0.5
+    assert any("rows in memory" in note for note in found.notes)
+
+
+def test_coverage_is_a_share_below_one(both: NumberPredictor) -> None:
+    with pytest.raises(UsageError, match="no interval holds every number"):
+        both.distance(1)
+    assert (both.distance(0.5) or 0) <= (both.distance(0.8) or 0)
+
+
+def test_damaged_weights_are_not_an_answer(both: NumberPredictor) -> None:
+    damaged = copy.deepcopy(both)
+    head: Any = damaged.trained.model.get_submodule("head")
+    head.weight.data.fill_(math.nan)
+    with pytest.raises(GlassformerError, match="NaN or infinite numbers"):
+        damaged.answer(["a film"])
