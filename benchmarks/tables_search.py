@@ -38,13 +38,15 @@ def _searched(line: Document) -> tuple[str, ...]:
 def _measured(line: Document) -> Iterator[tuple[str, ...]]:
     for title, prefix, rows in (("held out", "", line["unseen_rows"]), ("test", "test_", line["test_rows"])):
         default, found = line[f"{prefix}default"], line[f"{prefix}found"]
+        gained, lost = line[f"{prefix}accuracy_difference"], line[f"{prefix}log_loss_difference"]
+        same = lost["low"] == lost["high"] == 0
         yield (
             f"{line['table']}, {title}",
             f"{rows:,}",
-            short(default["accuracy"]["value"]),
-            short(found["accuracy"]["value"]),
-            interval(line[f"{prefix}accuracy_difference"], signed),
+            interval(default["accuracy"]),
+            "same answers" if same else short(found["accuracy"]["value"]),
+            "" if same else interval(gained, signed),
             short(default["log_loss"]["value"]),
-            short(found["log_loss"]["value"]),
-            interval(line[f"{prefix}log_loss_difference"], signed),
+            "" if same else short(found["log_loss"]["value"]),
+            "" if same else interval(lost, signed),
         )
