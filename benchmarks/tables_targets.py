@@ -9,10 +9,10 @@ from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 
 _NAMES = {
-    "ordered": "ordered",
-    "classes": "classes without order",
-    "ordered, the transformer alone": "ordered, the transformer alone",
-    "classes, the transformer alone": "classes, the transformer alone",
+    "ordered": "cumulative logits",
+    "classes": "a score for each class",
+    "ordered, the transformer alone": "cumulative logits, the transformer alone",
+    "classes, the transformer alone": "a score for each class, the transformer alone",
     "TF-IDF + logistic regression": "TF-IDF + logistic regression",
 }
 
@@ -66,8 +66,8 @@ def targets_tables(found: Document) -> Iterator[str]:
     for line in found["ordered"]:
         of = line["difference_in_distance"]
         yield (
-            f"`{line['table']}`: with the order, the mean distance changes by {interval(of['both'], signed)}; that of "
-            f"the transformer alone by {interval(of['transformer'], signed)}."
+            f"`{line['table']}`: with cumulative logits, the mean distance changes by {interval(of['both'], signed)}; "
+            f"that of the transformer alone by {interval(of['transformer'], signed)}."
         )
     of_rows = "; ".join(
         f"`{line['table']}` {_rows(line['training_rows'])}, {line['test_rows']:,}"
@@ -89,7 +89,7 @@ def _who(found: Document) -> str:
     """Say how often both readers answer."""
     said = [(line["table"], "a number", line["answers_by"]) for line in found["numbers"]]
     said += [
-        (line["table"], {"ordered": "ordered classes", "classes": "classes"}[head], runs)
+        (line["table"], {"ordered": "ordered classes, cumulative logits", "classes": "classes"}[head], runs)
         for line in found["ordered"]
         for head, runs in line["answers_by"].items()
     ]

@@ -4,8 +4,9 @@
     python -m benchmarks.targets --quick
 
 Models of the preset `tiny` are trained on each table with each seed. A number is compared with ridge regression on
-TF-IDF, trained on the same rows. Ordered classes are compared with the same classes without their order, and with
-TF-IDF + logistic regression. The test rows only measure. Finished models are kept in the work folder.
+TF-IDF, trained on the same rows. Cumulative logits for ordered classes (`model.head=ordered`) are compared with a score
+for each class, and with TF-IDF + logistic regression. The test rows only measure. Finished models are kept in the work
+folder.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from glassformer.cli.live import LiveView
 from glassformer.data.known import Split, data_folders, resolve
 from glassformer.data.labels import ordered_labels
 from glassformer.data.numbers import numbers_of
-from glassformer.data.sources import Sources
-from glassformer.data.splits import fingerprint
+from glassformer.data.sources import SourceConfig, Sources, read_sources
+from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import TfidfBaseline, run_baseline
@@ -40,7 +41,7 @@ from glassformer.prediction.number import NumberPredictor
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.probabilities import probabilities
 from glassformer.training.number import train_number
-from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.recipe import Recipe, load_recipe, with_settings
 
 PRESET, SEEDS = "tiny", (0, 1, 2)
 ASKED = (0.8, 0.9, 0.95)
@@ -76,10 +77,24 @@ def _drawn(table: Table, most: int | None, seed: int) -> Table:
 
 def sick(split: Split) -> Table:
     """Read pairs of sentences with their relatedness from 1 to 5. Both sentences are one text."""
+    return table_of_pairs(_sick() / f"{split}.parquet")
+
+
+def sick_pairs(split: Split) -> Table:
+    """Read the same pairs as two texts."""
+    sentences: dict[str, Any] = {"text": "sentence_a", "other_texts": ("sentence_b",), "label": "relatedness"}
+    files: dict[str, Any] = {name: str(_sick() / f"{name}.parquet") for name in ("train", "test")}
+    read = read_sources(SourceConfig(**files, **sentences), ValidationConfig(), None)
+    table = read.train if split == "train" else read.test
+    assert table is not None
+    return replace(table, source="sick")
+
+
+def _sick() -> Path:
     path = next((folder / "sick" for folder in data_folders() if (folder / "sick").is_dir()), None)
     if path is None:
-        raise UsageError("sick is not on this machine; choose other tables with --only")
-    return table_of_pairs(path / f"{split}.parquet")
+        raise UsageError("sick is not on this machine; name the folder that holds it with GLASSFORMER_DATA")
+    return path
 
 
 def table_of_pairs(path: Path) -> Table:
@@ -101,7 +116,11 @@ def feedback(split: Split) -> Table:
     return read_rows("vietnamese-feedback", split)
 
 
-NUMBERS = {"sick, relatedness": Source(read=sick), "imdb, rating": Source(read=ratings, rows=IMDB_ROWS)}
+NUMBERS = {
+    "sick, one text": Source(read=sick),
+    "sick, two texts": Source(read=sick_pairs),
+    "imdb, rating": Source(read=ratings, rows=IMDB_ROWS),
+}
 ORDERED = {
     "vietnamese-feedback": Source(read=feedback, order=("negative", "neutral", "positive"), rows=FEEDBACK_ROWS),
 }
@@ -214,7 +233,8 @@ def ordered_run(experiment: Experiment, name: str, source: Source, seed: int) ->
     answers: dict[str, np.ndarray] = {}
     answers_by = {}
     for head, table in {"ordered": replace(train, order=order), "classes": train}.items():
-        predictor = Predictor.load(classifier(experiment, f"targets/{head}-{_tidy(name)}-{seed}", recipe, table, test))
+        own = with_settings(recipe, {"model.head": head})
+        predictor = Predictor.load(classifier(experiment, f"targets/{head}-{_tidy(name)}-{seed}", own, table, test))
         config = predictor.trained.config
         columns = [config.label_set.names.index(label) for label in order]
         answers[head] = predictor.answer(texts).probs[:, columns]

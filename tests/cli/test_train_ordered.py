@@ -25,7 +25,7 @@ def graded_rows(count: int) -> list[tuple[str, str]]:
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("graded")
     table = write_csv(folder / "t.csv", graded_rows(60))
-    flags = ("--order", ORDER, *QUICK, "--set", "model.counting=none")
+    flags = ("--order", ORDER, *QUICK, "--set", "model.counting=none", "--set", "model.head=ordered")
     outcome = glassformer("train", table, "--out", folder / "model", *flags)
     return Trained(folder=folder / "model", table=table, outcome=outcome)
 
@@ -64,11 +64,19 @@ def test_what_does_not_know_ordered_classes_says_so(graded: Trained, tmp_path: P
         (("--task", "several"), ["not clear what separates", "--multilabel '|'"]),
         (("--target", "label", "--label", "label"), ["both name the column"]),
         (("--set", "model.head=ordered"), ["answers with ordered classes", "--task ordered"]),
-        (("--order", ORDER, "--recipe", "vinh-mlp"), ["need our own design", "--task classes"]),
     ],
 )
 def test_bad_flags(flags: tuple[str, ...], words: list[str], graded: Trained, tmp_path: Path) -> None:
     misused(glassformer("train", graded.table, "--out", tmp_path / "m", *flags), *words)
+
+
+def test_by_default_each_class_has_a_score(graded: Trained, tmp_path: Path) -> None:
+    flags = ("--order", ORDER, "--preset", "tiny", "--epochs", "0")
+    assert glassformer("train", graded.table, "--out", tmp_path / "counting", *flags).code == 0
+    config = json.loads((tmp_path / "counting" / "config.json").read_text())
+    assert (config["ordered"], config["model"]["head"]) == (True, "classes")
+    assert "On average the answer is ." in glassformer("evaluate", tmp_path / "counting", graded.table).out
+    assert glassformer("trace", tmp_path / "counting", "great film").code == 0
 
 
 def test_two_ordered_classes_are_said_to_have_no_middle(tmp_path: Path) -> None:

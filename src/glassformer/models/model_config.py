@@ -88,7 +88,8 @@ class ModelConfig(TrunkConfig):
     """How the vectors of the tokens become one vector of the text (see `layers/pooling.py`)."""
     head: Literal["classes", "ordered"] = "classes"
     """How the vector of the text becomes logits: `classes` by a score for each class, `ordered` by one score and a
-    threshold between neighbouring classes (see `layers/heads.py`). Ordered classes choose it (see docs/targets.md)."""
+    threshold between neighbouring classes (see `layers/heads.py`). `ordered` is for ordered classes alone, and gained
+    nothing where it was measured (see docs/targets.md)."""
     counting: Literal["auto", "tfidf", "nb", "none"] = "none"
     """The counting reader beside the transformer: logistic regression on n-grams, weighted by `tfidf`, or by naive
     Bayes (`nb`), or on both (`auto`). With `none` the transformer answers alone."""

@@ -12,7 +12,7 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.data.wording import label_name
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
-from glassformer.models.model_config import LanguageModelConfig, ModelConfig
+from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 
@@ -169,6 +169,8 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
 
     format: str = "glassformer-classifier"
     model: AnyModelConfig
+    ordered: bool = Field(default=False, exclude_if=lambda ordered: not ordered)
+    """Whether each label is more than the one before it."""
 
     @property
     def remembered(self) -> Remembered:
@@ -189,11 +191,6 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
     def label_set(self) -> LabelSet:
         names = tuple(map(label_name, self.labels))
         return LabelSet(names=names, multilabel=self.multilabel, ordered=self.ordered)
-
-    @property
-    def ordered(self) -> bool:
-        """Whether each label is more than the one before it."""
-        return isinstance(self.model, ModelConfig) and self.model.head == "ordered"
 
 
 class LanguageFolderConfig(AnyFolderConfig):

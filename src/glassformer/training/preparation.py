@@ -63,7 +63,7 @@ def prepare(
     if sources.train.inputs is not None:
         recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet.from_table(sources.labelled)
-    recipe = _with_head(recipe, labels)
+    _check_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     perhaps = minutes is not None and sources.train.inputs is None and can_pretrain(recipe, init)
     own = own_texts(sources, splits, recipe, init, perhaps=perhaps)
@@ -251,19 +251,10 @@ class Prepared:
         return passes_per_epoch(self.data.train.lengths, self.recipe.training, max_seq_len=window)
 
 
-def _with_head(recipe: Recipe, labels: LabelSet) -> Recipe:
-    """Return the recipe with the head for these labels. Raises `UsageError` if there is none."""
-    model = recipe.model
-    if not labels.ordered:
-        if isinstance(model, ModelConfig) and model.head == "ordered":
-            raise UsageError("model.head = 'ordered' answers with ordered classes; add `task='ordered'`")
-        return recipe
-    if not isinstance(model, ModelConfig):
-        raise UsageError(
-            f"ordered classes need our own design, and model.design is {model.design!r}; `task='classes'` learns them "
-            "without their order"
-        )
-    return recipe.model_copy(update={"model": model.model_copy(update={"head": "ordered"})})
+def _check_head(recipe: Recipe, labels: LabelSet) -> None:
+    """Raise `UsageError` if the head is made for ordered classes, and these are not."""
+    if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
+        raise UsageError("model.head = 'ordered' answers with ordered classes; add `task='ordered'`")
 
 
 def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | None) -> Recipe:

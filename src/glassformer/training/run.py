@@ -300,6 +300,7 @@ def _finished(
         tokenizer=recipe.tokenizer,
         labels=prepared.label_values,
         multilabel=labels.multilabel,
+        ordered=labels.ordered,
         temperature=temperature,
         readers=readers,
         unlike=seen.config,
