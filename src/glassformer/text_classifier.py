@@ -18,6 +18,7 @@ from glassformer.data.in_memory import (
     as_read,
     as_table,
     as_weights,
+    class_weights,
     folded,
     plain_labels,
     settings_by_name,
@@ -26,7 +27,7 @@ from glassformer.data.in_memory import (
 )
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
-from glassformer.data.wording import counted, label_name
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, InputError
 from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.answers import Answers
@@ -85,6 +86,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             most frequent spelling. `score` then reads its labels in the same way. The metrics of scikit-learn, as in
             `scoring="f1_macro"`, do not: fold the labels yourself before you cross-validate with one of them, for
             example by `[label.strip().lower() for label in labels]`.
+        text, columns: for rows of several inputs, as dictionaries or a frame: the columns of their texts, and those
+            beside the texts (see docs/inputs.md).
         settings: any other settings of the recipe by dotted name, for example `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
         observer: is called during training (see `glassformer.training.loop.Observer`).
@@ -109,6 +112,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         random_state: int | np.random.RandomState | None = None,
         fold_labels: bool = False,
+        text: str | Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
         settings: Mapping[str, Any] | None = None,
         snapshots: int | None = None,
         keep_texts: bool = False,
@@ -127,6 +132,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.class_weight = class_weight
         self.random_state = random_state
         self.fold_labels = fold_labels
+        self.text = text
+        self.columns = columns
         self.settings = settings
         self.snapshots = snapshots
         self.keep_texts = keep_texts
@@ -134,7 +141,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         self.verbose = verbose
         self.observer = observer
 
-    def fit(self, X: Iterable[str], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
+    def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts `X` and their labels `y`.
 
         All labels must have the same type. If they are lists of labels, the classifier is a multi-label one. From 2,000
@@ -152,7 +159,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             UsageError: the sizes differ, a text is not a string, the labels have several types, there is only one
                 class, a setting is unknown, or the weights to start from cannot be read.
         """
-        table, by_name = as_table(X, folded(plain_labels(y)) if self.fold_labels else y, sample_weight)
+        labels = folded(plain_labels(y)) if self.fold_labels else y
+        table, by_name = as_table(X, labels, sample_weight, text=self.text, columns=self.columns)
         if several := table_spellings(table):
             warn_caller(several)
         start = None if self.init is None else read_initial_weights(self.init)
@@ -173,8 +181,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
                 f"{counted(len(dropped.rows), 'row was', 'rows were')} left out of training: {dropped.reason} "
                 f"(first: texts[{dropped.rows[0] - 1}])"
             )
-        labels = tuple(by_name[str(name)] for name in trained.config.labels)
-        trained = from_memory(trained, labels, fold_labels=self.fold_labels)
+        values = tuple(by_name[str(name)] for name in trained.config.labels)
+        trained = from_memory(trained, values, fold_labels=self.fold_labels)
         self._take(Predictor(trained, device=choose_device(self.device)))
         self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
         return self
@@ -186,15 +194,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         if isinstance(seed, np.random.RandomState):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         given: dict[str, Any] = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": seed}
-        if isinstance(self.class_weight, Mapping):
-            weights = {label_name(label): weight for label, weight in self.class_weight.items()}
-            if unknown := sorted(weights.keys() - by_name.keys()):
-                raise InputError(f"class_weight names {unknown[0]!r}, which is not a label of y")
-            given["class_weights"] = dict.fromkeys(by_name, 1.0) | weights
-        elif self.class_weight not in (None, "balanced"):
-            raise InputError(f"class_weight is {self.class_weight!r}; give 'balanced', a weight by label, or None")
-        else:
-            given["class_weights"] = self.class_weight
+        given["class_weights"] = class_weights(self.class_weight, by_name)
         if self.pretrain is not None:
             settings["pretraining.max_seconds"] = seconds_of(self.pretrain)
         return settings | {f"training.{key}": value for key, value in given.items() if value is not None}

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from fastapi.testclient import TestClient
+from sklearn.base import clone
 
 from glassformer import TextClassifier
 from glassformer.data.inputs import BEGIN, END, SEPARATOR
@@ -360,3 +361,32 @@ def test_the_server_answers_a_table_of_rows(beside: Trained, reviews: Trained) -
     with TestClient(create_app({"beside": model, "reviews": other})) as client:
         found = client.post("/table", params={"name": "sold.csv"}, content=beside.table.read_bytes())
         assert "these models read different inputs" in found.text
+
+
+def test_python_learns_from_rows() -> None:
+    rows = [dict(zip(HEADER, row, strict=True)) for row in sold(120)]
+    labels = [row.pop("label") for row in rows]
+    settings = {"training.min_steps_per_epoch": 5, "validation.min_rows": 100}
+    classifier = TextClassifier("tiny", epochs=1, text="review", columns=["price", "shop"], settings=settings)
+    assert clone(classifier).get_params()["columns"] == ["price", "shop"]
+    classifier.fit(pl.DataFrame(rows), labels)
+    inputs = classifier.predictor_.trained.config.inputs
+    assert inputs is not None
+    assert inputs.names == ("review", "price", "shop")
+    assert classifier.score(rows, labels) > 0.8
+    assert classifier.explain(rows[0]).words[0].input == "price"
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "words"),
+    [
+        ({"columns": ["shop"]}, [{"shop": "Ulm"}], "name it, as in `text='review'`"),
+        ({"text": "review", "columns": ["shop"]}, [{"review": "x"}], r"rows\[0\] has no 'shop'"),
+        ({"text": ["a", "b"]}, ["x"], r"rows\[0\] has no 'a'"),
+        ({"text": ["a", "a"]}, [{"a": "x"}], "names the column 'a' twice"),
+        ({"text": "a", "columns": ["b"]}, [{"a": "x", "b": 1}] * 4, "in every row"),
+    ],
+)
+def test_python_refuses_rows_that_lack_an_input(settings: dict[str, Any], rows: list[Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        TextClassifier("tiny", **settings).fit(rows, ["yes", "no"] * (len(rows) // 2) or ["yes"])

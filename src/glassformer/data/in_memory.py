@@ -13,11 +13,12 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.documents import Documents
-from glassformer.data.inputs import Inputs
+from glassformer.data.input_columns import Asked, learn_inputs
+from glassformer.data.inputs import Inputs, plain_value
 from glassformer.data.spellings import joined_spellings
-from glassformer.data.table import Dropped, Table
+from glassformer.data.table import Dropped, Table, kept_name
 from glassformer.data.wording import counted, label_name
-from glassformer.errors import InputError, brief_value
+from glassformer.errors import InputError, UsageError, brief_value
 
 _SHOWN = 80  # characters of a value in a message
 _BETWEEN = ("glassformer", "sklearn", "joblib")  # the packages between a user's program and a warning
@@ -53,11 +54,32 @@ def as_read(given: Iterable[Any], inputs: Inputs | None) -> list[str]:
     """
     if inputs is None:
         return as_texts(given)
+    return [inputs.compose(row) for row in _rows(given)]
+
+
+def _rows(given: Any) -> list[Any]:
+    """Return the rows of a frame, or of a list of dictionaries."""
     if hasattr(given, "iter_rows"):  # of polars
-        return [inputs.compose(row) for row in given.iter_rows(named=True)]
+        return list(given.iter_rows(named=True))
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # of pandas
-        return [inputs.compose(row) for row in given.to_dict("records")]
-    return [inputs.compose(row) for row in ([given] if isinstance(given, str | Mapping) else given)]
+        return list(given.to_dict("records"))
+    return [given] if isinstance(given, str | Mapping) else list(given)
+
+
+def class_weights(given: Any, by_name: Mapping[str, Any]) -> Any:
+    """Return the recipe's `training.class_weights` for the parameter `class_weight` of scikit-learn.
+
+    Raises:
+        InputError: it names a label that there is not, or is something else.
+    """
+    if isinstance(given, Mapping):
+        weights = {label_name(label): weight for label, weight in given.items()}
+        if unknown := sorted(weights.keys() - by_name.keys()):
+            raise InputError(f"class_weight names {unknown[0]!r}, which is not a label of y")
+        return dict.fromkeys(by_name, 1.0) | weights
+    if given not in (None, "balanced"):
+        raise InputError(f"class_weight is {given!r}; give 'balanced', a weight by label, or None")
+    return given
 
 
 def as_documents(texts: Iterable[Any], setting: str = "unlabelled") -> Documents:
@@ -138,15 +160,26 @@ def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]
     return array
 
 
-def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -> tuple[Table, dict[str, Any]]:
+def as_table(
+    texts: Iterable[Any],
+    labels: Iterable[Any],
+    weights: Any = None,
+    *,
+    text: str | Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+) -> tuple[Table, dict[str, Any]]:
     """Return the rows as a table, and the label value behind each label name.
 
     Rows with weight 0 are left out: nothing is learned from them. Row 1 of the table is `texts[0]`.
 
+    Args:
+        texts: texts; or rows, as dictionaries or a frame, if `text` or `columns` name their inputs.
+
     Raises:
         InputError: the sizes differ, or a text, label or weight cannot be used (see the functions above).
     """
-    listed, values = as_texts(texts), plain_labels(labels)
+    listed, inputs = _composed(texts, text, columns) if text or columns else (as_texts(texts), None)
+    values = plain_labels(labels)
     if len(listed) != len(values):
         raise unequal(len(listed), len(values))
     multilabel = any(isinstance(value, list) for value in values)
@@ -173,8 +206,34 @@ def as_table(texts: Iterable[Any], labels: Iterable[Any], weights: Any = None) -
         label_column="label",
         multilabel=multilabel,
         dropped=(Dropped(reason="empty text", rows=empty),) if empty else (),
+        inputs=inputs,
     )
     return table, by_name
+
+
+def _composed(given: Any, text: str | Sequence[str] | None, columns: Sequence[str] | None) -> tuple[list[str], Inputs]:
+    """Learn how the inputs of rows are read, and return the rows as strings.
+
+    Raises:
+        InputError: no text is named, rows lack an input, or an input cannot be learned from.
+    """
+    texts, beside = tuple([text] if isinstance(text, str) else text or ()), tuple(columns or ())
+    if not texts:
+        raise InputError("`columns=` stand beside a text; name it, as in `text='review'`")
+    rows, asked = _rows(given), Asked(texts=texts[1:], columns=beside)
+    names = (texts[0], *asked.names)
+    for number, row in enumerate(rows):
+        if missing := [name for name in names if not isinstance(row, Mapping) or name not in row]:
+            raise InputError(f"rows[{number}] has no {missing[0]!r}; give dictionaries or a frame with {_shown(names)}")
+    cells = {name: [plain_value(row[name]) for row in rows] for name in asked.columns}
+    frame = pl.DataFrame({kept_name(name): pl.Series(values, dtype=pl.String) for name, values in cells.items()})
+    table = Table(frame=frame, source="rows in memory", text_column=texts[0], label_column=None)
+    try:
+        asked.check(texts[0], None, None)
+        inputs = learn_inputs(table, asked)
+    except UsageError as error:
+        raise InputError(error.message) from error
+    return [inputs.compose(row) for row in rows], inputs
 
 
 def unequal(texts: int, labels: int) -> InputError:

@@ -9,10 +9,23 @@ import { TableDesk } from "./table.js";
 const KNOCKING = 2000; // milliseconds
 const alert = byId("alert");
 const ask = {
-  answer: async (text, { name }) => (await post("predict", { text, model: name })).answers[0],
-  explanation: (text, { name, keeps_texts: nearest }) => post("explain", { text, model: name, nearest }),
+  answer: async (text, model) => {
+    refuseSeveral(model);
+    return (await post("predict", { text, model: model.name })).answers[0];
+  },
+  explanation: async (text, model) => {
+    refuseSeveral(model);
+    return post("explain", { text, model: model.name, nearest: model.keeps_texts });
+  },
 };
 let desk = null, knocking;
+
+/** The text field holds one text. */
+function refuseSeveral({ inputs }) {
+  if (!inputs) return;
+  const names = new Intl.ListFormat("en").format(inputs);
+  throw new Error(`This model reads ${names}, not one text. Choose a table below, or send rows to the API.`);
+}
 
 /** Says that the server is gone, and asks again until it is back. */
 function onGone() {
