@@ -117,6 +117,21 @@ def test_time_that_is_left_is_for_another_round(tmp_path: Path, world: Callable[
     assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.parametrize("minutes", [3, 4, 5, 6, 8])
+def test_every_round_trains_some_candidates(minutes: int, tmp_path: Path, world: Callable[..., World]) -> None:
+    """Also if a training at the end takes long, and candidates take less time than was expected."""
+    made, watcher = world(slower=lambda job: 0.3 if job.candidate else 1.0), Notes()
+    found = run(tmp_path, made, minutes=minutes, final=5.0, watcher=watcher)
+    trained = {job.candidate for job in made.jobs}
+    rounds = len(list(tmp_path.glob("search-1-round-*.json")))
+    sizes = [planned(tmp_path, number).sizes[0] - 1 for number in range(1, rounds + 1)]
+    assert len(found.candidates) <= 1 + sum(sizes)
+    ends = list(itertools.accumulate(sizes, initial=0))
+    empty = [number for number in range(rounds) if trained.isdisjoint(range(ends[number] + 1, ends[number + 1] + 1))]
+    assert empty in ([], [rounds - 1])
+    assert made.now < 60 * minutes - 5 * 1.3 * UNIT
+
+
 def test_parts_have_seeds_of_their_own(tmp_path: Path, world: Callable[..., World]) -> None:
     made = world()
     run(tmp_path, made, minutes=5)

@@ -185,7 +185,10 @@ class Halving:
                 break
             plan, alive = planned
             drawn += alive[1:]
+            before = len(self._runs)
             self._round(alive, plan)
+            if len(self._runs) == before:
+                break  # the machine has become too slow for another trial
         finalists, parts = self._finalists(first, drawn)
         losses = {each.number: self._mean(each, range(parts), 1.0) for each in finalists}
         best = min(finalists, key=lambda each: (losses[each.number], each.number))
@@ -381,10 +384,13 @@ class Halving:
         return max(_HEAVIER * unit, _MEASURING * plan.seconds / final - unit) if final else math.inf
 
     def _reserve(self, alive: Sequence[Candidate]) -> float:
-        """Return the seconds of the trainings after the search: the recipe as it is, and the heaviest candidate."""
+        """Return the seconds of the trainings after the search: the recipe as it is, and the heaviest candidate.
+
+        Args:
+            alive: the candidates in question. If there are none yet, heavier ones than the recipe are expected.
+        """
         counting, unit = self._runs[0, 0, 1.0].counting_seconds, self._unit(0)
         finished = {number for number, _, share in self._runs if share == 1}
-        numbers = {each.number for each in alive} | finished
-        heaviest = max((self._unit(number) for number in numbers if number), default=_HEAVIER * unit)
-        heaviest = min(heaviest, self._heaviest)
+        units = [self._unit(number) for number in {each.number for each in alive} | finished if number]
+        heaviest = min(max([*units, *([] if alive else [_HEAVIER * unit])], default=unit), self._heaviest)
         return self._setup.final * (unit + heaviest) + 2 * counting if self._setup.final else 0.0
