@@ -88,6 +88,11 @@ def test_the_folder_keeps_the_inputs(beside: Trained, pairs: Trained) -> None:
     assert of_pairs["model"]["texts"] == 2
 
 
+def test_the_card_names_the_inputs(beside: Trained, pairs: Trained) -> None:
+    assert "(text: `review`, beside it: `price`, `shop`, label: `label`)" in (beside.folder / "README.md").read_text()
+    assert "(text: `question` and `answer`, label: `label`)" in (pairs.folder / "README.md").read_text()
+
+
 def test_a_model_of_one_text_knows_nothing_of_inputs(reviews: Trained) -> None:
     config = (reviews.folder / "config.json").read_text()
     assert '"inputs"' not in config
@@ -291,6 +296,9 @@ def test_an_export_reads_rows_too(which: str, request: pytest.FixtureRequest, tm
     with unchecked_shapes():
         said = glassformer("export", model.folder, "--format", "onnx", "--out", tmp_path / "onnx")
     assert said.code == 0, said.err
+    named = "review" if which == "beside" else "question"
+    assert f"""next: glassformer predict {tmp_path / "onnx"} '{{"{named}": """ in said.err
+    assert f"""glassformer predict FOLDER '{{"{named}": """ in (tmp_path / "onnx" / "README.md").read_text()
     row = json.dumps(ROW if which == "beside" else {"question": "is it red", "answer": "it is red"})
     ours, theirs = (
         glassformer("predict", folder, "--json", row).document["answers"][0]["probabilities"]

@@ -52,4 +52,5 @@ def export(
         print_json({"model": name, "format": to, "out": str(out), "files": exported.files, "notes": notes})
     else:
         show(f"{out}: {name} as {to}, {size / 1e6:,.1f} MB")
-        say(f"next: {FORMATS[to].use.format(out=shlex.quote(str(out)), path=str(out))}")
+        use = FORMATS[to].use.format(out=shlex.quote(str(out)), path=str(out), text=exported.example)
+        say(f"next: {use}")

@@ -229,8 +229,9 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
         return
     alone = ", by counting alone" if trained.config.answers_by_counting else ""  # said under --quiet too
     show(f"{out}: {_measured(trained)}{alone}, trained in {duration(trained.config.training_seconds)}")
-    folder, inputs = shlex.quote(str(out)), trained.config.inputs
-    text = '"a text"' if inputs is None else shlex.quote(inputs.example)
+    from glassformer.data.inputs import example_of
+
+    folder, text = shlex.quote(str(out)), example_of(trained.config.inputs)
     say(f"next: glassformer predict {folder} {text}    glassformer explain {folder} {text}")
     say(f"      glassformer evaluate {folder} TEST_TABLE")
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -179,6 +180,11 @@ class Inputs(BaseModel):
             for noun, names in parts
             if names
         )
+
+
+def example_of(inputs: Inputs | None) -> str:
+    """Return what a model is asked in an example of the command line, in quotes for a shell."""
+    return '"a text"' if inputs is None else shlex.quote(inputs.example)
 
 
 def refuse_several(inputs: Inputs | None, what: str, instead: str) -> None:

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 
 from glassformer import __version__
 from glassformer.data.files import folder_written_aside, why_not_written
+from glassformer.data.inputs import example_of
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.formats import FORMATS
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
@@ -27,10 +28,12 @@ class Exported:
     Attributes:
         files: the name of each file and its size in bytes.
         notes: sentences for the user: what was left out, and how the folder was checked.
+        example: what to ask the model (see `example_of`).
     """
 
     files: dict[str, int]
     notes: list[str]
+    example: str
 
 
 def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime: Path | None = None) -> Exported:
@@ -69,7 +72,7 @@ def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime:
     except (OSError, SafetensorError) as error:
         needed = sum(tensor.nbytes for tensor in trained.model.state_dict().values())
         raise GlassformerError(f"the export could not be written: {why_not_written(out, error, needed)}") from error
-    return Exported(files=sizes, notes=notes)
+    return Exported(files=sizes, notes=notes, example=example_of(trained.config.inputs))
 
 
 def check_out(out: Path, *, overwrite: bool) -> None:

@@ -20,7 +20,7 @@ class Format:
         write: writes a model, which is on the CPU and in evaluation mode, into an empty folder. It returns sentences
             for the user: what was left out, and how the folder was checked. It raises `UsageError` if the format
             cannot express the model, and `OSError` or `SafetensorError` if the files cannot be written.
-        use: what to do next with the folder: a command or a sentence with `{out}`, or Python with `{path!r}`.
+        use: what to do next: a command or a sentence with `{out}` and `{text}`, or Python with `{path!r}`.
         in_browsers: whether browsers run the model. Then `write` also takes `name`, and `runtime` (see `write_web`).
     """
 
@@ -39,12 +39,12 @@ FORMATS: dict[str, Format] = {
     "onnx": Format(
         purpose="A folder that predict, explain and serve read without PyTorch.",
         write=partial(write_onnx, precision="float32"),
-        use='glassformer predict {out} "a text"',
+        use="glassformer predict {out} {text}",
     ),
     "onnx-int8": Format(
         purpose="The same, smaller: weights of one byte, if they give the same answers.",
         write=partial(write_onnx, precision="int8"),
-        use='glassformer predict {out} "a text"',
+        use="glassformer predict {out} {text}",
     ),
     "web": Format(
         purpose="A page that answers in the browser, without a server and offline.",

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from glassformer.data.inputs import example_of
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.metrics import measure
@@ -263,7 +264,7 @@ def _readme(config: ExportedConfig, notes: Sequence[str]) -> str:
     weights = "" if config.answers_by_counting else f"- Weights of the transformer: {config.precision}\n"
     return f"""# An exported text classifier
 
-    glassformer predict FOLDER "a text"
+    glassformer predict FOLDER {example_of(config.inputs)}
 
 It answers{runs} without PyTorch. `glassformer explain` and `glassformer serve` read it too.
 

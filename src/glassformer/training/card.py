@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from glassformer.data.inputs import example_of
 from glassformer.data.wording import counted
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
@@ -35,7 +36,7 @@ def model_card(trained: TrainedModel) -> str:
         _distilled(data)
         if "teacher" in data
         else f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
-        f"(text: `{data['text_column']}`, label: `{data['label_column']}`)."
+        f"({_inputs(config)}, label: `{data['label_column']}`)."
     )
     facts = [
         learned + (_counted_too(data["validation_rows"]) if readers else ""),
@@ -61,8 +62,17 @@ Answers a text with {kind}: {labels}.
 It knows only what such rows taught it. On texts of another kind, language or time its answers and its confidence mean
 little. It has not been checked for unfair treatment of anyone.
 
-    glassformer predict FOLDER "a text"
+    glassformer predict FOLDER {example_of(config.inputs)}
 """
+
+
+def _inputs(config: FolderConfig) -> str:
+    """Name the columns that the model reads."""
+    if config.inputs is None:
+        return f"text: `{config.data['text_column']}`"
+    texts = " and ".join(f"`{name}`" for name in config.inputs.texts)
+    columns = ", ".join(f"`{column.name}`" for column in config.inputs.columns)
+    return f"text: {texts}" + (f", beside it: {columns}" if columns else "")
 
 
 def _distilled(data: dict[str, Any]) -> str:
