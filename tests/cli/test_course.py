@@ -59,7 +59,7 @@ def test_open_starts_jupyter_and_keeps_a_notebook_that_is_there(desk: Path, monk
     notebook.write_text("my answers", encoding="utf-8")
     assert glassformer("course", 1, "--open").code == 0
     assert notebook.read_text(encoding="utf-8") == "my answers"
-    misused(glassformer("course", 1, "--open", "--out", "lesson.py"), "--open opens notebooks, and lesson.py is none")
+    misused(glassformer("course", 1, "--open", "--out", "lesson.py"), "--open needs a notebook")
     assert not (desk / "lesson.py").exists()
 
 

@@ -63,7 +63,7 @@ def test_texts_are_answered_with_an_interval(scores: Trained) -> None:
     assert low < float(value) < high
     assert text == "superb film"
     assert said.out.splitlines()[1].startswith("(no text)")
-    assert "should hold the right number of 90% of texts, by 90 held-out rows" in said.err
+    assert "should contain the true number of 90% of texts; calibrated on 90 held-out rows" in said.err
     piped = glassformer("predict", scores.folder, "--jsonl", stdin=b"awful song\nfine book\n")
     low_one, high_one = (json.loads(line) for line in piped.out.splitlines())
     assert low_one["prediction"] < high_one["prediction"]

@@ -136,19 +136,19 @@ def test_any_other_wrong_answer_gets_a_hint(name: str, desk: Path) -> None:
 
 def test_answers_of_a_wrong_kind_are_refused_in_words(desk: Path) -> None:
     assert desk.is_dir()
-    assert "Numbers are wanted" in judge("1.1", "half").says
-    assert "The shape is 4, and 4 × 4 is wanted" in judge("1.1", [0.5, 0.5, 0, 0]).says
-    assert "A function is wanted" in judge("1.2", [1, 2]).says
+    assert "Give numbers here" in judge("1.1", "half").says
+    assert "The shape is 4; it should be 4 × 4" in judge("1.1", [0.5, 0.5, 0, 0]).says
+    assert "Give the function, not its result" in judge("1.2", [1, 2]).says
     assert "stopped with ZeroDivisionError" in judge("1.2", lambda values: values * (1 // 0)).says
     assert "returned None" in judge("1.2", lambda _values: None).says
-    assert "A word in quotes is wanted" in judge("2.3", 3).says
+    assert "Give a word in quotes" in judge("2.3", 3).says
     for unanswered in (judge("1.3", ...), judge("2.3", ...), judge("1.2", lambda _values: ...)):
         assert unanswered.right is None
         assert "three dots" in unanswered.says
     assert "at [1]" in judge("3.1", [1, 7]).says
     assert judge("3.1", (torch.tensor(1), 6.001)).right
     assert judge(3.1, [1, 6]).right  # type: ignore[arg-type] # a reader may leave out the quotes
-    assert "Numbers are wanted" in judge("3.1", [1, "six"]).says
+    assert "Give numbers here" in judge("3.1", [1, "six"]).says
     with pytest.raises(UsageError, match=r"there is no exercise '1\.4'; there are 1\.1, 1\.2"):
         judge("1.4", 0)
 

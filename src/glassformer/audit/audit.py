@@ -66,7 +66,7 @@ def audit(
             except CannotMeasureError as error:
                 unmeasured = str(error)
     elif train is not None:
-        raise UsageError(f"{folder} is an export, of which only the files are read; leave out `train=`")
+        raise UsageError(f"{folder} is an export, and only its files are read; leave out `train=`")
     say("reading every file of the folder")
     files = audit_files(folder, is_export=is_export)
     findings = judge(files, traced, membership, unread=unread, unmeasured=unmeasured)

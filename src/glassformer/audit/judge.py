@@ -59,7 +59,7 @@ def verdict_of(findings: Sequence[Finding], membership: Membership | None) -> st
         else "No problem was found in the files."
     )
     if membership is None:
-        return f"{first} Whether the model betrays its training texts was not measured."
+        return f"{first} Whether the model reveals its training texts was not measured."
     attacks = [found for found in membership.attacks if is_better_than_chance(found)]
     if not attacks:
         return f"{first} No attack could tell training texts from others."
@@ -139,7 +139,7 @@ def _names(traced: Sequence[Traced]) -> Finding:
         check=check,
         level="worth knowing",
         found=f"{names.readable:,} of {counted(names.values, 'probable name')} of the table can be read in the n-grams "
-        f"({', '.join(names.examples)}): two or three words in upper case, so places and firms too",
+        f"({', '.join(names.examples)}): two or three words that begin in upper case, so places and firms too",
         advice=_MASK,
     )
 
@@ -186,7 +186,10 @@ def _advice(found: Attack) -> str:
             "if nobody may learn whether a text was in the table, delete seen.safetensors and set unlike to null in "
             "config.json: the model then does not say any more which texts are unlike the training data"
         )
-    return "if nobody may learn whether a text was in the table, keep the folder, and give others labels alone"
+    return (
+        "if nobody may learn whether a text was in the table, do not give the folder away, and give others only the "
+        "labels"
+    )
 
 
 def _twins(membership: Membership) -> Iterator[Finding]:

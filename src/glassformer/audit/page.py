@@ -42,7 +42,7 @@ def render_audit(found: Audit) -> str:
     return page(
         found.model,
         "audit",
-        subtitle="which personal data this folder holds, and what its answers betray",
+        subtitle="which personal data this folder holds, and what its answers reveal",
         headline=f'<p class="verdict">{escape(found.verdict)}</p>',
         sections=sections,
         footer=f"glassformer {found.version} · {found.created}",
@@ -110,7 +110,7 @@ def _membership(found: Audit) -> str:
     means = (
         f"<p>The answers are right for {measured.training_accuracy:.1%} of the training texts and "
         f"{measured.others_accuracy:.1%} of the others. The mean loss is {measured.training_loss:.3f} and "
-        f"{measured.others_loss:.3f} nats. The larger the gap, the more the model betrays.</p>"
+        f"{measured.others_loss:.3f} nats. The larger the gap, the more the model reveals.</p>"
     )
     notes = "".join(f"<p class='soft'>{escape(note)}</p>" for note in measured.notes)
     return means + table(caption, ("attack by", "AUC", "recognised", "tried on"), rows) + _twins(found) + notes
@@ -137,7 +137,7 @@ def _twins(found: Audit) -> str:
         f" and as many others. The loss of training texts then rises by {twins.training.value:.3f} nats, that of "
         "others by "
         f"{twins.others.value:.3f}; the difference is {twins.difference.value:.3f} (95% interval "
-        f"{twins.difference.low:.3f} to {twins.difference.high:.3f}). Above 0, the model knows the very wording.</p>"
+        f"{twins.difference.low:.3f} to {twins.difference.high:.3f}). Above 0, the model knows the exact wording.</p>"
     )
 
 

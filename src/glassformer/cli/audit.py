@@ -1,4 +1,4 @@
-"""`glassformer audit`: which personal data a model folder holds, and what its answers betray."""
+"""`glassformer audit`: which personal data a model folder holds, and what its answers reveal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def audit(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Say which personal data a model folder holds, and whether its answers betray who was in the training table."""
+    """Say which personal data a model folder holds, and whether its answers reveal which texts it learned."""
     if quiet:
         hush()
     from glassformer.audit.audit import audit as run_audit

@@ -18,13 +18,15 @@ def course(
     lesson: Annotated[str | None, typer.Argument(help="The number of a lesson, from 1 to 10.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The file to write: .ipynb for a notebook, .py for a script. Default: a notebook here."),
+        typer.Option(
+            help="The file to write: .ipynb for a notebook, .py for a script. Default: a notebook in this folder."
+        ),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the notebook in Jupyter.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file, and the answers in it.")] = False,
     json: Json = False,
 ) -> None:
-    """List the ten lessons of the course, or write one as a notebook or a script."""
+    """List the ten lessons of the course, or write a lesson as a notebook or a script."""
     from glassformer.course.lessons import lesson as find
     from glassformer.course.writing import write_lesson
     from glassformer.errors import UsageError
@@ -66,7 +68,7 @@ def _list(*, json: bool) -> None:
 def _how_to_open(path: Path, number: int) -> str:
     quoted = shlex.quote(str(path))
     if path.suffix == ".py":
-        return f"read it in an editor, fill in the exercises, and run it again and again: python {quoted}"
+        return f"open it in an editor, fill in the exercises, and run it: python {quoted}"
     return (
         f"open it in Jupyter or VS Code, or with: glassformer course {number} --open. "
         f"Without a notebook: glassformer course {number} --out {shlex.quote(str(path.with_suffix('.py')))}"
@@ -83,7 +85,7 @@ def _reader(path: Path) -> str:
     from glassformer.prediction.installed import is_installed, pip_install
 
     if path.suffix != ".ipynb":
-        raise UsageError(f"--open opens notebooks, and {path} is none; let its name end in .ipynb")
+        raise UsageError(f"--open needs a notebook, and {path} is not one; give it a name that ends in .ipynb")
     found = next((name for name in _READERS if is_installed(name)), None)
     if found is None:
         raise UsageError(f"--open needs Jupyter, which is not installed: {pip_install('course')}")

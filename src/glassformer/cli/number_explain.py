@@ -46,7 +46,7 @@ def _show(found: NumberExplanation) -> None:
         effects = [sum(each.readers[name] for each in group) for name in readers] if len(readers) > 1 else []
         lines.append((word, *(_signed(effect) for effect in [*effects, _total(group)])))
     print_table(lines)
-    show("\nAn effect is what the answer loses without the word. Effects need not add up to the answer.")
+    show("\nAn effect is how much the answer falls without the word. Effects need not add up to the answer.")
 
 
 def _total(group: Sequence[WordEffect]) -> float:

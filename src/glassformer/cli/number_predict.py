@@ -52,7 +52,7 @@ def _say_what_intervals_are(predictor: NumberPredictor) -> None:
         say("note: there are no intervals: too few rows were held out in training")
     else:
         rows = human_count(held_out.rows)
-        say(f"note: an interval should hold the right number of 90% of texts, by {rows} held-out rows")
+        say(f"note: an interval should contain the true number of 90% of texts; calibrated on {rows} held-out rows")
 
 
 def _answer_texts(predictor: NumberPredictor, texts: list[str] | None, style: Style) -> None:

@@ -115,7 +115,7 @@ def search(
     source = chosen_task(source, target, task, order)
     if source.task == "number":
         raise UsageError(
-            "the target is a number, and a search rates answers that are classes; `task='ordered'` learns ordered ones"
+            "the target is a number, which cannot be searched yet; `task='ordered'` learns ordered classes"
         )
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
@@ -181,7 +181,7 @@ def _show(found: SearchResult) -> None:
     if mattering := [effect.key for effect in found.effects if effect.matters]:
         show(f"\nwhat mattered: {', '.join(mattering)}")
     elif found.effects:
-        show("\nwhat mattered: these trials do not show that any setting did")
+        show("\nwhat mattered: no setting clearly")
     show(f"\n{found.verdict}")
 
 

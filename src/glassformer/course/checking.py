@@ -87,7 +87,7 @@ def _judge_numbers(exercise: Exercise, answer: Any) -> str | None:
     right = _numbers(exercise.right())
     found = _numbers(answer)
     if found is None or right is None:
-        return f"Numbers are wanted: a number, a list or a tensor, and not {brief_value(answer)}."
+        return f"Give numbers here (a number, a list or a tensor), not {brief_value(answer)}."
     difference = _difference(found, right)
     if difference is None:
         return None
@@ -101,7 +101,7 @@ def _judge_word(exercise: Exercise, answer: Any) -> str | None:
     if answer is ...:
         raise _NotAnsweredError
     if not isinstance(answer, str):
-        return f"A word in quotes is wanted, and not {brief_value(answer)}."
+        return f"Give a word in quotes, not {brief_value(answer)}."
     if _folded(answer) == _folded(exercise.right()):
         return None
     return next(
@@ -113,7 +113,7 @@ def _judge_word(exercise: Exercise, answer: Any) -> str | None:
 def _judge_function(exercise: Exercise, answer: Any) -> str | None:
     if not callable(answer):
         wrong = brief_value(answer)
-        return f"A function is wanted, not what it returns: give its name without brackets, and not {wrong}."
+        return f"Give the function, not its result: its name without brackets, not {wrong}."
     for arguments in exercise.calls():
         right = _numbers(exercise.right(*_copied(arguments)))
         assert right is not None
@@ -123,14 +123,14 @@ def _judge_function(exercise: Exercise, answer: Any) -> str | None:
             return f"Your function stopped with {type(error).__name__}: {error}. {exercise.hint}"
         found = _numbers(returned)
         if found is None:
-            return f"Your function returned {brief_value(returned)}, and numbers are wanted. {exercise.hint}"
+            return f"Your function returned {brief_value(returned)}; it should return numbers. {exercise.hint}"
         difference = _difference(found, right)
         if difference is None:
             continue
         for slip, remark in exercise.slips:
             if _difference(found, _numbers(slip(*_copied(arguments)))) is None:
                 return remark
-        return f"Your function was tried on numbers of ours. {difference} {exercise.hint}"
+        return f"We called your function with test numbers. {difference} {exercise.hint}"
     return None
 
 
@@ -160,7 +160,7 @@ def _difference(found: Tensor, right: Tensor | None) -> str | None:
     """Say where two tensors differ, or return None if they are equal up to rounding."""
     if right is None or found.shape != right.shape:
         wanted = "none" if right is None else _shape(right)
-        return f"The shape is {_shape(found)}, and {wanted} is wanted."
+        return f"The shape is {_shape(found)}; it should be {wanted}."
     near = torch.isclose(found, right, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
     if near.all():
         return None

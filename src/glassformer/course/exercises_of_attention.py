@@ -109,7 +109,7 @@ EXERCISES: Mapping[str, Exercise] = {
         kind="word",
         right=lambda: _looked_at(NOT_STALE),
         hint='Take the last row of found["blocks.0.attention.weights"][0]; argmax() gives the number of the token.',
-        learned="You can read from the weights where a model looks. Later lessons say what it makes of it.",
+        learned="The weights show where a model looks. Later lessons show what it does with this.",
     ),
     "3.1": Exercise(
         right=lambda: [1.0, 6.0],
@@ -144,7 +144,7 @@ EXERCISES: Mapping[str, Exercise] = {
         right=lambda: [3.0, -1.0],
         slips=((lambda: [15.0, -5.0], "This is the sum of five values. The weights add up to 1, and not to 5."),),
         hint="Try it: take any weights that add up to 1, and multiply them with five rows of (3, −1).",
-        learned="Where all tokens tell the same, it does not matter where one looks.",
+        learned="If all tokens have the same value, it does not matter where a token looks.",
     ),
     "4.1": Exercise(
         kind="function",

@@ -104,9 +104,9 @@ EXERCISES: Mapping[str, Exercise] = {
         slips=(
             (
                 lambda: (_ROW - 2.5) / _ROW.std(),
-                "This divides by the sample deviation. Divide the sum of squares by 4.",
+                "This divides by the sample standard deviation. Divide the sum of squares by 4.",
             ),
-            (lambda: _ROW - 2.5, "The mean is 0 now. Divide by the deviation too."),
+            (lambda: _ROW - 2.5, "The mean is 0 now. Divide by the standard deviation too."),
             (lambda: (_ROW - 2.5) / 1.25, "You divided by the variance. Take its square root."),
         ),
         hint="The mean is 2.5. The variance is the mean of (−1.5)², (−0.5)², 0.5² and 1.5².",

@@ -73,7 +73,7 @@ EXERCISES: Mapping[str, Exercise] = {
             (lambda: 2.0, "These are points. Give the difference of the two accuracies as they are written here."),
             (lambda: 0.72 - 1 / 3, "Chance among three classes is not the baseline: one class is far more frequent."),
         ),
-        hint="Who always says “complaint” is right in 700 of 1,000 texts.",
+        hint="A model that always answers “complaint” is right on 700 of 1,000 texts.",
         learned="An accuracy without its baseline says little.",
     ),
     "9.3": Exercise(
@@ -82,7 +82,7 @@ EXERCISES: Mapping[str, Exercise] = {
             (lambda: 1 / 400, "Divide by the root of the number of inputs, and not by the number."),
             (lambda: 20.0, "This makes the outputs larger still. Multiply by 1/√400."),
         ),
-        hint="The sum of 400 products has the deviation √400 = 20.",
+        hint="The sum of 400 products has the standard deviation √400 = 20.",
         learned="This is how layers are initialised. With ReLU, √(2/n) makes up for the half that becomes 0.",
     ),
     "10.1": Exercise(
@@ -110,16 +110,16 @@ EXERCISES: Mapping[str, Exercise] = {
             ),
         ),
         hint="(logits / temperature).softmax(dim=-1)",
-        learned="`glassformer generate` has a flag for it: its texts become bolder or tamer.",
+        learned="`glassformer generate` has a temperature too.",
     ),
     "10.3": Exercise(
         right=lambda: 0.5,
         slips=(
-            (lambda: 1.3, "The price is subtracted, and not added."),
-            (lambda: -3.1, "The price of each unit is 0.1, so four units cost 0.4."),
-            (lambda: 1.9, "It moved from −7 to −3: that is +4, and costs 0.4."),
+            (lambda: 1.3, "The penalty is subtracted, not added."),
+            (lambda: -3.1, "The penalty of each unit is 0.1, so that of four units is 0.4."),
+            (lambda: 1.9, "The difference from −7 to −3 is +4, so the penalty is 0.4."),
         ),
         hint="It became more probable by −3 − (−7) = 4 units.",
-        learned="Papers call the price β, and what it costs on average the KL divergence.",
+        learned="Papers call the 0.1 β. The mean of the differences estimates the KL divergence.",
     ),
 }
