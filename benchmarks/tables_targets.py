@@ -75,7 +75,7 @@ def targets_tables(found: Document) -> Iterator[str]:
     )
     yield (
         f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
-        f"the test rows. Training rows and test rows: {of_rows}. Who answers: {_who(found)}."
+        f"the test rows. Training rows and test rows: {of_rows}. The transformer takes part: {_who(found)}."
     )
 
 
@@ -86,7 +86,7 @@ def _rows(of_seeds: Sequence[int]) -> str:
 
 
 def _who(found: Document) -> str:
-    """Say how often both readers answer."""
+    """Say how often the transformer takes part."""
     said = [(line["table"], "a number", line["answers_by"]) for line in found["numbers"]]
     said += [
         (line["table"], {"ordered": "ordered classes, cumulative logits", "classes": "classes"}[head], runs)
@@ -94,6 +94,6 @@ def _who(found: Document) -> str:
         for head, runs in line["answers_by"].items()
     ]
     return "; ".join(
-        f"`{table}` as {what}: both readers in {runs.count('both readers')} of {len(runs)} runs"
+        f"`{table}` as {what} in {runs.count('both readers')} of {len(runs)} runs"
         for table, what, runs in said
     )
