@@ -13,33 +13,45 @@ def few_tables(found: Document) -> Iterator[str]:
     lines = found["lines"]
     names = list(dict.fromkeys(name for line in lines for name in line["contestants"]))
     yield "Accuracy on the test rows, means over the draws:"
-    yield markdown([("table", "rows of each class", *names), *(_accuracies(line, names) for line in lines)])
+    most = max(_of_draws(lines, name)[0] for name in names)
+    everywhere = [name for name in names if _of_draws(lines, name)[0] == most]
+    yield markdown([("table", "rows of each class", *everywhere), *(_accuracies(line, everywhere) for line in lines)])
     ours = [name for name in names if name.startswith("ours")]
     yield "Accuracy above that of TF-IDF + logistic regression on the same draws:"
     yield markdown([("table", "rows of each class", *ours), *(_differences(line, ours) for line in lines)])
     draws = "; ".join(f"{name} {_draws(lines, name)}" for name in names)
     test_rows = {line["table"]: line["test_rows"] for line in lines}
     sizes = "; ".join(f"`{table}` {rows:,}" for table, rows in test_rows.items())
+    pretrained = f" Pre-training: {found['seconds']} seconds on all other training texts, without their labels."
     yield (
-        f"Draws: {draws}. Test rows: {sizes}. Pre-training: {found['seconds']} seconds on all other training "
-        "texts, without their labels. 95% intervals over the test rows."
+        f"Draws: {draws}. Test rows: {sizes}.{pretrained if any('pre-trained' in name for name in names) else ''} 95% "
+        "intervals over the test rows."
     )
 
 
-def _draws(lines: list[Document], name: str) -> str:
-    """Return on how many draws a contestant was measured: "3", or "1 to 3"."""
+def _of_draws(lines: list[Document], name: str) -> tuple[int, int]:
+    """Return on how many draws a contestant was measured: the fewest and the most of all lines."""
     counts = [len(line["contestants"].get(name, {"of_draws": ()})["of_draws"]) for line in lines]
-    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    return min(counts), max(counts)
+
+
+def _draws(lines: list[Document], name: str) -> str:
+    """Write the number of draws: "3", or "0 to 1"."""
+    fewest, most = _of_draws(lines, name)
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
 
 
 def _accuracies(line: Document, names: list[str]) -> tuple[str, ...]:
+    """Return the accuracies of those that were measured on all draws: another draw is easier or harder."""
     contestants = line["contestants"]
-    best = max(each["accuracy"]["value"] for each in contestants.values())
+    draws = max(len(each["of_draws"]) for each in contestants.values())
+    whole = {name: each for name, each in contestants.items() if len(each["of_draws"]) == draws}
+    best = max(each["accuracy"]["value"] for each in whole.values())
 
     def cell(name: str) -> str:
-        if name not in contestants:
+        if name not in whole:
             return ""
-        value = contestants[name]["accuracy"]["value"]
+        value = whole[name]["accuracy"]["value"]
         return f"**{short(value)}**" if value == best else short(value)
 
     return (f"`{line['table']}`", str(line["per_class"]), *map(cell, names))

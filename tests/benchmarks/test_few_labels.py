@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import bench_data, few_labels
+from benchmarks import bench_data, few_labels, tables_few
 from benchmarks.bench_data import Entry, cut_rows
 from benchmarks.tables import kinds
 from glassformer.training.recipe import load_recipe
@@ -42,3 +42,18 @@ def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Mo
     assert "| `few` | 8 | " in shown
     assert "naive Bayes 1; " in shown
     assert list(kinds(tmp_path)["few-labels"]("few-labels")) == ["Not measured yet."]
+
+
+def test_a_contestant_of_fewer_draws_has_no_mean_beside_the_others() -> None:
+    half = {"value": 0.5, "low": 0.25, "high": 0.75}
+
+    def figures(*of_draws: float) -> dict[str, object]:
+        return {"of_draws": of_draws, "accuracy": half, "over_tfidf": half}
+
+    contestants = {"naive Bayes": figures(0.5, 0.5), "ours": figures(0.5)}
+    line = {"table": "few", "per_class": 8, "test_rows": 7, "contestants": contestants}
+    first, means, *_, said = tables_few.few_tables({"lines": [line], "seconds": 60})
+    assert first.startswith("Accuracy on the test rows")
+    assert "| table | rows of each class | naive Bayes |" in means
+    assert "naive Bayes 2; ours 1." in said
+    assert "Pre-training" not in said
