@@ -94,6 +94,5 @@ def _who(found: Document) -> str:
         for head, runs in line["answers_by"].items()
     ]
     return "; ".join(
-        f"`{table}` as {what} in {runs.count('both readers')} of {len(runs)} runs"
-        for table, what, runs in said
+        f"`{table}` as {what} in {runs.count('both readers')} of {len(runs)} runs" for table, what, runs in said
     )
