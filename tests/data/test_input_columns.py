@@ -52,6 +52,15 @@ def test_the_kind_of_a_column_is_found(tmp_path: Path) -> None:
     assert "column 'price': numbers, in 10 quantiles" in found.notes
 
 
+def test_places_that_most_rows_have_for_themselves_are_a_category_if_a_few_repeat(tmp_path: Path) -> None:
+    alone = [f"the village number {number}" for number in range(ROWS - 4)]
+    inputs = read(table_of(tmp_path, place=["Berlin"] * 4 + alone), "place").inputs
+    assert inputs is not None
+    assert inputs.columns == (Category(name="place", values=("Berlin",)),)
+    with pytest.raises(UsageError, match="a different value in nearly every row"):
+        read(table_of(tmp_path, place=["Berlin"] * 2 + ["Ulm"] * 2 + alone), "place")
+
+
 def test_frames_and_single_rows_are_composed_alike(tmp_path: Path) -> None:
     path = table_of(tmp_path, shop=["Berlin", "Ulm", None] * 20, price=[1.5, None, 3.0, 40.25, 5.0, 6.0] * 10)
     found = read(path, "shop", "price", text="text", texts=("reply",))

@@ -31,6 +31,7 @@ from glassformer.errors import UsageError, quoted
 QUANTILES = 10
 FEWEST_ROWS = 3  # of a category. Rarer ones teach what `other` means
 MOST_CATEGORIES = 1_000
+LEAST_SHARE = 0.05  # of the rows with a value, which the categories must cover; free text covers less
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,11 +147,6 @@ def _learned(values: pl.Series, name: str, source: str) -> Column:
         )
     if kind in ("whole numbers", "decimal numbers"):
         return _number(present, name, place)
-    if is_near_unique(values):
-        raise UsageError(
-            f"{place} has a different value in nearly every row, so it is no category. If it holds texts, name it "
-            "with `text=`; else leave it out of `columns=`."
-        )
     return _category(present, name, place)
 
 
@@ -173,8 +169,11 @@ def _category(values: pl.Series, name: str, place: str) -> Category:
         spelled.setdefault(spelling.casefold(), spelling)
         rows[spelling.casefold()] += count
     frequent = [key for key, count in rows.most_common(MOST_CATEGORIES) if count >= FEWEST_ROWS]
-    if not frequent:
-        raise UsageError(f"{place} has no value in {FEWEST_ROWS:,} rows or more; leave it out of `columns=`.")
+    if sum(rows[key] for key in frequent) < LEAST_SHARE * len(values):
+        raise UsageError(
+            f"{place} has a different value in nearly every row, so it is no category. If it holds texts, name it "
+            "with `text=`; else leave it out of `columns=`."
+        )
     return Category(name=name, values=tuple(spelled[key] for key in frequent if key not in (MISSING, OTHER)))
 
 
