@@ -70,6 +70,7 @@ def test_everything_is_shown_and_escaped() -> None:
         ".625<small>.500 – .750</small>",
         "too few texts",
         "right for 90.0% of the training texts and 80.0%",
+        "in 500 training texts and in held-out texts",
         "rises by 0.625 nats",
         "A note.",
     ):

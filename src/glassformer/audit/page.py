@@ -132,11 +132,10 @@ def _twins(found: Audit) -> str:
     if twins is None:
         return ""
     return (
-        f"<p>Near copies: one word of a text is replaced by a word of another one, in "
-        f"{counted(twins.texts, 'training text')}"
-        f" and as many others. The loss of training texts then rises by {twins.training.value:.3f} nats, that of "
-        "others by "
-        f"{twins.others.value:.3f}; the difference is {twins.difference.value:.3f} (95% interval "
+        "<p>Near copies: one word of a text is replaced by a word of another one, in "
+        f"{counted(twins.texts, 'training text')} and in held-out texts. The loss of training texts then rises by "
+        f"{twins.training.value:.3f} nats, that of others by {twins.others.value:.3f}; the difference is "
+        f"{twins.difference.value:.3f} (95% interval "
         f"{twins.difference.low:.3f} to {twins.difference.high:.3f}). Above 0, the model knows the exact wording.</p>"
     )
 
