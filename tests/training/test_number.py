@@ -3,6 +3,7 @@
 import copy
 import math
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.evaluate_number import evaluate_number
+from glassformer.evaluation.evaluate_number import evaluate_number, in_r2
 from glassformer.prediction.model_folder import NUMBER, load_model
 from glassformer.prediction.number import NumberPredictor
 from glassformer.prediction.number_config import held_out_of
@@ -77,6 +78,21 @@ def test_each_reader_is_measured_alone(both: NumberPredictor, tmp_path: Path) ->
     assert len(found.duel.comparisons) == 2
     assert found.duel.readers[0].metrics.r2.value > 0.5
     assert any("rows in memory" in note for note in found.notes)
+
+
+def test_a_reader_without_weight_is_not_asked(both: NumberPredictor) -> None:
+    def asked(**weights: float) -> list[str]:
+        readers = both.trained.config.readers.model_copy(update=weights)
+        config = both.trained.config.model_copy(update={"readers": readers})
+        return list(NumberPredictor(replace(both.trained, config=config)).read(["a film"]))
+
+    assert asked(counting=0.0) == ["transformer"]
+    assert asked(transformer=0.0) == ["counting"]
+    assert asked(counting=0.0, transformer=0.0) == ["counting"]
+
+
+def test_an_r2_below_zero_has_a_minus() -> None:
+    assert [in_r2(value) for value in (-0.0004, -0.02, 0.5)] == [".000", "−.020", ".500"]
 
 
 def test_coverage_is_a_share_below_one(both: NumberPredictor) -> None:

@@ -161,11 +161,17 @@ class _Measured:
         )
 
 
+def in_r2(value: float) -> str:
+    """Write an R², which may be below 0: .571 or −.012."""
+    rounded = round(value, 3) + 0.0  # no −0.0
+    return ("−" if rounded < 0 else "") + share(abs(rounded))
+
+
 def _verdict(other: NumberContestant, difference: Estimate, rows: int) -> str:
     """Say whether the model or another contestant explains more of the variance, or that the rows do not show it."""
     r2, theirs = difference.value + other.metrics.r2.value, other.metrics.r2.value
     figures = (
-        f"R² {share(r2)} against {share(theirs)} (difference {signed(difference.value)}, 95% interval "
+        f"R² {in_r2(r2)} against {in_r2(theirs)} (difference {signed(difference.value)}, 95% interval "
         f"{signed(difference.low)} to {signed(difference.high)})"
     )
     if difference.low > 0:

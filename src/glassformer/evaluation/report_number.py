@@ -9,6 +9,7 @@ from glassformer.data.files import write_aside
 from glassformer.data.inputs import shown
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import HEIGHT, Dot, axis, frame, interval_charts, svg, x_at, y_at
+from glassformer.evaluation.evaluate_number import in_r2
 from glassformer.evaluation.number_result import NumberContestant, NumberEvaluation
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import seconds, size
@@ -63,9 +64,9 @@ def _headline(evaluation: NumberEvaluation) -> str:
         "size": size(model.size_bytes),
     }
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
-    low, high = share(metrics.r2.low), share(metrics.r2.high)
+    low, high = in_r2(metrics.r2.low), in_r2(metrics.r2.high)
     return (
-        f'<div class="headline"><div class="score">{share(metrics.r2.value)}<small>R² (95%: {low} to {high})</small>'
+        f'<div class="headline"><div class="score">{in_r2(metrics.r2.value)}<small>R² (95%: {low} to {high})</small>'
         f'</div><p class="verdict">{escape(evaluation.duel.verdict)}</p></div><dl class="figures">{listed}</dl>'
     )
 
@@ -96,7 +97,7 @@ def _line(contestant: NumberContestant) -> tuple[str, list[str]]:
     return (
         f"{escape(contestant.name)}<small>{escape(contestant.description)}</small>",
         [
-            with_interval(metrics.r2),
+            f"{in_r2(metrics.r2.value)}<small>{in_r2(metrics.r2.low)} to {in_r2(metrics.r2.high)}</small>",
             _unit_interval(metrics.mae),
             _unit_interval(metrics.rmse),
             "–" if metrics.spearman is None else with_interval(metrics.spearman),

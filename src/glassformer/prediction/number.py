@@ -134,10 +134,10 @@ class NumberPredictor:
 
     def read(self, texts: Sequence[str], on_progress: Callable[[float], None] | None = None) -> dict[Reader, Numbers]:
         """Return the answers of each reader on the scale of training: (texts,). A reader of weight 0 is not asked."""
-        counting, found = self.trained.counting, dict[Reader, Numbers]()
-        if counting is not None:
+        counting, found, weights = self.trained.counting, dict[Reader, Numbers](), self.trained.config.readers
+        if counting is not None and (weights.counting or not weights.transformer):  # one of both always answers
             found["counting"] = counting.logits(texts)[:, 0].astype(np.float64)
-        if self.trained.config.readers.transformer:
+        if weights.transformer:
             found["transformer"] = self._transformer(texts, on_progress)
         return found
 
