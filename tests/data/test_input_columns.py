@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +14,7 @@ from glassformer.errors import UsageError
 ROWS = 60
 
 
-def table_of(tmp_path: Path, **columns: list[object]) -> Path:
+def table_of(tmp_path: Path, **columns: Sequence[object]) -> Path:
     frame = pl.DataFrame(
         {
             "text": [f"a text about {number % 7}" for number in range(ROWS)],
