@@ -180,7 +180,7 @@ def test_two_models_with_other_inputs_are_compared(beside: Trained, tmp_path: Pa
             "'review' cannot be both --text and --columns; leave one out",
         ),
         (("--columns", "label", "--label", "label"), "'label' cannot be both --columns and --label"),
-        (("--columns", "review", "--text", "shop"), "has a different value in nearly every row, so it is no category"),
+        (("--columns", "review", "--text", "shop"), "a different value in nearly every row, so it is not a category"),
         (("--columns", ","), "--columns names no column"),
         (("--columns", "shop", "--init", "model"), "are learned from scratch; leave it out"),
         (("--columns", "shop", "--pretrain", "1m"), "are learned without pre-training; leave it out"),

@@ -219,7 +219,7 @@ def _composed(given: Any, text: str | Sequence[str] | None, columns: Sequence[st
     """
     texts, beside = tuple([text] if isinstance(text, str) else text or ()), tuple(columns or ())
     if not texts:
-        raise InputError("`columns=` stand beside a text; name it, as in `text='review'`")
+        raise InputError("`columns=` needs a text too; name it, as in `text='review'`")
     rows, asked = _rows(given), Asked(texts=texts[1:], columns=beside)
     names = (texts[0], *asked.names)
     for number, row in enumerate(rows):

@@ -171,7 +171,7 @@ def _category(values: pl.Series, name: str, place: str) -> Category:
     frequent = [key for key, count in rows.most_common(MOST_CATEGORIES) if count >= FEWEST_ROWS]
     if sum(rows[key] for key in frequent) < LEAST_SHARE * len(values):
         raise UsageError(
-            f"{place} has a different value in nearly every row, so it is no category. If it holds texts, name it "
+            f"{place} has a different value in nearly every row, so it is not a category. If it holds texts, name it "
             "with `text=`; else leave it out of `columns=`."
         )
     return Category(name=name, values=tuple(spelled[key] for key in frequent if key not in (MISSING, OTHER)))

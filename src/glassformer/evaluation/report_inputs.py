@@ -15,8 +15,8 @@ def inputs_section(inputs: Sequence[InputShare]) -> str:
         return ""
     rows = counted(inputs[0].rows, "row", "rows")
     return (
-        f"<p>The values of one input changed places between {rows}; all other inputs stayed. What the accuracy then "
-        "loses is what the model gets from this input. An input may give little because another one says the same.</p>"
+        f"<p>The values of one input were permuted between {rows}; all other inputs stayed the same. The loss of "
+        "accuracy is what the model gets from this input. An input may give little because another says the same.</p>"
         + table(
             f"Accuracy with all inputs: {share(inputs[0].accuracy)}. Intervals: 95%, paired bootstrap.",
             ("input", "accuracy without it", "what it gives", "95% interval"),

@@ -124,7 +124,7 @@ def _scatter(evaluation: NumberEvaluation) -> str:
     of_all = "every row" if shown == evaluation.metrics.rows else f"{shown:,} of {evaluation.metrics.rows:,} rows"
     drawn = svg(
         "Answers and truth",
-        f"A dot for {of_all}: across the true number, up the answer. Right answers lie on the diagonal.",
+        f"A dot for {of_all}: x is the true number, y the answer. Right answers lie on the diagonal.",
         [frame(x, y), diagonal, dots],
         height=HEIGHT,
     )
@@ -137,17 +137,17 @@ def _scatter(evaluation: NumberEvaluation) -> str:
 
 def _intervals(evaluation: NumberEvaluation) -> str:
     if not evaluation.intervals:
-        return "<p>The model knows no intervals: too few rows were held out in training.</p>"
+        return "<p>The model has no intervals: too few rows were held out in training.</p>"
     rows = [
         (f"{each.asked:.0%}", [f"± {in_unit(each.distance)}", with_interval(each.coverage)])
         for each in evaluation.intervals
     ]
     return (
-        '<p class="soft">Held-out rows of training say how far answers are from the truth. The measured rows never '
+        '<p class="soft">The width of an interval comes from held-out rows of training. The measured rows never '
         "choose an interval, so they can check it. All texts have intervals of the same width.</p>"
         + table(
-            "Should hold: the share of right numbers that was asked for. Holds: the share of the measured rows whose "
-            "number lies in the interval; 95% intervals.",
+            "Should hold: the share of true numbers that intervals should contain. Holds: the share of the measured "
+            "rows whose number lies in the interval; 95% intervals.",
             ("should hold", "answer", "holds"),
             rows,
         )

@@ -29,8 +29,8 @@ def thresholds_part(evaluation: Evaluation) -> str:
     head = ("class, aim", "probability from", "precision", "recall", "rows found", "wrong", "missed")
     data = {"rows": evaluation.metrics.rows, "classes": [each.model_dump() for each in classes]}
     return (
-        "<h3>Choose a threshold</h3><p>You may give a text a class from any probability on: that in the column "
-        "<code>probability_…</code>, which <code>predict</code> adds to a table. These thresholds were found on these "
+        "<h3>Choose a threshold</h3><p>You can give a text a class from any probability on. <code>predict</code> "
+        "writes this probability into the column <code>probability_…</code>. The thresholds below were found on these "
         "rows, so on new rows they will do a little worse.</p>"
         f'<div id="chooser" data-thresholds="{escape(json.dumps(data))}"></div>'
         + table("Thresholds for three aims.", head, rows)

@@ -81,7 +81,7 @@ def _effects(found: SearchResult) -> str:
     mattering = [setting_name(each.key) for each in found.effects if each.matters]
     if mattering:
         verb = "changes" if len(mattering) == 1 else "change"
-        said = f"{', '.join(mattering)} clearly {verb} the loss. Of the other settings these trials do not show it."
+        said = f"{', '.join(mattering)} clearly {verb} the loss. The other settings have no clear effect."
     else:
         said = "These trials do not show that any of the settings changes the loss: all differences may be chance."
     explained = (

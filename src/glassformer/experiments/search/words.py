@@ -72,7 +72,7 @@ def notes_on(found: SearchResult, never: Sequence[str]) -> tuple[str, ...]:
     if never:
         names = ", ".join(map(quoted, never[:_NAMED]))
         more = f" and {len(never) - _NAMED:,} more" if len(never) > _NAMED else ""
-        notes.append(f"no held-out row has the label {names}{more}: too few rows, all of which are learned from")
+        notes.append(f"no held-out row has the label {names}{more}: it has too few rows to hold one out")
     combinations = math.prod(map(len, found.space.values()))
     if len(found.trials) < min(_FEW_TRIALS, combinations):
         notes.append(f"{counted(len(found.trials), 'trial')} in this time; more minutes try more settings")
