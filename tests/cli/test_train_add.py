@@ -47,6 +47,9 @@ def test_a_new_label_is_learned_and_the_old_ones_are_kept(reviews: Trained, grow
     texts = ["good film 3", "bad song 4", "middling book 90"]
     answers = glassformer("predict", folder, *texts, "--json").document["answers"]
     assert [each["prediction"] for each in answers] == [POSITIVE, NEGATIVE, THIRD]
+    metrics = json.loads((grown[0] / "metrics.json").read_text())
+    assert "held_out_answers" in metrics
+    assert "label_doubts" not in metrics, "row numbers would be those of two tables"
 
 
 def test_its_rows_are_found_again(reviews: Trained, more: Path, grown: tuple[Path, Outcome], tmp_path: Path) -> None:

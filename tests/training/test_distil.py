@@ -149,6 +149,7 @@ def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel
     assert record["teacher"]["rows"]["data"]["rows"] == both_readers.config.data["rows"]
     assert student.config.remembered == both_readers.config.remembered  # the rows that the labels came from
     assert student.metrics["held_out_answers"]["rows"] == 28
+    assert "label_doubts" not in student.metrics
 
 
 def test_probabilities_are_calibrated_by_those_of_the_teacher(both_readers: TrainedModel) -> None:

@@ -16,7 +16,7 @@ FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "add", "address", "algorithm", "automatic", "chosen", "columns", "data", "data_dir", "device", "dictionary",
-        "dictionary_dir", "fold_labels", "format", "group", "heads", "host", "init", "into", "keep_feedback",
+        "dictionary_dir", "file", "fold_labels", "format", "group", "heads", "host", "init", "into", "keep_feedback",
         "keep_texts", "label", "labelled", "method", "minutes", "multilabel", "objective", "order", "out", "over",
         "overwrite", "port", "preset", "pretrain", "prompts", "recipe", "rejected", "replay", "resume", "reward",
         "runtime", "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature", "test", "text", "train",

@@ -227,13 +227,36 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
             }
         )
         return
-    alone = ", by counting alone" if trained.config.answers_by_counting else ""  # said under --quiet too
-    show(f"{out}: {_measured(trained)}{alone}, trained in {duration(trained.config.training_seconds)}")
     from glassformer.data.inputs import example_of
 
+    alone = ", by counting alone" if trained.config.answers_by_counting else ""  # said under --quiet too
+    show(f"{out}: {_measured(trained)}{alone}, trained in {duration(trained.config.training_seconds)}")
+    _say_doubts(trained)
     folder, text = shlex.quote(str(out)), example_of(trained.config.inputs)
     say(f"next: glassformer predict {folder} {text}    glassformer explain {folder} {text}")
     say(f"      glassformer evaluate {folder} TEST_TABLE")
+
+
+def _say_doubts(trained: TrainedModel) -> None:
+    """Say which labels of held-out rows the model doubts, if any, and the command that checks the whole table."""
+    from glassformer.data.table import row_list
+    from glassformer.data.wording import counted
+    from glassformer.evaluation.doubtful_labels import labels_command
+    from glassformer.prediction.label_doubts import LabelDoubts
+
+    doubts = LabelDoubts.model_validate(trained.metrics["label_doubts"]) if "label_doubts" in trained.metrics else None
+    if doubts is None or not doubts.doubtful:
+        return
+    where = "" if doubts.source == trained.config.data["source"] else f" of {doubts.source}"
+    have = "has" if doubts.doubtful == 1 else "have"
+    numbers = [each.row for each in doubts.listed]
+    first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
+    command = labels_command(trained.config)
+    more = "" if command is None else f"; `{as_flags(command)}` checks all rows"
+    say(
+        f"labels: {doubts.doubtful:,} of {counted(doubts.rows, 'held-out row')}{where} {have} a label that the model "
+        f"doubts ({first}){more}"
+    )
 
 
 def _measured(trained: TrainedModel) -> str:

@@ -22,8 +22,10 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
+from glassformer.evaluation.doubtful_labels import doubtful_labels
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
+from glassformer.evaluation.next_steps import next_steps
 from glassformer.evaluation.readers import reader_outcomes
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.robustness import measure_robustness
@@ -110,7 +112,9 @@ def evaluate_model(
     shares = _input_shares(predictor, table, say)
     say("explaining the worst errors")
     errors = explain_worst(predictor, found.worst_errors)
-    return found.model_copy(update={"robustness": robustness, "inputs": shares, "worst_errors": errors})
+    found = found.model_copy(update={"robustness": robustness, "inputs": shares, "worst_errors": errors})
+    found = found.model_copy(update={"label_doubts": doubtful_labels(trained, seen)})
+    return found.model_copy(update={"next_steps": next_steps(found, trained.config, folder)})
 
 
 def _input_shares(predictor: Predictor, table: Table, say: Say) -> tuple[InputShare, ...]:

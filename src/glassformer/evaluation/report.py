@@ -11,6 +11,8 @@ from glassformer.evaluation.charts import accuracy_chart, heat_map
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report_errors import errors_section
 from glassformer.evaluation.report_inputs import inputs_section
+from glassformer.evaluation.report_labels import labels_section
+from glassformer.evaluation.report_next import next_section
 from glassformer.evaluation.report_plots import History, calibration_plots, learning_curves, ranking_curves
 from glassformer.evaluation.report_ranks import ranks_section
 from glassformer.evaluation.report_review import review_section
@@ -40,6 +42,7 @@ def write_report(path: Path, evaluation: Evaluation, history: History | None = N
 def render(evaluation: Evaluation, history: History | None = None) -> str:
     """Return the report as HTML. Everything from the user's data is escaped."""
     sections = {
+        "next": ("What to do next", next_section(evaluation.next_steps)),
         "duel": ("Compared with baselines", _duel(evaluation)),
         "curves": ("Learning curves", learning_curves(history, evaluation) if history else ""),
         "confusion": ("Confusion matrix", _confusion(evaluation)),
@@ -51,6 +54,7 @@ def render(evaluation: Evaluation, history: History | None = None) -> str:
         "inputs": ("What each input gives", inputs_section(evaluation.inputs)),
         "slices": ("Where it is worse", slices_section(evaluation.slices)),
         "changes": ("Small changes of the text", robustness_section(evaluation.robustness)),
+        "labels": ("Labels to check", labels_section(evaluation.label_doubts)),
         "errors": ("Worst errors", errors_section(evaluation.worst_errors)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),

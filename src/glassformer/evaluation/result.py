@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
-from glassformer.evaluation.weak_spots import InputShare, Robustness, Slices, WorstError
+from glassformer.evaluation.weak_spots import DoubtfulLabels, InputShare, NextStep, Robustness, Slices, WorstError
 
 
 class Scores(Record):
@@ -307,6 +307,8 @@ class Evaluation(Record):
     robustness: Robustness | None = None
     inputs: tuple[InputShare, ...] = ()
     """What each input gives, if a row has several."""
+    label_doubts: DoubtfulLabels | None = None
+    next_steps: tuple[NextStep, ...] = ()
     worst_errors: tuple[WorstError, ...]
     dropped: tuple[DroppedRows, ...]
     notes: tuple[str, ...]

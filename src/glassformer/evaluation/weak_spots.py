@@ -109,3 +109,38 @@ class Robustness(Record):
 
     rows: int
     changes: tuple[TextChange, ...]
+
+
+class DoubtfulRow(Record):
+    """A held-out row of training whose label is probably wrong. `probability` is that of `suggested`.
+
+    `text` is its beginning, None if the training table cannot be read any more.
+    """
+
+    row: int
+    label: str
+    suggested: str
+    probability: float
+    text: str | None
+
+
+class DoubtfulLabels(Record):
+    """The labels of training that the model doubts: those of `doubtful` of the `rows` rows held out from it.
+
+    `listed` are the most doubtful of them, with their row numbers in `source`. `command` checks the whole training
+    table; it is None if `labels` cannot read this table.
+    """
+
+    source: str
+    rows: int
+    doubtful: int
+    listed: tuple[DoubtfulRow, ...]
+    command: str | None
+
+
+class NextStep(Record):
+    """Something to do next. `section` is the part of the report that says more, `command` the command that does it."""
+
+    text: str
+    section: str | None = None
+    command: str | None = None

@@ -38,6 +38,11 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
+def knows_little(agreement: float, majority: float) -> bool:
+    """Return whether a model that agrees with so many labels is hardly better than always the most frequent one."""
+    return agreement - majority < _LEAST_GAIN * (1 - majority)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabelCheck:
     """What was found in a table.
@@ -66,7 +71,7 @@ class LabelCheck:
     @property
     def knows_little(self) -> bool:
         """Whether the held-out model is hardly better than always the most frequent label, so its doubts say little."""
-        return self.agreement - self.majority < _LEAST_GAIN * (1 - self.majority)
+        return knows_little(self.agreement, self.majority)
 
     def of_kind(self, why: str) -> pl.DataFrame:
         """Return the findings of a kind."""

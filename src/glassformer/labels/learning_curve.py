@@ -74,7 +74,7 @@ def learning_curve(
     Returns:
         None if there are too few rows for a curve.
     """
-    if len(texts) < max(_FEWEST_ROWS, _FEWEST_PER_CLASS * n_classes):
+    if len(texts) < fewest_rows(n_classes):
         return None
     rng = np.random.default_rng(seed)
     ends = np.cumsum([len(fold.held_out) for fold in folds])
@@ -85,6 +85,11 @@ def learning_curve(
         more=more,
         gain=_forecast(rows, np.split(hits, ends[:-1], axis=1), len(texts), more, rng),
     )
+
+
+def fewest_rows(n_classes: int) -> int:
+    """Return how many rows a table needs for a curve."""
+    return max(_FEWEST_ROWS, _FEWEST_PER_CLASS * n_classes)
 
 
 def _hits(

@@ -15,6 +15,7 @@ from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.held_out_answers import HeldOutAnswers
+from glassformer.prediction.label_doubts import LabelDoubts
 
 FORMAT_VERSION = 5
 
@@ -56,6 +57,8 @@ class ClassifierMetrics(FolderMetrics):
     history: list[_Epoch] = []  # type: ignore[assignment] # rows with named fields
     held_out_answers: HeldOutAnswers | None = None
     """None if no rows were held out, or if an older version trained the model."""
+    label_doubts: LabelDoubts | None = None
+    """None if the labels could not be doubted, or if an older version trained the model."""
 
 
 class AnyFolderConfig(BaseModel):

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import nn
 
 from glassformer.data.inputs import refuse_several
@@ -24,17 +23,15 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
 from glassformer.errors import quoted
 from glassformer.prediction.answering_config import Readers
-from glassformer.prediction.answers import Answers
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
-from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
-from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
+from glassformer.training.held_out_figures import held_out_figures
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
@@ -293,7 +290,7 @@ def _finished(
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     seconds += pretraining.get("seconds", 0)
     seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
-    usual = _held_out_answers(prepared, readers, temperature, counting, logits, unseen, seen.config.threshold)
+    figures |= held_out_figures(prepared, source, readers, temperature, counting, logits, unseen, seen.config.threshold)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -319,39 +316,10 @@ def _finished(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | figures | ({} if usual is None else {"held_out_answers": usual.model_dump()}),
+        metrics=state.metrics() | figures,
         counting=None if counting is None else counting.fitted.reader,
         seen=seen,
     )
-
-
-def _held_out_answers(
-    prepared: Prepared,
-    readers: Readers | None,
-    temperature: float,
-    counting: LearnedCounting | None,
-    transformer: FloatArray | None,
-    unseen: FloatArray,
-    threshold: float,
-) -> HeldOutAnswers | None:
-    """Sum up the calibrated answers to the held-out rows. Return None if no rows are held out."""
-    total = transformer
-    if readers is not None and counting is not None:
-        total = readers.counting.weight * counting.held_out
-        total = total if transformer is None else total + readers.transformer.weight * transformer
-    if total is None:
-        return None
-    labels = prepared.labels
-    probs = probabilities(total, temperature=temperature, multilabel=labels.multilabel).astype(np.float32)
-    answers = Answers(
-        labels=labels.names,
-        multilabel=labels.multilabel,
-        probs=probs,
-        empty=np.zeros(len(probs), np.bool_),
-        readers={},
-    )
-    truth = prepared.known_labels if counting is None else counting.labels
-    return HeldOutAnswers.of(answers, unseen, threshold=threshold, labels=truth)
 
 
 def _in_words(readers: Readers, figures: dict[str, Any]) -> str:

@@ -1,0 +1,66 @@
+"""The labels of training that a model doubts, with their texts if the training table can still be read."""
+
+from __future__ import annotations
+
+import shlex
+
+import polars as pl
+
+from glassformer.data.inputs import texts_alone
+from glassformer.data.known import KNOWN
+from glassformer.data.splits import Splits
+from glassformer.evaluation.weak_spots import DoubtfulLabels, DoubtfulRow
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
+from glassformer.prediction.model_folder import TrainedModel
+
+_LONGEST_TEXT = 320  # characters
+
+
+def doubtful_labels(trained: TrainedModel, seen: Splits | str) -> DoubtfulLabels | None:
+    """Return the doubtful labels that the model folder remembers, or None if there are none.
+
+    Args:
+        seen: the rows that the model was trained and validated on, or why they cannot be read.
+    """
+    told = trained.metrics.get("label_doubts")
+    if told is None:  # as in a folder of an older version
+        return None
+    doubts = LabelDoubts.model_validate(told)
+    if not doubts.doubtful:
+        return None
+    rows = None if isinstance(seen, str) else (seen.validation or seen.train).frame
+    return DoubtfulLabels(
+        source=doubts.source,
+        rows=doubts.rows,
+        doubtful=doubts.doubtful,
+        listed=tuple(DoubtfulRow(**each.model_dump(), text=_text_of(each, rows)) for each in doubts.listed),
+        command=labels_command(trained.config),
+    )
+
+
+def _text_of(doubted: DoubtedLabel, rows: pl.DataFrame | None) -> str | None:
+    """Return the beginning of the text of a row. None if the table has another label there, so it is another row."""
+    if rows is None:
+        return None
+    found = rows.filter((pl.col("row") == doubted.row) & (pl.col("label") == doubted.label))["text"]
+    if not len(found):
+        return None
+    text = texts_alone(found[0])
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
+def labels_command(config: FolderConfig) -> str | None:
+    """Return the command that checks the labels of the whole training table, with its flags as settings.
+
+    Returns:
+        None if the command cannot: the rows came from memory or from several tables, have several labels or several
+        texts, or got their labels from a teacher.
+    """
+    read_as = config.remembered.data.read_as
+    if read_as is None or config.multilabel or read_as.other_texts or read_as.added or "teacher" in config.data:
+        return None
+    group = None if read_as.train in KNOWN else config.remembered.recipe.validation.group
+    named = {"text": read_as.text, "label": read_as.label, "group": group, "fold_labels": read_as.fold_labels or None}
+    settings = [f"`{name}={value!r}`" for name, value in named.items() if value is not None]
+    return " ".join(["glassformer labels", shlex.quote(read_as.train), *settings])

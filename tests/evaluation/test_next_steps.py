@@ -1,0 +1,114 @@
+"""The advice of an evaluation: each step needs a figure that supports it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.evaluation.next_steps import next_steps
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.report import render
+from glassformer.evaluation.result import Evaluation
+from glassformer.evaluation.weak_spots import DoubtfulLabels, NextStep, Slice, Slices
+from glassformer.prediction.folder_config import FolderConfig
+from tests.evaluation.samples import sample_evaluation
+
+READ_AS = {"train": "my reviews.csv", "label": "stars", "fold_labels": True}
+WORST = Slice(
+    kind="keyword",
+    value="<refund>",
+    rows=40,
+    accuracy=Estimate(value=0.6, low=0.5, high=0.7),
+    accuracy_of_rest=0.8,
+    p=0.001,
+    corrected_p=0.002,
+)
+CHECK = "glassformer labels 'my reviews.csv' `label='stars'` `fold_labels=True`"
+
+
+def config(*, multilabel: bool = False, **read_as: Any) -> FolderConfig:
+    data = {"source": "my reviews.csv", "read_as": READ_AS | read_as, "text_column": "text", "label_column": "stars"}
+    return FolderConfig.model_construct(data=data, recipe={}, multilabel=multilabel)
+
+
+def steps_of(evaluation: Evaluation, of: FolderConfig | None = None) -> tuple[NextStep, ...]:
+    return next_steps(evaluation, of or config(), Path("runs/my reviews"))
+
+
+def against(evaluation: Evaluation, difference: float, *, macro_f1: float) -> Evaluation:
+    """The same, with this clear difference in accuracy from the strongest baseline, and this macro F1 of the model."""
+    duel = evaluation.duel
+    low, high = sorted((difference / 2, difference * 2))
+    clear = {"difference": Estimate(value=difference, low=low, high=high), "mcnemar_p": 0.001}
+    comparisons = tuple(each.model_copy(update=clear) for each in duel.comparisons)
+    metrics = evaluation.metrics.model_copy(update={"macro_f1": Estimate(value=macro_f1, low=0, high=1)})
+    return evaluation.model_copy(
+        update={"duel": duel.model_copy(update={"comparisons": comparisons}), "metrics": metrics}
+    )
+
+
+def test_every_step_says_where_and_how() -> None:
+    doubts = DoubtfulLabels(source="my reviews.csv", rows=300, doubtful=9, listed=(), command=CHECK)
+    slices = Slices(looked_at=12, significantly_worse=1, columns=(), listed=(WORST,))
+    evaluation = against(sample_evaluation(), -0.1, macro_f1=0.1).model_copy(
+        update={"label_doubts": doubts, "slices": slices}
+    )
+    steps = steps_of(evaluation)
+    assert [(step.section, step.command) for step in steps] == [
+        ("duel", None),
+        ("labels", CHECK),
+        ("slices", None),
+        ("review", "glassformer predict 'runs/my reviews' `file='new.csv'` `automatic=0.9`"),
+        (None, CHECK),
+    ]
+    assert steps[0].text == "Prefer TF-IDF + logistic regression: it is more accurate on these rows."
+    assert "9 of 300 held-out rows of my reviews.csv have a label" in steps[1].text
+    assert "(keyword: <refund>): it is right on .600 of them, and on .800 of the others" in steps[2].text
+    assert evaluation.review is not None
+    surest = next(each for each in evaluation.review.shares if each.asked == 0.9)
+    assert f"{surest.error.value:.3f}".removeprefix("0") in steps[3].text
+    html = render(evaluation.model_copy(update={"next_steps": steps}))
+    assert html.index("What to do next") < html.index('<section id="duel">')
+    for section in ("duel", "slices", "review", "labels"):
+        assert f'<a href="#{section}">Details</a>' in html
+        assert f'<section id="{section}">' in html
+    assert "keyword: &lt;refund&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("difference", "macro_f1", "said"),
+    [(0.1, 0.9, None), (-0.1, 0.999, "higher macro F1"), (-0.1, 0.1, "Prefer TF-IDF")],
+)
+def test_a_model_that_won_needs_no_other(difference: float, macro_f1: float, said: str | None) -> None:
+    found = [step.text for step in steps_of(against(sample_evaluation(), difference, macro_f1=macro_f1))]
+    assert not any("accura" in text for text in found) if said is None else said in found[0]
+
+
+def test_without_support_there_is_no_step() -> None:
+    whole = sample_evaluation()
+    review = whole.review
+    assert review is not None
+    without_rules = tuple(each.model_copy(update={"threshold": None}) for each in review.shares)
+    bare = whole.model_copy(
+        update={
+            "duel": whole.duel.model_copy(update={"baselines": (), "comparisons": ()}),
+            "review": review.model_copy(update={"shares": without_rules}),
+            "slices": Slices(looked_at=3, significantly_worse=0, columns=(), listed=(WORST,)),
+            "data": whole.data.model_copy(update={"training_rows": 199}),
+        }
+    )
+    assert steps_of(bare) == ()
+    assert 'id="next"' not in render(bare)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        config(multilabel=True),
+        config(other_texts=("answer",)),
+        config(added=("more.csv",)),
+        FolderConfig.model_construct(data={}, recipe={}, multilabel=False),
+    ],
+)
+def test_no_command_for_tables_that_it_cannot_check(of: FolderConfig) -> None:
+    assert all("glassformer labels" not in (step.command or "") for step in steps_of(sample_evaluation(), of))
