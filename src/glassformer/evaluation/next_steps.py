@@ -78,8 +78,8 @@ def _read_slice(evaluation: Evaluation) -> NextStep | None:
         return None
     worst = slices.listed[0]
     return NextStep(
-        text=f"Collect training rows like those where the model is worst ({slice_name(worst)}): it is right on "
-        f"{share(worst.accuracy.value)} of them, and on {share(worst.accuracy_of_rest)} of the others.",
+        text=f"Read the errors where the model is worst, then collect training rows of their kind "
+        f"({slice_name(worst)}): it is right on {share(worst.accuracy.value)} of them, and on {share(worst.accuracy_of_rest)} of the others.",
         section="slices",
     )
 
