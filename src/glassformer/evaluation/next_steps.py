@@ -78,8 +78,9 @@ def _read_slice(evaluation: Evaluation) -> NextStep | None:
         return None
     worst = slices.listed[0]
     return NextStep(
-        text=f"Read the errors where the model is worst, then collect training rows of their kind "
-        f"({slice_name(worst)}): it is right on {share(worst.accuracy.value)} of them, and on {share(worst.accuracy_of_rest)} of the others.",
+        text="Read the errors where the model is worst, then collect training rows of their kind "
+        f"({slice_name(worst)}): it is right on {share(worst.accuracy.value)} of them, and on "
+        f"{share(worst.accuracy_of_rest)} of the others.",
         section="slices",
     )
 
