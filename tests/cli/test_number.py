@@ -161,6 +161,7 @@ def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> N
         ({}, ("--keep-texts",), ["--keep-texts is for models"]),
         ({}, ("--recipe", "vinh-mlp"), ["answers with labels, not with a number"]),
         ({}, ("--multilabel", "|"), ["contradict each other"]),
+        ({}, ("--set", "model.head=ordered"), ["model.head = 'ordered' answers with ordered classes"]),
     ],
 )
 def test_what_cannot_be_learned_is_refused(
@@ -171,6 +172,11 @@ def test_what_cannot_be_learned_is_refused(
     task = ("--task", "number", "--label", "score")
     misused(glassformer("train", table, *task, "--out", tmp_path / "m", *flags), *words)
     assert not (tmp_path / "m" / "config.json").exists()
+
+
+def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [(text, "4") for text, _ in scored_rows(3)], HEADER)
+    misused(glassformer("evaluate", scores.folder, table), "every row has the number 4", "R² cannot be measured")
 
 
 @pytest.mark.parametrize(

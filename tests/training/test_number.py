@@ -91,6 +91,23 @@ def test_a_reader_without_weight_is_not_asked(both: NumberPredictor) -> None:
     assert asked(counting=0.0, transformer=0.0) == ["counting"]
 
 
+def test_a_transformer_alone_answers_even_with_weight_0(both: NumberPredictor) -> None:
+    readers = both.trained.config.readers.model_copy(update={"counting": None, "transformer": 0.0})
+    config = both.trained.config.model_copy(update={"readers": readers})
+    alone = NumberPredictor(replace(both.trained, config=config, counting=None))
+    answers = alone.answer(["a film", "a song"])
+    np.testing.assert_allclose(answers.values, [alone.base, alone.base])
+    assert list(answers.readers) == ["transformer"]
+    assert not config.answers_by_counting
+
+
+def test_held_out_rows_of_one_number_measure_nothing() -> None:
+    of_one = replace(scored(10), frame=scored(10).frame.with_columns(label=pl.lit("4"), text=pl.col("text") + " !"))
+    sources = Sources(train=scored(40), validation=of_one)
+    with pytest.raises(UsageError, match="every held-out row has the number 4"):
+        train_number(sources, load_recipe(None, overrides=SETTINGS))
+
+
 def test_an_r2_below_zero_has_a_minus() -> None:
     assert [in_r2(value) for value in (-0.0004, -0.02, 0.5)] == [".000", "−.020", ".500"]
 

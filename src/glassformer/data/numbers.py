@@ -37,10 +37,20 @@ def numbers_of(table: Table) -> Numbers:
     return found
 
 
-def check_varies(numbers: Numbers, table: Table) -> None:
-    """Raise `UsageError` if all numbers of a training table are the same."""
+def check_varies(
+    numbers: Numbers,
+    table: Table,
+    *,
+    rows: str = "row",
+    so: str = "there is nothing to learn. Is `target=` the right column?",
+) -> None:
+    """Raise `UsageError` if all numbers are the same.
+
+    Args:
+        rows: what each row is called in the message.
+        so: what follows from it.
+    """
     if numbers.min() == numbers.max():
         raise UsageError(
-            f"{table.source}, column {quoted(table.label_column)}: every row has the number {numbers[0]:g}, so "
-            "there is nothing to learn. Is `target=` the right column?"
+            f"{table.source}, column {quoted(table.label_column)}: every {rows} has the number {numbers[0]:g}, so {so}"
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from glassformer.data.known import KNOWN
-from glassformer.data.numbers import numbers_of
+from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table
@@ -65,7 +65,7 @@ def evaluate_number(
     """Measure a model on a table. The arguments are those of `evaluate_model`.
 
     Raises:
-        UsageError: the table cannot be read, or a label is not a number.
+        UsageError: the table cannot be read, a label is not a number, or all numbers are the same.
     """
     config = predictor.trained.config
     remembered = config.remembered
@@ -73,6 +73,7 @@ def evaluate_number(
         data, remembered.read_as, data_dir, text=text, label=label, multilabel=None, labels=(), inputs=config.inputs
     )
     truth, texts, notes = numbers_of(table), table.frame["text"].to_list(), list(table.notes)
+    check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
     seen = _seen(remembered, train, data_dir)
     say(f"answering {counted(len(texts), 'text')} of {table.source}")
     began = time.perf_counter()

@@ -133,11 +133,14 @@ class NumberPredictor:
         return None if self.held_out is None else self.held_out.distances[place]
 
     def read(self, texts: Sequence[str], on_progress: Callable[[float], None] | None = None) -> dict[Reader, Numbers]:
-        """Return the answers of each reader on the scale of training: (texts,). A reader of weight 0 is not asked."""
+        """Return the answers of each reader on the scale of training: (texts,).
+
+        Beside another reader, one of weight 0 is not asked.
+        """
         counting, found, weights = self.trained.counting, dict[Reader, Numbers](), self.trained.config.readers
-        if counting is not None and (weights.counting or not weights.transformer):  # one of both always answers
+        if counting is not None and (weights.counting or not weights.transformer):  # one reader is always asked
             found["counting"] = counting.logits(texts)[:, 0].astype(np.float64)
-        if weights.transformer:
+        if weights.transformer or counting is None:
             found["transformer"] = self._transformer(texts, on_progress)
         return found
 

@@ -29,7 +29,7 @@ class Scale(BaseModel):
 class NumberReaders(BaseModel):
     """How both readers add up, on the scale of training: bias + counting · ridge + transformer · transformer.
 
-    A weight of 0 means that the reader is not asked, None that there is no counting reader.
+    None means that there is no counting reader. Beside another reader, one of weight 0 is not asked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -98,7 +98,7 @@ class NumberFolderConfig(AnyFolderConfig):
     @property
     def answers_by_counting(self) -> bool:
         """Whether the counting reader answers alone."""
-        return self.readers.transformer == 0
+        return self.readers.counting is not None and self.readers.transformer == 0
 
     @property
     def seed(self) -> int:

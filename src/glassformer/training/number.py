@@ -33,7 +33,7 @@ from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.number_card import number_card
 from glassformer.training.own_text import own_texts
-from glassformer.training.preparation import Prepared, recipe_for_inputs
+from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
 from glassformer.training.recipe import Recipe
@@ -89,7 +89,8 @@ def train_number(
         source, resume, device, on_prepared, init, processes: see `train_classifier`.
 
     Raises:
-        UsageError: a label is not a number, all numbers are the same, or the design answers with labels only.
+        UsageError: a label is not a number, all numbers to learn or all held-out ones are the same, or the design or
+            its head answers with labels only.
         InterruptedTraining, LostProcessError, NotANumberError: see `train_classifier`.
     """
     observer, clock = observer or Silent(), time.perf_counter()
@@ -122,11 +123,15 @@ def prepare_number(
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
     if sources.train.inputs is not None:
         recipe = recipe_for_inputs(recipe, sources, init)
-    numbers = numbers_of(sources.train)
-    check_varies(numbers, sources.train)
+    labels = LabelSet(names=(sources.train.label_column or "number",))
+    check_head(recipe, labels)
+    check_varies(numbers_of(sources.train), sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     learned = numbers_of(splits.train)
     check_varies(learned, splits.train)
+    if splits.validation is not None:
+        so = "nothing can be measured on them. Hold out more rows, or others"
+        check_varies(numbers_of(splits.validation), splits.validation, rows="held-out row", so=so)
     scale = Scale(
         mean=float(learned.mean()),
         deviation=float(learned.std()),
@@ -135,7 +140,7 @@ def prepare_number(
     )
     return PreparedNumber(
         recipe=recipe,
-        labels=LabelSet(names=(sources.train.label_column or "number",)),
+        labels=labels,
         splits=splits,
         own_texts=own_texts(sources, splits, recipe, init),
         init=init,

@@ -63,7 +63,7 @@ def prepare(
     if sources.train.inputs is not None:
         recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet.from_table(sources.labelled)
-    _check_head(recipe, labels)
+    check_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     perhaps = minutes is not None and sources.train.inputs is None and can_pretrain(recipe, init)
     own = own_texts(sources, splits, recipe, init, perhaps=perhaps)
@@ -251,7 +251,7 @@ class Prepared:
         return passes_per_epoch(self.data.train.lengths, self.recipe.training, max_seq_len=window)
 
 
-def _check_head(recipe: Recipe, labels: LabelSet) -> None:
+def check_head(recipe: Recipe, labels: LabelSet) -> None:
     """Raise `UsageError` if the head is made for ordered classes, and these are not."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
         raise UsageError("model.head = 'ordered' answers with ordered classes; add `task='ordered'`")
