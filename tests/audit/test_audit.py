@@ -87,13 +87,16 @@ def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path) -> Non
     )
     (model / "notes.txt").write_text("call +49 30 901820")
     (model / ".in-use.json").write_text("not JSON")
+    deep = "[" * 3000 + "]" * 3000  # deeper than Python calls functions
+    (model / "deep.jsonl").write_text(deep)
+    (model / "deep.html").write_text(f'<script type="application/json">{deep}</script>')
     (model / "link").symlink_to("/etc/passwd")
     found = audit(model)
     report = file(found, "evaluation/report.html")
     assert not report.give_away
     assert {each.kind: each.values for each in report.found or ()} == {"user name": 1, "e-mail address": 2}
     assert file(found, "notes.txt").holds == "not written by glassformer"
-    assert file(found, ".in-use.json").found is None
+    assert [file(found, name).found for name in (".in-use.json", "deep.jsonl", "deep.html")] == [None] * 3
     assert not any(each.name == "link" for each in found.files)
     (kept,) = [finding for finding in found.findings if finding.check == "files to keep back"]
     assert kept.level == "problem"

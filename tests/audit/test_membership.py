@@ -3,6 +3,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from glassformer.audit.membership import area, attack, caught, compare_twins, losses, rises, twins_of
+from glassformer.data.inputs import SEPARATOR, mark
 
 
 def test_the_area_is_that_of_scikit_learn_also_with_ties() -> None:
@@ -58,6 +59,14 @@ def test_twins_differ_in_one_word() -> None:
     for copy in copies:
         assert sum(word != own for word, own in zip(copy.split(), "abcd", strict=True)) == 1
     assert none == [""] * 5
+
+
+def test_twins_of_a_row_keep_its_columns() -> None:
+    row = mark("city", "New York") + f"is  it red{SEPARATOR}yes"
+    twins = {twin for (twin,) in twins_of([row] * 60, ["X"], copies=1)}
+    begin = mark("city", "New York")
+    texts = ("X it red", "is X red", "is it X")
+    assert twins == {f"{begin}{text}{SEPARATOR}yes" for text in texts} | {f"{begin}is it red{SEPARATOR}X"}
 
 
 def test_a_model_that_knows_the_wording_rises_more() -> None:

@@ -58,6 +58,11 @@ def test_no_character_belongs_to_two_matches() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["GB29 NWB\u212a 6016 1331 9268 19", "DE89 \u0130704 0044 0532 0130 00"])
+def test_letters_that_python_takes_for_ascii_are_in_no_iban(text: str) -> None:
+    assert [found for found in personal_data(text) if found.kind == "IBAN"] == []
+
+
 def test_a_long_text_takes_little_time() -> None:
     began = time.perf_counter()
     for text in ("a" * 20_000, "1 " * 10_000, "a." * 10_000, "@" * 20_000, "0-" * 10_000, "a:" * 10_000):

@@ -86,7 +86,7 @@ def _audit(path: Path, name: Path, *, is_export: bool) -> FileAudit:
         is_ngrams = name.as_posix() == NGRAMS_FILE
         texts = _told_by_ngrams(path) if is_ngrams else _texts(path, name)
         found = None if texts is None else tuple(_summed_up(texts))
-    except (GlassformerError, OSError):  # damaged, or of another program: say that it was not searched
+    except (GlassformerError, OSError, RecursionError):  # damaged, or of another program: it was not searched
         found = None
     return FileAudit(
         name=name.as_posix(), holds=holds, give_away=give_away, size_bytes=path.stat().st_size, found=found

@@ -14,6 +14,7 @@ from glassformer.audit.membership import Scores, attack, compare_twins, losses, 
 from glassformer.audit.result import Attack, Membership, Twins
 from glassformer.counting.folds import folds_of
 from glassformer.counting.reader import CountingReader
+from glassformer.data.inputs import texts_alone
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
@@ -231,7 +232,7 @@ class _Measured:
 
     def _twins(self) -> tuple[Twins, Attack]:
         """Compare texts with near copies, in which a word is replaced by a word of the learned texts."""
-        words = " ".join(self.texts[0]).split()[:_MOST_WORDS]
+        words = " ".join(map(texts_alone, self.texts[0])).split()[:_MOST_WORDS]
         risen = []
         for side, texts in enumerate(self.texts):
             some = texts[:_MOST_TWINS]

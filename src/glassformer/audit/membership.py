@@ -8,12 +8,14 @@ the area under the curve. The attack by twins compares the loss of a text with t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from glassformer.audit.result import Attack, Twins
+from glassformer.data.inputs import BEGIN, MARK, SEPARATOR, with_texts_changed
 from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.probabilities import probabilities
@@ -26,6 +28,7 @@ _FEWEST_OTHERS = 100  # to know a share of 1 in 100
 _RESAMPLES = 500
 _Z = 1.959964  # the 97.5% quantile of the normal distribution
 _LEAST = 1e-12
+_WORD = re.compile(rf"{MARK}|[^\s{SEPARATOR}]+")
 
 
 def losses(logits: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, temperature: float) -> Scores:
@@ -100,17 +103,24 @@ def _share_above(members: Scores, others: Scores) -> float:
 def twins_of(texts: Sequence[str], words: Sequence[str], *, copies: int, seed: int = 0) -> list[list[str]]:
     """Return near copies of each text: one word of it is replaced by a word drawn from `words`.
 
-    Words are separated by white space. A text without words is its own copy.
+    Words are separated by white space. A text without words is its own copy. Of a row with several inputs, a word of
+    its texts is replaced.
     """
     draw = np.random.default_rng(seed)
 
-    def twin(parts: list[str]) -> str:
-        if parts:
-            parts = list(parts)
-            parts[int(draw.integers(len(parts)))] = words[int(draw.integers(len(words)))]
-        return " ".join(parts)
+    def twin(text: str) -> str:
+        places = [found.span() for found in _WORD.finditer(text) if not found[0].startswith(BEGIN)]
+        if not places:
+            return text
+        start, end = places[int(draw.integers(len(places)))]
+        return text[:start] + words[int(draw.integers(len(words)))] + text[end:]
 
-    return [[twin(text.split()) for _ in range(copies)] for text in texts]
+    return [[twin(spaced) for _ in range(copies)] for spaced in map(_one_space, texts)]
+
+
+def _one_space(text: str) -> str:
+    """Return a text with one space between words."""
+    return with_texts_changed(text, lambda each: " ".join(each.split()))
 
 
 def rises(logits_of: LogitsOf, texts: Sequence[str], copies: Sequence[Sequence[str]], loss: LossOf) -> Scores:
@@ -119,7 +129,7 @@ def rises(logits_of: LogitsOf, texts: Sequence[str], copies: Sequence[Sequence[s
     Args:
         loss: the losses (texts,) from logits; each text has the label of the same place.
     """
-    of_text = loss(logits_of([" ".join(text.split()) for text in texts]))
+    of_text = loss(logits_of([_one_space(text) for text in texts]))
     each = len(copies[0])
     of_copies = [loss(logits_of([found[number] for found in copies])) for number in range(each)]
     difference: Scores = np.mean(of_copies, axis=0) - of_text

@@ -113,7 +113,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], bool]], ...] = (
         re.compile(r"(?:(?<![\w.])/(?:home|Users)/|\b[A-Z]:[\\/]Users[\\/])[^/\\\s\"'<>,;:()]{1,64}"),
         _home,
     ),
-    ("IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", re.I), _iban),
+    ("IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", re.I | re.A), _iban),
     ("payment card", re.compile(r"(?<![\w.,-])[2-6](?:[ -]?\d){12,18}(?![\w-])"), _card),
     (
         "IP address",
