@@ -85,6 +85,8 @@ def test_a_model_that_held_out_nothing_is_trained_anew(more: Path, tmp_path: Pat
     assert "Training begins anew" in said.err
     config = json.loads((tmp_path / "m" / "config.json").read_text())
     assert config["init"] is None
+    part = glassformer("train", "--init", tmp_path / "few", "--add", more, "--replay", "0.5", "--out", tmp_path / "p")
+    misused(part, "--replay 0.5", "held out no rows", "leave it out")
     assert config["model"] == json.loads((tmp_path / "few" / "config.json").read_text())["model"]
 
 

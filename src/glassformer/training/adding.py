@@ -59,6 +59,11 @@ def add_to(
     recipe = trained.config.remembered.recipe
     sources = read_sources(source, recipe.validation, data_dir)
     held_out = sources.split(recipe.validation, seed=recipe.training.seed).validation
+    if held_out is None and replay < 1:
+        raise UsageError(
+            f"`replay={replay:g}`: {folder} held out no rows, so training begins anew and needs all old rows; leave it "
+            "out"
+        )
     init = None if held_out is None else InitialWeights.of(trained, str(folder))
     return Beginning(source=source, sources=sources, recipe=_recipe(trained.config, init, settings), init=init)
 
