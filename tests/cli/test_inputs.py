@@ -371,6 +371,13 @@ def test_the_server_answers_a_table_of_rows(beside: Trained, reviews: Trained) -
         assert "these models read different inputs" in found.text
 
 
+class NAType:
+    """A missing value like that of pandas: it cannot be compared."""
+
+    def __ne__(self, other: object) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
 def test_python_learns_from_rows() -> None:
     rows = [dict(zip(HEADER, row, strict=True)) for row in sold(120)]
     labels = [row.pop("label") for row in rows]
@@ -382,6 +389,10 @@ def test_python_learns_from_rows() -> None:
     assert inputs is not None
     assert inputs.names == ("review", "price", "shop")
     assert classifier.score(rows, labels) > 0.8
+    given = [{"review": "fine", "price": price, "shop": "Ulm"} for price in (np.int64(3), np.float32(3), 3)]
+    assert len(set(map(tuple, classifier.predict_proba(given).tolist()))) == 1
+    missing = [given[0] | {"price": value} for value in (NAType(), None)]
+    assert len(set(map(tuple, classifier.predict_proba(missing).tolist()))) == 1
     assert classifier.explain(rows[0]).words[0].input == "price"
 
 

@@ -73,6 +73,15 @@ def test_frames_and_single_rows_are_composed_alike(tmp_path: Path) -> None:
     assert composer(rows, found.inputs, "t")(rows) == alone
 
 
+def test_a_whole_number_is_spelled_alike_in_tables_and_rows(tmp_path: Path) -> None:
+    found = read(table_of(tmp_path, version=["2.0", "2.1", "beta"] * 20), "version", text="text")
+    assert found.inputs is not None
+    (version,) = found.inputs.columns
+    assert version.value_of("2.0") == version.value_of(2.0) == "2"
+    frame = pl.DataFrame({"text": ["x"], "version": ["2.0"]})
+    assert compose_frame(frame, found.inputs).to_list() == [found.inputs.compose({"text": "x", "version": "2.0"})]
+
+
 def test_a_row_needs_one_of_its_texts(tmp_path: Path) -> None:
     path = table_of(tmp_path, first=["", "x"] * 30, second=[None, "y", "z"] * 20)
     found = read(path, text="first", texts=("second",))
@@ -96,6 +105,7 @@ def test_columns_are_found_whatever_their_case() -> None:
         ({"site": [f"https://a.de/{number}" for number in range(ROWS)]}, ["site"], "holds links"),
         ({"story": [f"it was day {number} at sea" for number in range(ROWS)]}, ["story"], "name it with `text=`"),
         ({"same": ["x"] * ROWS}, ["same"], "holds 'x' in every row"),
+        ({"rest": ["other", None] * 30}, ["rest"], "holds no category but 'missing' or 'other'"),
         ({"void": [None] * ROWS}, ["void"], "is empty; leave it out"),
         ({"bag": [[1, 2]] * ROWS}, ["bag"], "a text, a number or a category is needed"),
         ({"shop": ["a", "b"] * 30}, ["shop", "shop"], "`columns=` names the column 'shop' twice"),

@@ -48,7 +48,8 @@ def test_a_category_is_known_other_or_missing(given: object, read: str) -> None:
 
 def test_a_category_may_be_a_number_or_a_truth_value() -> None:
     size = Category(name="size", values=("42", "True"))
-    assert [size.value_of(each) for each in (42, 42.0, "42", True, "true", 41)] == [
+    assert [size.value_of(each) for each in (42, 42.0, "42", "42.0", True, "true", 41)] == [
+        "42",
         "42",
         "42",
         "42",

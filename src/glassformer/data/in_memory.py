@@ -58,12 +58,18 @@ def as_read(given: Iterable[Any], inputs: Inputs | None) -> list[str]:
 
 
 def _rows(given: Any) -> list[Any]:
-    """Return the rows of a frame, or of a list of dictionaries."""
+    """Return the rows of a frame, or of a list of dictionaries, with plain Python values."""
     if hasattr(given, "iter_rows"):  # of polars
         return list(given.iter_rows(named=True))
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # of pandas
-        return list(given.to_dict("records"))
-    return [given] if isinstance(given, str | Mapping) else list(given)
+        given = given.to_dict("records")
+    rows = [given] if isinstance(given, str | Mapping) else list(given)
+    return [{name: _cell(each) for name, each in row.items()} if isinstance(row, Mapping) else row for row in rows]
+
+
+def _cell(value: Any) -> Any:
+    """Return a NumPy scalar as a Python value, and the `NA` of pandas, which cannot be compared, as None."""
+    return None if type(value).__name__ == "NAType" else _plain(value)
 
 
 def class_weights(given: Any, by_name: Mapping[str, Any]) -> Any:

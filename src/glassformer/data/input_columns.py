@@ -174,7 +174,13 @@ def _category(values: pl.Series, name: str, place: str) -> Category:
             f"{place} has a different value in nearly every row, so it is not a category. If it holds texts, name it "
             "with `text=`; else leave it out of `columns=`."
         )
-    return Category(name=name, values=tuple(spelled[key] for key in frequent if key not in (MISSING, OTHER)))
+    known = tuple(spelled[key] for key in frequent if key not in (MISSING, OTHER))
+    if not known:
+        raise UsageError(
+            f"{place} holds no category but {quoted(MISSING)} or {quoted(OTHER)}, which say nothing; leave it out of "
+            "`columns=`."
+        )
+    return Category(name=name, values=known)
 
 
 def described(table: Table, inputs: Inputs) -> list[str]:

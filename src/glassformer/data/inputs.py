@@ -38,6 +38,7 @@ MARK = f"{BEGIN}([^{BEGIN}{END}]*){END}"
 """A pattern of the value of a column in a composed row."""
 
 _MARK = re.compile(MARK)
+_WHOLE = re.compile(r"^(-?\d+)\.0+$")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})(?:[.,]\d{3})+|[-+]?\d{1,3},\d{3}")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 
@@ -49,7 +50,7 @@ class Category(BaseModel):
 
     kind: Literal["category"] = "category"
     name: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = Field(min_length=1)
     """The categories, the most frequent first. Capitals and white space do not distinguish them."""
 
     @property
@@ -262,7 +263,8 @@ def plain_value(given: Any) -> str | None:
         return None
     if isinstance(given, float) and given.is_integer():
         given = int(given)
-    return " ".join(re.sub(RESERVED, "", str(given)).split()) or None
+    plain = " ".join(re.sub(RESERVED, "", str(given)).split())
+    return _WHOLE.sub(r"\1", plain) or None  # "2.0" is 2 in a table too
 
 
 def as_number(given: Any) -> float | None:
