@@ -185,3 +185,11 @@ def test_the_baseline_sees_each_text_and_each_column() -> None:
     baseline = TfidfBaseline(2).fit(rows * 4, np.array([1, 0, 1] * 4))
     assert baseline.predict_proba(rows).argmax(axis=1).tolist() == [1, 0, 1]
     assert baseline.size_bytes > 0
+
+
+def test_a_text_that_was_blank_in_all_rows_has_no_features() -> None:
+    inputs = Inputs(texts=("question", "answer"))
+    learned = [inputs.compose({"question": "", "answer": answer}) for answer in ("red fox", "red hen")]
+    features = RowFeatures(learned, baselines.word_features)
+    asked = [inputs.compose({"question": "red", "answer": "fox"}), inputs.compose({"question": "red", "answer": ""})]
+    assert [row.nnz for row in features.of(asked)] == [1, 0]

@@ -16,7 +16,7 @@ class RowFeatures:
     """Learns the words and values of rows (see `data/inputs.py`). A plain text is a row of one text.
 
     Attributes:
-        words: the vectorizer of each text.
+        words: the vectorizer of each text that is not blank in all rows.
         matrix: the features of the rows that were learned.
     """
 
@@ -27,7 +27,9 @@ class RowFeatures:
             fit_words: fits a vectorizer to texts, and returns it with their features.
         """
         self._texts = 1 + max((row.count(SEPARATOR) for row in rows), default=0)
-        fitted = [fit_words(texts) for texts in self._fields(rows) if self._texts == 1 or any(map(str.strip, texts))]
+        fields = self._fields(rows)
+        self._filled = [number for number, texts in enumerate(fields) if len(fields) == 1 or any(map(str.strip, texts))]
+        fitted = [fit_words(fields[number]) for number in self._filled]
         self.words = [vectorizer for vectorizer, _ in fitted]
         matrices = [matrix for _, matrix in fitted]
         values = [values_of(row) for row in rows]
@@ -38,7 +40,8 @@ class RowFeatures:
 
     def of(self, rows: Sequence[str]) -> csr_matrix:
         """Return the features of rows."""
-        matrices = [words.transform(texts) for words, texts in zip(self.words, self._fields(rows), strict=False)]
+        fields = self._fields(rows)
+        matrices = [words.transform(fields[number]) for words, number in zip(self.words, self._filled, strict=True)]
         if self._values is not None:
             matrices.append(self._values.transform([values_of(row) for row in rows]))
         return _joined(matrices)
