@@ -129,7 +129,11 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     assert answer["prediction"] > 4
     assert answer["shop"] == "1"
     assert "superb film | a b [shop=1 to 2]" in glassformer("predict", tmp_path / "m", row).out
-    assert "superb" in glassformer("explain", tmp_path / "m", row).out
+    assert "first: superb film\nsecond: a b" in glassformer("explain", tmp_path / "m", row).out
+    explained = glassformer("explain", tmp_path / "m", row, "--json").document
+    assert explained["text"] == "shop=1 to 2\nfirst: superb film\nsecond: a b"
+    words = [(explained["text"][each["start"] : each["end"]], each["word"]) for each in explained["words"]]
+    assert words == [(word, word) for word in ("shop=1 to 2", "superb", "film", "a", "b")]
     assert len(glassformer("predict", tmp_path / "m", "--file", table).out.splitlines()) == 61
     measured = glassformer("evaluate", tmp_path / "m", table)
     assert "TF-IDF + ridge regression" in measured.out

@@ -59,13 +59,11 @@ def _signed(effect: float) -> str:
 
 def _painted(found: NumberExplanation) -> list[Piece]:
     """Return the text with a paint for each word: it raises the number, lowers it, or neither."""
-    from glassformer.data.inputs import shown
-
     most = max(abs(each.total) for each in found.words) or 1.0
     pieces, end = [], 0
     for each in found.words:
         side, strength = ("for" if each.total > 0 else "against"), abs(each.total) / most
         paint = f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
-        pieces += [Piece(shown(found.text[end : each.word.start]), "plain"), Piece(each.word.text, paint)]
+        pieces += [Piece(found.text[end : each.word.start], "plain"), Piece(each.word.text, paint)]
         end = each.word.end
-    return [*pieces, Piece(shown(found.text[end:]), "plain")]
+    return [*pieces, Piece(found.text[end:], "plain")]

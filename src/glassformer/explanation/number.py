@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.input_layout import Layout
 from glassformer.errors import UsageError
 from glassformer.explanation.words import TextInWords, Word
 from glassformer.prediction.answers import Reader
@@ -33,6 +34,7 @@ class NumberExplanation:
     Effects do not add up to the answer: two words that say the same have little effect one by one.
 
     Attributes:
+        text: the text, or a row of several inputs as it is shown (`Layout`). The words stand there.
         distance: half of the width of the interval. None if it is not known.
         unlike_training: None if the model does not know.
     """
@@ -87,18 +89,26 @@ def explain_number(predictor: NumberPredictor, text: str) -> NumberExplanation:
             f"{MOST_WORDS:,} words"
         )
     answers = predictor.answer([text, *(cut.without([number]) for number in range(len(cut.words)))])
+    layout = Layout.of(text, predictor.trained.config.inputs)
     lost = {name: values[0] - values[1:] for name, values in answers.readers.items()}
     total = np.sum(list(lost.values()), axis=0)
     unlike = answers.unlike
     return NumberExplanation(
-        text=text,
+        text=layout.text,
         value=float(answers.values[0]),
         distance=answers.distance,
         words=tuple(
             WordEffect(
-                word=word, readers={name: float(effects[i]) for name, effects in lost.items()}, total=float(total[i])
+                word=_shown(word, layout),
+                readers={name: float(effects[i]) for name, effects in lost.items()},
+                total=float(total[i]),
             )
             for i, word in enumerate(cut.words)
         ),
         unlike_training=None if unlike is None else bool(unlike[0]),
     )
+
+
+def _shown(word: Word, layout: Layout) -> Word:
+    start, end = layout.span(word.start, word.end)
+    return Word(text=word.text, start=start, end=end)
