@@ -174,6 +174,7 @@ def test_two_models_with_other_inputs_are_compared(beside: Trained, tmp_path: Pa
     [
         (("--columns", "pric"), "has no column 'pric' (--columns). Did you mean 'price'? It has:"),
         (("--columns", "price,price"), "--columns names the column 'price' twice; name it once."),
+        (("--columns", "price", "--columns", "price"), "--columns names the column 'price' twice; name it once."),
         (("--columns", "price", "--text", "review", "--text", "review"), "--text names the column 'review' twice"),
         (
             ("--columns", "review,price", "--text", "review"),

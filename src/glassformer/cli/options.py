@@ -28,11 +28,12 @@ TextColumns = Annotated[
     ),
 ]
 Beside = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--columns",
         metavar="<names>",
-        help="Columns of categories or numbers to read beside the text, with commas in between: price,shop.",
+        help="Columns of categories or numbers to read beside the text, with commas in between: price,shop. May be "
+        "repeated.",
     ),
 ]
 SafeCsv = Annotated[
@@ -149,7 +150,7 @@ DataDir = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
 
-def given_inputs(texts: list[str] | None, columns: str | None) -> dict[str, Any]:
+def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str, Any]:
     """Return the values of --text and --columns as `SourceConfig` has them.
 
     Raises:
@@ -157,8 +158,8 @@ def given_inputs(texts: list[str] | None, columns: str | None) -> dict[str, Any]
     """
     from glassformer.errors import UsageError
 
-    beside = [name.strip() for name in (columns or "").split(",") if name.strip()]
-    if columns is not None and not beside:
+    beside = [name.strip() for name in ",".join(columns or []).split(",") if name.strip()]
+    if columns and not beside:
         raise UsageError("--columns names no column; give names with commas in between: price,shop")
     named = texts or []
     return {"text": next(iter(named), None), "other_texts": tuple(named[1:]), "columns": tuple(beside)}
