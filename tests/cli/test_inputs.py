@@ -180,6 +180,7 @@ def test_two_models_with_other_inputs_are_compared(beside: Trained, tmp_path: Pa
             ("--columns", "review,price", "--text", "review"),
             "'review' cannot be both --text and --columns; leave one out",
         ),
+        (("--columns", "price,label"), "'label' looks like the label, but --columns names it as an input"),
         (("--columns", "label", "--label", "label"), "'label' cannot be both --columns and --label"),
         (("--columns", "review", "--text", "shop"), "a different value in nearly every row, so it is not a category"),
         (("--columns", ","), "--columns names no column"),

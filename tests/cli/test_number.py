@@ -155,7 +155,7 @@ def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changed", "flags", "words"),
     [
-        ({16: "three"}, (), ["column 'score': 'three' (row 17) is not a finite number", "leave out --task number"]),
+        ({16: "three"}, (), ["column 'score': 'three' (row 17) is not a finite number", "say so: --task classes"]),
         ({16: "inf"}, (), ["'inf' (row 17)"]),
         ({16: "nan", 17: "?"}, (), ["'nan' (row 17)", "1 other values"]),
         ({2: "3,5"}, (), ["'3,5' (row 3)", "with a point: 3.5"]),
@@ -165,6 +165,9 @@ def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> N
         ({}, ("--keep-texts",), ["--keep-texts is for models"]),
         ({}, ("--recipe", "vinh-mlp"), ["answers with labels, not with a number"]),
         ({}, ("--multilabel", "|"), ["contradict each other"]),
+        ({}, ("--set", "training.class_weights=balanced"), ["training.class_weights: a number has no classes"]),
+        ({}, ("--set", "training.label_smoothing=0.1"), ["training.label_smoothing: a number has no labels"]),
+        ({number: f"{number}e-200" for number in range(30)}, (), ["the numbers are too small or too close together"]),
         ({}, ("--set", "model.head=ordered"), ["model.head = 'ordered' answers with ordered classes"]),
     ],
 )

@@ -42,6 +42,15 @@ def test_what_was_held_out_stays_so_and_a_tenth_of_the_new_rows_joins_it() -> No
     assert REPLAYED not in found.train.frame.columns
 
 
+def test_texts_that_were_learned_under_another_label_are_not_held_out() -> None:
+    corrected = [(text, "c") for text, _ in OLD[:10]]
+    found = added(new=corrected + NEW, fraction=0.5)
+    assert len(rows_of(found.validation)) > len(HELD_OUT)
+    assert not {text for text, _ in rows_of(found.validation)} & {text for text, _ in OLD}
+    assert set(corrected) < set(rows_of(found.train))
+    assert rows_of(added(new=[(text, "c") for text, _ in OLD]).validation) == HELD_OUT
+
+
 def test_without_held_out_rows_all_are_learned() -> None:
     assert added(Splits(train=table(OLD), validation=None, notes=())).validation is None
     assert rows_of(added(fraction=0.0).validation) == HELD_OUT
@@ -58,13 +67,6 @@ def test_rows_that_were_learned_or_are_held_out_are_not_new() -> None:
     }
     with pytest.raises(UsageError, match=r"new\.csv: no row is new"):
         added(new=OLD[:4] + HELD_OUT)
-
-
-def test_a_new_held_out_text_is_no_longer_learned() -> None:
-    found = added(new=[(text, "c") for text, _ in OLD])
-    held_out = [text for text, _ in rows_of(found.validation)[2:]]
-    assert len(held_out) == 2
-    assert not set(held_out) & {text for text, _ in rows_of(found.train)}
 
 
 def test_a_share_of_the_old_rows_is_learned_again() -> None:

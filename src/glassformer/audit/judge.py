@@ -81,7 +81,9 @@ def _kept_back(files: Sequence[FileAudit]) -> Iterator[Finding]:
     stay = [file for file in files if not file.give_away and not file.holds.startswith("this audit")]
     if not stay:
         yield Finding(
-            check="files to keep back", level="good", found="the folder holds only files that belong to the model"
+            check="files to keep back",
+            level="good",
+            found="the folder holds only files that belong to the model, and perhaps an audit, which you keep",
         )
         return
     holds = list(dict.fromkeys(f"{file.name.partition('/')[0]} ({file.holds})" for file in stay))

@@ -52,12 +52,12 @@ def with_added(
     if new.frame.is_empty():
         raise UsageError(f"{new.source}: no row is new: the model has learned all of them, or they are held out")
     if validation is not None and fraction and new.frame.height > 1:
-        mask = held_out_rows(new, fraction, seed)
+        met = text_keys(new.frame["text"]).is_in(text_keys(train.frame["text"]).implode())
+        mask = held_out_rows(new, fraction, seed) & ~met  # the model has learned these texts, under another label
         held_out = replace(new, frame=new.frame.filter(mask), dropped=(), notes=())
         reason = f"duplicate of a new validation text, in {new.source}"
         new = without(replace(new, frame=new.frame.filter(~mask)), held_out, reason)
-        train = without(train, held_out, "duplicate of a new validation text")
-        validation = joined(validation, held_out)
+        validation = joined(validation, held_out) if mask.any() else validation
     rows = joined(train, new)
     if replay < 1:
         rows = replace(rows, frame=rows.frame.with_columns(_replayed(train.frame.height, rows.frame.height, replay)))

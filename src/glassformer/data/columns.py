@@ -83,6 +83,11 @@ def find_columns(
     others = [name for name in free if name != text_by_name]
     named = _by_name(others, (*LABEL_NAMES, *MEASURE_NAMES), sample, labels.refusal) if labelled else None
     label_by_name = label or named
+    if labelled and label_by_name is None and (taken := _by_name(list(kept), LABEL_NAMES, sample, labels.refusal)):
+        raise UsageError(
+            f"The column {quoted(taken)} looks like the label, but `columns=` names it as an input. Leave it out "
+            "there, or name the label with `label=`."
+        )
     found_text = text_by_name or _text_by_content(sample, source, [name for name in free if name != label_by_name])
     others = [name for name in free if name != found_text]
     found_label = label_by_name or (_label_by_content(labels, source, others) if labelled else None)

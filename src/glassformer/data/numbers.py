@@ -30,8 +30,8 @@ def numbers_of(table: Table) -> Numbers:
         comma = " Write decimals with a point: 3.5." if "," in label else ""
         raise UsageError(
             f"{table.source}, column {quoted(table.label_column)}: {quoted(label)} ({row_list(rows)}) is not a finite "
-            f"number{more}.{comma} Correct these rows or leave the cell empty. If the labels are words, leave out "
-            "`task='number'`"
+            f"number{more}.{comma} Correct these rows or leave the cell empty. If the labels are classes, say so: "
+            "`task='classes'`"
         )
     found: Numbers = numbers.to_numpy().astype(np.float64)
     return found

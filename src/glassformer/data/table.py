@@ -114,6 +114,8 @@ def read_table(
     notes = list(columns.notes)
     if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
         notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
+    if separator is not None and frame["label"].list.len().max() == 1:
+        notes.append(f"no cell of {columns.label!r} holds the separator {separator!r}: no text has several labels")
     if separated := delimiter_note(files[0]):
         notes.insert(0, separated)
     if files != [path]:

@@ -49,7 +49,7 @@ def add_to(
     if not folder.is_dir():
         raise UsageError(f"`init={str(folder)!r}`: no such model folder")
     if format_of(folder) != CLASSIFIER.format:
-        raise UsageError(f"`add=`: {folder} is no classifier, so it has no rows to add to")
+        raise UsageError(f"`add=`: {folder} is no classifier, and rows can only be added to one")
     check_source(added)
     trained = load_model(folder, CLASSIFIER)
     source = _rows_of(trained.config, folder, data_dir)
@@ -83,7 +83,10 @@ def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> Sourc
     if remembered.recipe.validation.group is not None:
         raise UsageError(f"`add=`: {folder} holds out whole groups, which new rows may belong to. {again}.")
     if remembered.read_as is not None and remembered.read_as.asked.names:
-        raise UsageError(f"`add=`: {folder} reads several columns, and rows can be added to one text alone. {again}.")
+        raise UsageError(
+            f"`add=`: {folder} reads more than one text column, and rows can only be added to a model of one text. "
+            f"{again}."
+        )
     found = remembered_rows(remembered, config.label_set, data_dir)
     if isinstance(found, str) or remembered.read_as is None:
         raise UsageError(

@@ -125,6 +125,7 @@ def prepare_number(
         recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet(names=(sources.train.label_column or "number",))
     check_head(recipe, labels)
+    _check_training(recipe)
     check_varies(numbers_of(sources.train), sources.train)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     learned = numbers_of(splits.train)
@@ -132,6 +133,8 @@ def prepare_number(
     if splits.validation is not None:
         so = "nothing can be measured on them. Hold out more rows, or others"
         check_varies(numbers_of(splits.validation), splits.validation, rows="held-out row", so=so)
+    if learned.std() == 0:
+        raise UsageError(f"{splits.train.source}: the numbers are too small or too close together; multiply them first")
     scale = Scale(
         mean=float(learned.mean()),
         deviation=float(learned.std()),
@@ -149,6 +152,14 @@ def prepare_number(
         processes=processes,
         scale=scale,
     )
+
+
+def _check_training(recipe: Recipe) -> None:
+    """Raise `UsageError` if the recipe sets what only labels have."""
+    if recipe.training.class_weights != "none":
+        raise UsageError("training.class_weights: a number has no classes to weigh; leave it out")
+    if recipe.training.label_smoothing:
+        raise UsageError("training.label_smoothing: a number has no labels to smooth; leave it out")
 
 
 def _learn_ridge(prepared: Prepared, observer: Observer) -> LearnedCounting | None:

@@ -97,7 +97,7 @@ def search(
             job = _Job(recipe=recipe, space=space, sources=rest, cut=cut, runs=runs, device=device, number=number)
             outcomes.append(_searched(job, clock, 1 / (len(cuts) - number), watcher))
     except UsageError:
-        if not resume:
+        if not resume and not outcomes:  # finished trials are kept
             _clear(out)
         raise
     found = _result(recipe, space, table, sources, outcomes, clock)
@@ -310,7 +310,10 @@ def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Tri
         )
 
     def order(trial: Trial) -> tuple[float, float]:
-        return trial.loss or math.inf, math.inf if trial.first_loss is None else trial.first_loss
+        return (
+            math.inf if trial.loss is None else trial.loss,
+            math.inf if trial.first_loss is None else trial.first_loss,
+        )
 
     return tuple(sorted(trials, key=order))
 
