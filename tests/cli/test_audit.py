@@ -8,7 +8,7 @@ from tests.trained import Trained
 
 def test_the_audit_is_shown_and_written_into_the_folder(reviews: Trained, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    shutil.copytree(reviews.folder, folder)
+    shutil.copytree(reviews.folder, folder, ignore=shutil.ignore_patterns("evaluation"))  # another test may leave one
     said = glassformer("audit", folder, "--train", reviews.table)
     assert said.code == 0, said.err
     assert said.out.startswith(f"{folder}: ")
