@@ -29,7 +29,7 @@ def doubting(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 @pytest.fixture
-def test_table(tmp_path: Path) -> Path:
+def measured_table(tmp_path: Path) -> Path:
     rows = [(f"{text} more", label) for text, label in review_rows(40)]
     return write_csv(tmp_path / "test.csv", [*rows[:36], *((text, OTHER[label]) for text, label in rows[36:])])
 
@@ -53,10 +53,10 @@ def test_nothing_is_said_in_quiet_or_without_doubts(doubting: Trained, reviews: 
     assert "labels: " not in reviews.outcome.err.replace("2 labels: ", "")
 
 
-def test_the_report_lists_the_labels_to_check(doubting: Trained, test_table: Path, tmp_path: Path) -> None:
+def test_the_report_lists_the_labels_to_check(doubting: Trained, measured_table: Path, tmp_path: Path) -> None:
     out = tmp_path / "e"
     read = ("--text", "text", "--label", "label")
-    found = glassformer("evaluate", doubting.folder, test_table, *read, "--out", out, "--json").document
+    found = glassformer("evaluate", doubting.folder, measured_table, *read, "--out", out, "--json").document
     doubts = found["label_doubts"]
     assert (doubts["source"], doubts["rows"], doubts["command"]) == (
         str(doubting.table), 240, command_of(doubting)
@@ -75,24 +75,24 @@ def test_the_report_lists_the_labels_to_check(doubting: Trained, test_table: Pat
 
 
 def test_without_its_training_table_the_rows_are_listed_without_texts(
-    doubting: Trained, test_table: Path, tmp_path: Path
+    doubting: Trained, measured_table: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(doubting.folder, tmp_path / "model"))
     config = json.loads((folder / "config.json").read_text())
     config["data"]["read_as"]["train"] = config["data"]["source"] = "gone.csv"
     (folder / "config.json").write_text(json.dumps(config))
     read = ("--text", "text", "--label", "label", "--json")
-    found = glassformer("evaluate", folder, test_table, *read).document["label_doubts"]
+    found = glassformer("evaluate", folder, measured_table, *read).document["label_doubts"]
     assert found["listed"]
     assert {each["text"] for each in found["listed"]} == {None}
 
 
-def test_a_folder_of_an_older_version_is_measured(doubting: Trained, test_table: Path, tmp_path: Path) -> None:
+def test_a_folder_of_an_older_version_is_measured(doubting: Trained, measured_table: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(doubting.folder, tmp_path / "model"))
     metrics = json.loads((folder / "metrics.json").read_text())
     del metrics["label_doubts"]
     (folder / "metrics.json").write_text(json.dumps(metrics))
-    said = glassformer("evaluate", folder, test_table, "--text", "text", "--label", "label", "--json")
+    said = glassformer("evaluate", folder, measured_table, "--text", "text", "--label", "label", "--json")
     assert said.code == 0
     assert said.document["label_doubts"] is None
     assert "labels" not in {step["section"] for step in said.document["next_steps"]}

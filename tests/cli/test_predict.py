@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassformer.cli import predict
+from glassformer.cli import rows_to_answer
 from glassformer.prediction.answered_rows import RECORD_KEYS
 from tests.cli.terminal import failed, glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
@@ -69,7 +69,7 @@ def test_json_probabilities_sum_to_one(reviews: Trained) -> None:
 
 def test_a_pipe_gives_the_answers_that_the_arguments_give(reviews: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = glassformer("predict", reviews.folder, *TEXTS, "--json").document
-    monkeypatch.setattr(predict, "_ROWS_PER_BATCH", 2)
+    monkeypatch.setattr(rows_to_answer, "ROWS_PER_BATCH", 2)
     piped = glassformer("predict", reviews.folder, "--json", stdin="\n".join(TEXTS).encode())
     for answers in (expected, piped.document):
         assert [answer["text"] for answer in answers["answers"]] == list(TEXTS)
@@ -197,7 +197,7 @@ def test_rows_answered_are_counted(reviews: Trained, tmp_path: Path) -> None:
 def test_answers_to_a_file_in_every_format(
     name: str, reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(predict, "_ROWS_PER_BATCH", 50)  # 230 rows in batches
+    monkeypatch.setattr(rows_to_answer, "ROWS_PER_BATCH", 50)  # 230 rows in batches
     source = tmp_path / "reviews.csv.gz"
     source.write_bytes(gzip.compress(reviews.table.read_bytes()))
     said = glassformer("predict", reviews.folder, "--file", source, "--out", tmp_path / name, "--json")
@@ -314,7 +314,7 @@ def test_quiet_leaves_out_notes_and_warnings(reviews: Trained, tmp_path: Path) -
 def test_a_file_that_breaks_on_the_way_leaves_nothing(
     reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(predict, "_ROWS_PER_BATCH", 3)
+    monkeypatch.setattr(rows_to_answer, "ROWS_PER_BATCH", 3)
     (tmp_path / "t.csv").write_text("text,n\na,1\nb,2\nc,3\nd,4,5\n")
     (tmp_path / "a.csv").write_text("of yesterday")
     said = glassformer(

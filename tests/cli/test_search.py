@@ -70,7 +70,10 @@ def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: 
     stopped = search(table, tmp_path / "s")
     assert stopped.code == 130
     assert stopped.out == ""
-    assert f"stopped; finished trials are kept in {tmp_path / 's'}. Continue with:\n  glassformer search" in stopped.err
+    assert (
+        f"stopped; the unfinished search is saved in {tmp_path / 's'}. Continue it with:\n  glassformer search"
+        in stopped.err
+    )
     assert "--resume" in stopped.err
     misused(search(table, tmp_path / "s"), "holds an unfinished search; --resume continues it")
     monkeypatch.setattr(halving, "run_trial", run_trial)

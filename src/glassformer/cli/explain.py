@@ -18,8 +18,8 @@ from glassformer.cli.number_explain import explain_number
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
-from glassformer.cli.predict import given_rows, table_in_batches
 from glassformer.cli.resume import Stopped
+from glassformer.cli.rows_to_answer import given_rows, table_in_batches
 from glassformer.cli.unknown import Marked, warn_of_unlike
 from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError

@@ -52,30 +52,20 @@ def generate(
     """Let a language model continue texts. A single text appears while it is written."""
     if quiet:
         hush()
-    from pydantic import ValidationError
-
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import TextGenerator, check_prompts
-    from glassformer.prediction.sampling import SamplingConfig
 
-    try:
-        sampling = SamplingConfig(
-            max_tokens=max_tokens,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            repetition_penalty=repetition_penalty,
-            stop=tuple(stop or ()),
-            seed=seed,
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        flag = str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+    sampling = _sampling(
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        repetition_penalty=repetition_penalty,
+        stop=tuple(stop or ()),
+        seed=seed,
+    )
     if samples < 1:
         raise UsageError(f"--samples {samples}: at least 1")
-    if "" in sampling.stop:
-        raise UsageError("--stop: an empty string would end every text at once")
     if prompts and file:
         raise UsageError("give prompts or --file, not both")
     asked = _prompts_of(file) if file else prompts or [""]
@@ -101,6 +91,23 @@ def generate(
             f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "
             "without seeing its beginning"
         )
+
+
+def _sampling(**settings: Any) -> SamplingConfig:
+    """Return how tokens are chosen. The settings have the names of their flags."""
+    from pydantic import ValidationError
+
+    from glassformer.prediction.sampling import SamplingConfig
+
+    try:
+        sampling = SamplingConfig(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        flag = str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+    if "" in sampling.stop:
+        raise UsageError("--stop: an empty string would end every text at once")
+    return sampling
 
 
 def _prompts_of(file: Path) -> list[str]:

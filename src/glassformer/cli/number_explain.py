@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from glassformer.cli.number import load_number
 from glassformer.cli.output import Piece, doing, print_json, print_table, say, show, show_painted
+from glassformer.cli.rows_to_answer import given_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,6 @@ _STRONG, _WEAK = 0.5, 0.1  # shares of the strongest effect from which on a word
 def explain_number(model: Path, text: str, device: str, *, json: bool) -> None:
     """Show what the answer to a text loses without each word."""
     predictor = load_number(model, device)
-    from glassformer.cli.predict import given_rows
     from glassformer.explanation.number import explain_number as explain
 
     doing("explaining")

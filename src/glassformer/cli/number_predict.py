@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from glassformer.cli.number import load_number
 from glassformer.cli.output import doing, human_count, one_line, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
+from glassformer.cli.rows_to_answer import given_rows, table_in_batches, text_batches
 from glassformer.cli.unknown import Marked, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import LONGEST_SHOWN, Style, write_columns, write_lines
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    import io
-
     from glassformer.prediction.number import NumberAnswers, NumberPredictor
-
-_ROWS_PER_BATCH = 4096
 
 
 def predict_numbers(
@@ -56,15 +52,9 @@ def _say_what_intervals_are(predictor: NumberPredictor) -> None:
 
 
 def _answer_texts(predictor: NumberPredictor, texts: list[str] | None, style: Style) -> None:
-    from glassformer.cli.predict import given_rows
     from glassformer.data.inputs import shown
-    from glassformer.data.pipe import arriving_lines
-    from glassformer.data.tokenizers import batched
 
-    if texts:
-        batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
-    else:
-        batches = arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=_ROWS_PER_BATCH)
+    batches = text_batches(texts)
     told, pace = _Told("text"), Pace("texts")
     doing("")  # show nothing while a pipe is silent
     with write_lines(style) as write:
@@ -93,10 +83,8 @@ def _answered(
     predictor: NumberPredictor, file: Path, text: str | None, told: _Told
 ) -> tuple[Iterator[tuple[Any, NumberAnswers]], Any]:
     """Return the batches of a table with their answers, and how its columns are separated."""
-    from glassformer.cli.predict import table_in_batches
-
     inputs = predictor.trained.config.inputs
-    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
+    frames, texts_of, like = table_in_batches(predictor, file, text, inputs=inputs)
     total = size_of_file(file)
     pace = Pace("rows", total)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.hints import check_order, is_file
+from glassformer.cli.hints import check_order
 from glassformer.cli.number import is_number_model, refuse
 from glassformer.cli.number_predict import predict_numbers
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
@@ -19,30 +18,14 @@ from glassformer.cli.output import doing, human_count, hush, print_json, say, sh
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.review import review_below, say_needs_review
+from glassformer.cli.rows_to_answer import given_rows, table_in_batches, text_batches
 from glassformer.cli.unknown import Marked, is_punctuation, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    import io
-
-    import polars as pl
-
-    from glassformer.data.inputs import Inputs
-    from glassformer.data.rows import Delimited
-    from glassformer.prediction.answered_rows import TextsOf
     from glassformer.prediction.answering import Answering
     from glassformer.prediction.answers import Answers
-    from glassformer.prediction.number import NumberPredictor
-
-_ROWS_PER_BATCH = 4096
-
-
-class KnowsItsColumn(Protocol):
-    """What answers texts and knows the column of the training table that they came from."""
-
-    @property
-    def text_column(self) -> str | None: ...
 
 
 def predict(
@@ -188,15 +171,8 @@ def _answer_texts(
 ) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive."""
     from glassformer.data.inputs import shown
-    from glassformer.data.pipe import arriving_lines
-    from glassformer.data.tokenizers import batched
 
-    if texts:
-        for name in filter(is_file, texts):
-            say(f"note: {name} is a file, but it was read as a text; --file {name} answers the rows of the file")
-        batches: Iterator[list[str]] = batched(texts, _ROWS_PER_BATCH)
-    else:
-        batches = arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=_ROWS_PER_BATCH)
+    batches = text_batches(texts)
     told, pace = _Told("text"), Pace("texts")
     doing("")  # show nothing while a pipe is silent
     with write_lines(style) as write:
@@ -229,7 +205,7 @@ def _answer_file(
     from glassformer.data.wording import counted
 
     inputs = predictor.trained.config.inputs
-    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
+    frames, texts_of, like = table_in_batches(predictor, file, text, inputs=inputs)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     with write_answers(out, style, table=file, like=like, safe=safe_csv) as write:
@@ -306,62 +282,3 @@ class _Told:
         self._empty.warn(self.rows, self.unit, empty)
         if self.needs_review is not None:
             say_needs_review(self.needs_review, self.rows, self.unit)
-
-
-def given_rows(predictor: Answering | NumberPredictor, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return each given text as a row, and what the model reads: the text, or of a row in JSON its inputs.
-
-    Raises:
-        UsageError: the model reads several inputs, and a line does not hold them.
-    """
-    inputs = predictor.trained.config.inputs
-    if inputs is None:
-        return [{"text": text} for text in lines], lines
-    rows = [inputs.read(line) for line in lines]
-    return rows, [inputs.compose(row) if row else "" for row in rows]
-
-
-def table_in_batches(
-    predictor: KnowsItsColumn, file: Path, text: str | None, *, rows: int, inputs: Inputs | None = None
-) -> tuple[Iterator[pl.DataFrame], TextsOf, Delimited]:
-    """Return the batches of a table, a function for their texts, and how its columns are separated.
-
-    Args:
-        rows: of a batch. The columns are found by more rows than these.
-        inputs: what the model reads, if it reads several inputs.
-    """
-    from glassformer.data.rows import Delimited, iterate_rows
-
-    read_as: list[Delimited] = []
-    frames = iterate_rows(file, rows_per_batch=_ROWS_PER_BATCH, on_delimited=read_as.append)
-    first = next(frames)
-    texts_of = _texts_of(predictor, inputs, first, str(file), text)
-    batches = (batch for frame in itertools.chain([first], frames) for batch in frame.iter_slices(rows))
-    return batches, texts_of, read_as[0] if read_as else Delimited()
-
-
-def _texts_of(
-    predictor: KnowsItsColumn, inputs: Inputs | None, sample: pl.DataFrame, source: str, text: str | None
-) -> TextsOf:
-    from glassformer.data.input_columns import composer
-    from glassformer.prediction.answered_rows import texts_in
-
-    if inputs is None:
-        return texts_in(_text_column(predictor, sample, source, text))
-    if text is not None:
-        raise UsageError(f"--text: this model reads {inputs.in_words}, by their names; leave it out")
-    return composer(sample, inputs, source)
-
-
-def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:
-    """Return the column of a table that holds the texts, and say what was noticed about the columns."""
-    from glassformer.data.columns import find_columns, same_column
-
-    learned = same_column(predictor.text_column, sample.columns)
-    if text is None and learned is None and predictor.text_column is not None:
-        say(f"warning: {source} has no column {predictor.text_column!r}, which the model learned from")
-    text = text or learned
-    columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
-    for note in columns.notes:
-        say(note)
-    return columns.text

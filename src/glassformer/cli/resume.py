@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,16 +22,23 @@ class Stopped(SystemExit):
 
 
 @contextmanager
-def resumable(out: Path) -> Iterator[None]:
-    """If the run in `out` is stopped, say which command continues it."""
+def resumable(
+    out: Path, unfinished: Callable[[Path], bool] | None = None, kept: str = "the run is saved"
+) -> Iterator[None]:
+    """If the run in `out` is stopped, say which command continues it.
+
+    Args:
+        unfinished: whether a folder holds something to continue. None: an unfinished model folder.
+        kept: what is kept there.
+    """
     from glassformer.prediction.model_folder import is_unfinished
     from glassformer.training.loop import InterruptedTraining
 
     try:
         yield
     except (InterruptedTraining, KeyboardInterrupt) as error:
-        if not is_unfinished(out):
+        if not (unfinished or is_unfinished)(out):
             raise
         again = command_line(leave_out="--overwrite", add="--resume")
-        insist(f"stopped; the run is saved in {out}. Continue it with:\n  {again}")
+        insist(f"stopped; {kept} in {out}. Continue it with:\n  {again}")
         raise Stopped(error) from error

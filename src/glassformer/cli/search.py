@@ -39,14 +39,13 @@ from glassformer.cli.output import (
     duration,
     human_count,
     hush,
-    insist,
     print_json,
     print_table,
     progressing,
     say,
     show,
 )
-from glassformer.cli.resume import Stopped
+from glassformer.cli.resume import resumable
 from glassformer.cli.task import chosen_task
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
@@ -104,7 +103,6 @@ def search(
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
     from glassformer.prediction.devices import choose_device
-    from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import load_recipe
 
     overrides = given_settings(set_, training__seed=seed, validation__file=validation, validation__group=group)
@@ -119,31 +117,23 @@ def search(
         )
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
-    with only_writer(out), LiveSearch(minutes) as view:
-        try:
-            found = search_settings(
-                sources, chosen, out,
-                minutes=minutes, over=over or (), given=set(overrides), resume=resume, overwrite=overwrite,
-                device=place, command=command_line(), watcher=view,
-            )  # fmt: skip
-        except (InterruptedTraining, KeyboardInterrupt) as error:
-            if not is_unfinished(out):
-                raise
-            again = command_line(leave_out="--overwrite", add="--resume")
-            insist(f"stopped; finished trials are kept in {out}. Continue with:\n  {again}")
-            raise Stopped(error) from error
+    stopped = resumable(out, is_unfinished, "the unfinished search is saved")
+    with stopped, only_writer(out), LiveSearch(minutes) as view:
+        found = search_settings(
+            sources, chosen, out,
+            minutes=minutes, over=over or (), given=set(overrides), resume=resume, overwrite=overwrite,
+            device=place, command=command_line(), watcher=view,
+        )  # fmt: skip
     reading = {
         "--text": text, "--label": label, "--target": target, "--task": task, "--order": order,
         "--multilabel": multilabel, "--data-dir": data_dir,
     }  # fmt: skip
     settings = {"--recipe": recipe, "--preset": preset, "--validation": validation, "--group": group, "--seed": seed}
+    folded = ["--fold-labels"] if fold_labels else []
     usual = [*_typed(settings), *(part for setting in set_ or () for part in ("--set", setting))]
-    best = ["--recipe", str(out / "recipe.toml")]
-    following = [*_typed(reading), *(["--fold-labels"] if fold_labels else [])]
-    following += best if found.recommended == "found" else usual
-    _show_result(
-        found, out, shlex.join(["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *following]), json=json
-    )
+    following = ["--recipe", str(out / "recipe.toml")] if found.recommended == "found" else usual
+    command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *_typed(reading), *folded, *following]
+    _show_result(found, out, shlex.join(command), json=json)
 
 
 def _typed(flags: Mapping[str, object]) -> list[str]:

@@ -157,13 +157,7 @@ def measure_model(
     trained, config = predictor.trained, predictor.trained.config
     labels = config.label_set.encode(table)
     texts = table.frame["text"].to_list()
-    notes = list(table.notes)
-    if conflicts := conflicting_rows(table):
-        occur = counted(len(conflicts), "text occurs", "texts occur")
-        notes.append(f"{occur} with different labels, so no model can get every row right")
-    if not config.multilabel and len(set(labels.tolist())) == 1:
-        only = trained.config.label_set.names[int(labels[0])]
-        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
+    notes = _table_notes(table, labels, config)
     predict_seconds = None
     if by_reader is None:
         say(f"answering {counted(len(texts), 'text')} of {table.source}")
@@ -214,6 +208,17 @@ def measure_model(
         seed=config.remembered.recipe.training.seed,
         command=command,
     )
+
+
+def _table_notes(table: Table, labels: np.ndarray[Any, Any], config: FolderConfig) -> list[str]:
+    notes = list(table.notes)
+    if conflicts := conflicting_rows(table):
+        occur = counted(len(conflicts), "text occurs", "texts occur")
+        notes.append(f"{occur} with different labels, so no model can get every row right")
+    if not config.multilabel and len(set(labels.tolist())) == 1:
+        only = config.label_set.names[int(labels[0])]
+        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
+    return notes
 
 
 def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:

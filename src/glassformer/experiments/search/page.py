@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import Dot, interval_chart
-from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.verdict import p_value, share, signed
+from glassformer.experiments.pages import list_of_facts, machine_in_words, sentence, with_interval
 from glassformer.experiments.search.effects import FEWEST_TRIALS
 from glassformer.experiments.search.result import Figures, SearchResult, SettingEffect, Trial
 from glassformer.experiments.search.rows import PARTS
@@ -26,7 +25,7 @@ def write_page(path: Path, found: SearchResult) -> None:
 
 def render_search(found: SearchResult) -> str:
     """Return the page as HTML. Everything that comes from the user is escaped."""
-    notes = "".join(f"<li>{escape(_sentence(note))}</li>" for note in found.notes)
+    notes = "".join(f"<li>{escape(sentence(note))}</li>" for note in found.notes)
     sections = {
         "measured": ("On rows that the search never saw", _measured(found)),
         "settings": ("The best settings", scrolling(f"<pre>{escape(found.recipe)}</pre>") if found.best else ""),
@@ -50,8 +49,8 @@ def _measured(found: SearchResult) -> str:
         rows = [("the recipe as it is", _figures(found.default))]
     else:
         difference = [
-            f"{_with_interval(found.accuracy_difference, signed)}<small>{p_value(found.mcnemar_p)}</small>",
-            _with_interval(found.log_loss_difference, signed),
+            f"{with_interval(found.accuracy_difference, signed)}<small>{p_value(found.mcnemar_p)}</small>",
+            with_interval(found.log_loss_difference, signed),
         ]
         rows = [
             ("the best settings", _figures(found.found)),
@@ -71,7 +70,7 @@ def _measured(found: SearchResult) -> str:
 
 
 def _figures(figures: Figures) -> list[str]:
-    return [_with_interval(figures.accuracy, share), _with_interval(figures.log_loss, share)]
+    return [with_interval(figures.accuracy, share), with_interval(figures.log_loss, share)]
 
 
 def _effects(found: SearchResult) -> str:
@@ -133,7 +132,7 @@ def _trial_cells(trial: Trial) -> list[str]:
 
 
 def _method(found: SearchResult) -> str:
-    data, machine = found.data, found.machine
+    data = found.data
     facts = {
         "data": f"{data.source}, {counted(data.rows, 'row')}",
         "fingerprint": data.sha256,
@@ -144,28 +143,13 @@ def _method(found: SearchResult) -> str:
         "seed": str(found.seed),
         "command": found.command,
         "versions": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
-        "machine": f"{found.device}, {counted(found.threads, 'thread')}; "
-        f"{counted(machine.cores, 'core')}, {machine.architecture}, {machine.system}, Python {machine.python}",
+        "machine": machine_in_words(found.device, found.threads, found.machine),
     }
-    coded = ("fingerprint", "command")
-    listed = "".join(
-        f"<dt>{name}</dt><dd>{f'<code>{escape(value)}</code>' if name in coded else escape(value)}</dd>"
-        for name, value in facts.items()
-        if value
-    )
     return (
-        f'<dl class="facts">{listed}</dl><p class="soft">Successive halving: all candidates are trained for a third of '
+        f'{list_of_facts(facts)}<p class="soft">Successive halving: all candidates are trained for a third of '
         "their steps on three of four parts of the rows, and rated on the fourth. The best third is trained with all "
         "steps, and the best third of these also without two of the other parts, each time with another seed. The loss "
         "is that of the calibrated answers of both readers together. The recipe as it is takes part to the end. Then "
         "the best settings and the recipe as it is are trained on all rows of the search, as <code>train</code> does, "
         "and answer the rows that the search never saw.</p>"
     )
-
-
-def _with_interval(estimate: Estimate, show: Callable[[float], str]) -> str:
-    return f"{show(estimate.value)}<small>{show(estimate.low)} to {show(estimate.high)}</small>"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import Dot, interval_chart, interval_charts
-from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.verdict import p_value, share, signed
+from glassformer.experiments.pages import list_of_facts, machine_in_words, sentence, with_interval
 from glassformer.experiments.variants.comparison_result import VariantComparison, VariantSummary
 from glassformer.experiments.variants.effects import KeyEffect
 from glassformer.pages.html import Cells, page, table
@@ -48,14 +47,14 @@ def _key(key: KeyEffect) -> str:
     dots = [Dot(name=value.value, estimate=value.effect, style="first") for value in key.values]
     chart = interval_chart(f"Effect of {key.key}", "accuracy minus the mean of these values", dots, mark=0, narrow=True)
     values = [
-        (escape(value.value), [_with_interval(value.accuracy, share), _with_interval(value.effect, signed)])
+        (escape(value.value), [with_interval(value.accuracy, share), with_interval(value.effect, signed)])
         for value in key.values
     ]
     pairs = [
         (
             f"{escape(pair.better)} over {escape(pair.worse)}",
             [
-                _with_interval(pair.difference, signed),
+                with_interval(pair.difference, signed),
                 p_value(pair.p).removeprefix("p ").removeprefix("= "),
                 p_value(pair.holm_p).removeprefix("p ").removeprefix("= "),
                 "yes" if pair.beyond_noise else "no",
@@ -64,7 +63,7 @@ def _key(key: KeyEffect) -> str:
         for pair in key.differences
     ]
     return (
-        f'<h3>{escape(key.key)}</h3><p>{escape(_sentence(key.verdict))}</p><div class="pair"><figure>{chart}</figure>'
+        f'<h3>{escape(key.key)}</h3><p>{escape(sentence(key.verdict))}</p><div class="pair"><figure>{chart}</figure>'
         f"{table('Mean over all variants with the value.', ('value', 'accuracy', 'effect'), values)}</div>"
         f"{table('Every pair.', ('', 'difference', 'p', 'p, Holm', 'beyond noise'), pairs)}"
     )
@@ -93,7 +92,7 @@ def _variant_cells(variant: VariantSummary) -> Cells:
     behind = variant.behind_best
     diverged = f"<small>{variant.diverged} diverged</small>" if variant.diverged else ""
     return [
-        _with_interval(variant.accuracy, share),
+        with_interval(variant.accuracy, share),
         "–"
         if behind is None
         else f"{share(behind.difference.value)}<small>{p_value(behind.holm_p)}"
@@ -106,7 +105,7 @@ def _variant_cells(variant: VariantSummary) -> Cells:
 
 
 def _method(found: VariantComparison) -> str:
-    data, machine = found.data, found.machine
+    data = found.data
     facts = {
         "data": f"{data.source}, {counted(data.rows, 'row')}",
         "fingerprint": data.sha256,
@@ -115,17 +114,10 @@ def _method(found: VariantComparison) -> str:
         "seeds": ", ".join(map(str, found.seeds)),
         "command": found.command,
         "versions": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
-        "machine": f"{found.device}, {counted(found.threads, 'thread')}; "
-        f"{counted(machine.cores, 'core')}, {machine.architecture}, {machine.system}, Python {machine.python}",
+        "machine": machine_in_words(found.device, found.threads, found.machine),
     }
-    coded = ("fingerprint", "command")
-    listed = "".join(
-        f"<dt>{name}</dt><dd>{f'<code>{escape(value)}</code>' if name in coded else escape(value)}</dd>"
-        for name, value in facts.items()
-        if value
-    )
     return (
-        f'<dl class="facts">{listed}</dl><p class="soft">Every run trains for the whole budget and keeps the weights '
+        f'{list_of_facts(facts)}<p class="soft">Every run trains for the whole budget and keeps the weights '
         "of the epoch that is best on the validation rows, or the last weights if there are none. The validation rows "
         "are held out from the rows to learn from. The measured rows never influence the choice.</p>"
         f'<p class="soft">Intervals are 95% intervals. They include {escape(found.covers)}. Differences are '
@@ -136,11 +128,3 @@ def _method(found: VariantComparison) -> str:
         "that, but no "
         "test here does.</p>"
     )
-
-
-def _with_interval(estimate: Estimate, show: Callable[[float], str]) -> str:
-    return f"{show(estimate.value)}<small>{show(estimate.low)} to {show(estimate.high)}</small>"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

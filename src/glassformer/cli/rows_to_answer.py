@@ -1,0 +1,106 @@
+"""The rows that a command answers: texts that were given, the lines of a pipe, or the rows of a table."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from glassformer.cli.hints import is_file
+from glassformer.cli.output import say
+from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    import io
+
+    import polars as pl
+
+    from glassformer.data.inputs import Inputs
+    from glassformer.data.rows import Delimited
+    from glassformer.prediction.answered_rows import TextsOf
+    from glassformer.prediction.answering import Answering
+    from glassformer.prediction.number import NumberPredictor
+
+ROWS_PER_BATCH = 4096
+
+
+class KnowsItsColumn(Protocol):
+    """What answers texts and knows the column of the training table that they came from."""
+
+    @property
+    def text_column(self) -> str | None: ...
+
+
+def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
+    """Yield the given texts in batches. Without any, yield the lines of standard input as they arrive."""
+    from glassformer.data.pipe import arriving_lines
+    from glassformer.data.tokenizers import batched
+
+    if not texts:
+        return arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=ROWS_PER_BATCH)
+    for name in filter(is_file, texts):
+        say(f"note: {name} is a file, but it was read as a text; --file {name} answers the rows of the file")
+    return batched(texts, ROWS_PER_BATCH)
+
+
+def given_rows(predictor: Answering | NumberPredictor, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return each given text as a row, and what the model reads: the text, or of a row in JSON its inputs.
+
+    Raises:
+        UsageError: the model reads several inputs, and a line does not hold them.
+    """
+    inputs = predictor.trained.config.inputs
+    if inputs is None:
+        return [{"text": text} for text in lines], lines
+    rows = [inputs.read(line) for line in lines]
+    return rows, [inputs.compose(row) if row else "" for row in rows]
+
+
+def table_in_batches(
+    predictor: KnowsItsColumn, file: Path, text: str | None, *, rows: int | None = None, inputs: Inputs | None = None
+) -> tuple[Iterator[pl.DataFrame], TextsOf, Delimited]:
+    """Return the batches of a table, a function for their texts, and how its columns are separated.
+
+    Args:
+        rows: of a batch; None: `ROWS_PER_BATCH`. The columns are always found by that many rows.
+        inputs: what the model reads, if it reads several inputs.
+    """
+    from glassformer.data.rows import Delimited, iterate_rows
+
+    read_as: list[Delimited] = []
+    frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append)
+    first = next(frames)
+    texts_of = _texts_of(predictor, inputs, first, str(file), text)
+    batches = (
+        batch for frame in itertools.chain([first], frames) for batch in frame.iter_slices(rows or ROWS_PER_BATCH)
+    )
+    return batches, texts_of, read_as[0] if read_as else Delimited()
+
+
+def _texts_of(
+    predictor: KnowsItsColumn, inputs: Inputs | None, sample: pl.DataFrame, source: str, text: str | None
+) -> TextsOf:
+    from glassformer.data.input_columns import composer
+    from glassformer.prediction.answered_rows import texts_in
+
+    if inputs is None:
+        return texts_in(_text_column(predictor, sample, source, text))
+    if text is not None:
+        raise UsageError(f"--text: this model reads {inputs.in_words}, by their names; leave it out")
+    return composer(sample, inputs, source)
+
+
+def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:
+    """Return the column of a table that holds the texts, and say what was noticed about the columns."""
+    from glassformer.data.columns import find_columns, same_column
+
+    learned = same_column(predictor.text_column, sample.columns)
+    if text is None and learned is None and predictor.text_column is not None:
+        say(f"warning: {source} has no column {predictor.text_column!r}, which the model learned from")
+    text = text or learned
+    columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
+    for note in columns.notes:
+        say(note)
+    return columns.text
