@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
     from glassformer.prediction.model_folder import TrainedModel
-    from glassformer.training.adding import Beginning
+    from glassformer.training.initial_weights import InitialWeights
     from glassformer.training.preparation import Prepared
     from glassformer.training.processes import Processes
     from glassformer.training.recipe import Recipe
@@ -112,6 +112,7 @@ def train(
         hush()
     processes, place = join(device)
     from glassformer.data.sources import SourceConfig
+    from glassformer.training.adding import Beginning
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.unfinished import prepare_out
@@ -141,9 +142,11 @@ def train(
         begun = addition(init, add, out, replay=replay, settings=overrides, others=others, data_dir=data_dir)
     else:
         check_named(data, replay)
-        source = chosen_task(source, target, task, order)
         load = partial(load_recipe, recipe, preset=preset, overrides=overrides)
-        begun = _from_table(source, init, load, processes, minutes, unlabelled or [], data_dir)
+        start, chosen = _recipe(init, load, processes, minutes, source.train, data_dir)  # before the tables are read
+        source = chosen_task(source, target, task, order)
+        sources = _read(source, chosen.validation, data_dir, unlabelled or [])
+        begun = Beginning(source=source, sources=sources, recipe=chosen, init=start)
     given: dict[str, Any] = {"source": begun.source, "init": begun.init, "resume": resume, "overwrite": overwrite}
     given["processes"] = processes
     if begun.source.task == "number":
@@ -155,28 +158,25 @@ def train(
     _train(begun.sources, begun.recipe, out, place, snapshots=snapshots, json=json, **given)
 
 
-def _from_table(
-    source: SourceConfig,
+def _recipe(
     init: str | None,
     load: Callable[..., Recipe],
     processes: Processes,
     minutes: float | None,
-    unlabelled: list[str],
+    table: str,
     data_dir: Path | None,
-) -> Beginning:
-    """Read the weights to start from, the recipe that goes with them, and the tables."""
-    from glassformer.training.adding import Beginning
+) -> tuple[InitialWeights | None, Recipe]:
+    """Read the weights to start from and the recipe that goes with them."""
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.processes import leader_first
     from glassformer.training.time_plan import check_minutes
 
     with leader_first(processes):  # it may download the weights
         start = None if init is None else read_initial_weights(init)
-    chosen = load(init=start).for_data(source.train, data_dir)
+    chosen = load(init=start).for_data(table, data_dir)
     if minutes is not None:
-        check_minutes(minutes, chosen)  # before the tables are read
-    sources = _read(source, chosen.validation, data_dir, unlabelled)
-    return Beginning(source=source, sources=sources, recipe=chosen, init=start)
+        check_minutes(minutes, chosen)
+    return start, chosen
 
 
 def _train(
