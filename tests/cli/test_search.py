@@ -87,6 +87,10 @@ def test_columns_and_groups_are_named_in_the_next_command(tmp_path: Path) -> Non
     said = search(table, tmp_path / "s", *OVER, *columns, "--group", "author", "--json")
     assert said.code == 0, said.err
     assert " --text said --label stars" in said.document["train"]
+    assert said.document["mcnemar_p"] is None
+    groups = said.document["data"]["unseen_groups"]
+    assert 1 <= groups < 9
+    assert f"note: the intervals draw whole groups, {groups} of them; with so few they are too narrow" in said.err
     assert "author" in said.document["train"] or "recipe.toml" in said.document["train"]
 
 

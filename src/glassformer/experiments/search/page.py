@@ -48,8 +48,9 @@ def _measured(found: SearchResult) -> str:
     if all(not choice.settings for choice in found.choices):
         rows = [("the recipe as it is", _figures(found.default))]
     else:
+        chance = "" if found.mcnemar_p is None else f"<small>{p_value(found.mcnemar_p)}</small>"
         difference = [
-            f"{with_interval(found.accuracy_difference, signed)}<small>{p_value(found.mcnemar_p)}</small>",
+            f"{with_interval(found.accuracy_difference, signed)}{chance}",
             with_interval(found.log_loss_difference, signed),
         ]
         rows = [

@@ -12,12 +12,18 @@ from glassformer.experiments.search.trial import TrialRun
 
 
 class SearchedData(Record):
-    """The table. `unseen_rows` are the rows that the search never saw, `folds` in how many searches (1: a fifth)."""
+    """The table.
+
+    Attributes:
+        unseen_rows: the rows that the search never saw. `unseen_groups` are their groups, if rows have groups.
+        folds: in how many searches these rows were held out. 1: a fifth of the rows.
+    """
 
     source: str
     rows: int
     sha256: str
     unseen_rows: int
+    unseen_groups: int | None = None
     folds: int
     rated_on: str
 
@@ -88,7 +94,9 @@ class SearchResult(Record):
         best: the number of the trial with the lowest loss. 0 is the recipe as it is.
         choices: what was measured on the rows that the search never saw. With several folds, each has its own choice.
         found, default: the figures of the choices and of the recipe as it is, on the same rows.
-        accuracy_difference, log_loss_difference: found − default, paired. `mcnemar_p` is that of the accuracies.
+        accuracy_difference, log_loss_difference: found − default, paired. The intervals draw whole groups, if rows have
+            groups, and rows of the same text together.
+        mcnemar_p: of the accuracies. None if rows have groups, because it takes rows to be independent.
         recommended: which of the two to train with.
         recipe: the best settings, as a TOML file.
     """
@@ -105,7 +113,7 @@ class SearchResult(Record):
     found: Figures
     default: Figures
     accuracy_difference: Estimate
-    mcnemar_p: float
+    mcnemar_p: float | None
     log_loss_difference: Estimate
     recommended: Literal["found", "default"]
     verdict: str

@@ -33,7 +33,15 @@ from glassformer.experiments.search.halving import Clock, Halving, Searched, Set
 from glassformer.experiments.search.page import write_page
 from glassformer.experiments.search.recipe_file import recipe_toml
 from glassformer.experiments.search.result import Choice, Figures, SearchedData, SearchResult, Trial
-from glassformer.experiments.search.rows import FOLDS, Cut, inner_parts, never_held_out, outer_cuts, usable_rows
+from glassformer.experiments.search.rows import (
+    FOLDS,
+    Cut,
+    inner_parts,
+    never_held_out,
+    outer_cuts,
+    unseen_units,
+    usable_rows,
+)
 from glassformer.experiments.search.space import Candidate, read_space, value_in
 from glassformer.experiments.search.trial import Measured, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
@@ -233,18 +241,20 @@ def _result(
     found, default = ([getattr(each, name) for each in outer] for name in ("found", "default"))
     right = [np.concatenate([each.right_rows() for each in of]) for of in (found, default)]
     losses = [np.concatenate([each.losses for each in of]) for of in (found, default)]
-    accuracy = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
-    log_loss = bootstrap_mean(losses[0] - losses[1], seed=seed)
+    unseen = [each.unseen for each in outer if each.unseen is not None]
+    units, grouped = unseen_units(unseen), "group" in table.frame.columns
+    accuracy = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed, groups=units)
+    log_loss = bootstrap_mean(losses[0] - losses[1], seed=seed, groups=units)
     worse_accuracy = accuracy.high < 0
     better = last.choice.number != 0 and log_loss.high < 0 and not worse_accuracy
-    unseen = [each.unseen for each in outer if each.unseen is not None]
     trials = _trials(space, last.searched)
     result = SearchResult(
         data=SearchedData(
             source=table.source,
             rows=table.frame.height,
             sha256=fingerprint(table),
-            unseen_rows=sum(each.frame.height for each in unseen),
+            unseen_rows=len(units),
+            unseen_groups=len(np.unique(units)) if grouped else None,
             folds=len(outer),
             rated_on="parts of the other rows" if sources.validation is None else sources.validation.source,
         ),
@@ -255,10 +265,10 @@ def _result(
         best=last.choice.number,
         parts=last.searched.parts,
         choices=tuple(_choice(each) for each in outer),
-        found=_figures(right[0], losses[0], seed),
-        default=_figures(right[1], losses[1], seed),
+        found=_figures(right[0], losses[0], seed, units),
+        default=_figures(right[1], losses[1], seed, units),
         accuracy_difference=accuracy,
-        mcnemar_p=mcnemar(right[0], right[1])[2],
+        mcnemar_p=None if grouped else mcnemar(right[0], right[1])[2],
         log_loss_difference=log_loss,
         recommended="found" if better else "default",
         verdict="",
@@ -282,8 +292,11 @@ def _choice(outcome: _Outcome) -> Choice:
     return Choice(name=outcome.choice.name, settings=outcome.choice.settings, unseen_rows=outcome.unseen.frame.height)
 
 
-def _figures(right: np.ndarray, losses: np.ndarray, seed: int) -> Figures:
-    return Figures(accuracy=share_right(right, seed=seed), log_loss=bootstrap_mean(losses, seed=seed))
+def _figures(right: np.ndarray, losses: np.ndarray, seed: int, groups: np.ndarray) -> Figures:
+    return Figures(
+        accuracy=share_right(right, seed=seed, groups=groups),
+        log_loss=bootstrap_mean(losses, seed=seed, groups=groups),
+    )
 
 
 def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Trial, ...]:

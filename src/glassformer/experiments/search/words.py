@@ -12,7 +12,7 @@ from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.rows import FEW_ROWS
 
-_FEW_TRIALS, _FEW_UNSEEN = 10, 200
+_FEW_TRIALS, _FEW_UNSEEN, _FEW_GROUPS = 10, 200, 20
 _NAMED = 5
 
 
@@ -30,9 +30,10 @@ def verdict_on(found: SearchResult) -> str:
             f"The best settings give the same answers as the recipe as it is to {rows}: keep the recipe as it is. Its "
             f"accuracy on them is {_with_interval(found.default.accuracy)}."
         )
+    chance = "" if found.mcnemar_p is None else f", {p_value(found.mcnemar_p)}"
     figures = (
         f"accuracy {share(found.found.accuracy.value)} against {share(found.default.accuracy.value)} (difference "
-        f"{_difference(found.accuracy_difference)}, {p_value(found.mcnemar_p)}), log loss "
+        f"{_difference(found.accuracy_difference)}{chance}), log loss "
         f"{share(found.found.log_loss.value)} against {share(found.default.log_loss.value)} (difference "
         f"{_difference(found.log_loss_difference)})"
     )
@@ -69,6 +70,10 @@ def notes_on(found: SearchResult, never: Sequence[str]) -> tuple[str, ...]:
         )
     if found.data.unseen_rows < _FEW_UNSEEN:
         notes.append(f"{counted(found.data.unseen_rows, 'held-out row')} show only large differences")
+    groups = found.data.unseen_groups
+    if groups is not None:
+        few = "; with so few they are too narrow" if groups < _FEW_GROUPS else ""
+        notes.append(f"the intervals draw whole groups, {groups:,} of them{few}")
     if never:
         names = ", ".join(map(quoted, never[:_NAMED]))
         more = f" and {len(never) - _NAMED:,} more" if len(never) > _NAMED else ""
