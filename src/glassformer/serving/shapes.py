@@ -82,6 +82,11 @@ class Share(BaseModel):
     counting: float
     transformer: float
     total: float
+    input: str | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="The text that the word is in, or the column whose value it is. Only with several inputs.",
+    )
 
 
 class NearText(BaseModel):
