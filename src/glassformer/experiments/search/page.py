@@ -12,6 +12,7 @@ from glassformer.evaluation.report import seconds
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.pages import list_of_facts, machine_in_words, sentence, with_interval
 from glassformer.experiments.search.effects import FEWEST_TRIALS
+from glassformer.experiments.search.halving import DIGITS
 from glassformer.experiments.search.result import Figures, SearchResult, SettingEffect, Trial
 from glassformer.experiments.search.rows import PARTS
 from glassformer.experiments.search.space import setting_name
@@ -106,10 +107,12 @@ def _effect(effect: SettingEffect) -> str:
 
 def _trials(found: SearchResult) -> str:
     best = next((number for number, trial in enumerate(found.trials) if trial.number == found.best), None)
-    head = ("settings", "loss", "parts", "loss, third of steps", "accuracy", "parameters", "seconds")
+    head = ("settings", "loss", "dropped after", "parts", "loss, third of steps", "accuracy", "parameters", "seconds")
     return table(
-        f"Settings that are not named are those of the recipe. Loss: log loss in nats, mean over the parts of the rows "
-        f"that the last candidates were rated on, {found.parts} of {PARTS}. Accuracy: mean over all parts.",
+        "Settings that are not named are those of the recipe. Loss: log loss in nats, mean over the parts of the rows "
+        f"that the last candidates were rated on, {found.parts} of {PARTS}. The others were dropped before: the best "
+        "third goes on from rung 1 (a third of the steps) and from rung 2 (all steps, part 1). Of losses equal "
+        f"to {DIGITS} digits, that of the transformer alone decides. Accuracy: mean over all parts.",
         head,
         [(escape(trial.name), _trial_cells(trial)) for trial in found.trials],
         ours=best,
@@ -119,11 +122,12 @@ def _trials(found: SearchResult) -> str:
 
 def _trial_cells(trial: Trial) -> list[str]:
     if trial.failed is not None:
-        return [f"failed<small>{escape(trial.failed)}</small>", "", "", "", "", seconds(trial.seconds)]
+        return ["–", f"failed<small>{escape(trial.failed)}</small>", "", "", "", "", seconds(trial.seconds)]
     whole = [run for run in trial.runs if run.share == 1]
     accuracies = [run.accuracy for run in whole if run.accuracy is not None]
     return [
         "–" if trial.loss is None else f"{trial.loss:.4f}",
+        _dropped(trial),
         f"{len(whole)}",
         "–" if trial.first_loss is None else f"{trial.first_loss:.4f}",
         share(sum(accuracies) / len(accuracies)) if accuracies else "–",
@@ -132,10 +136,17 @@ def _trial_cells(trial: Trial) -> list[str]:
     ]
 
 
+def _dropped(trial: Trial) -> str:
+    """Return the rung, and below it why the trial was dropped there."""
+    rung, _, why = (trial.dropped or "–").partition(": ")
+    return f"{rung}<small>{escape(why)}</small>" if why else rung
+
+
 def _method(found: SearchResult) -> str:
     data = found.data
     facts = {
         "data": f"{data.source}, {counted(data.rows, 'row')}",
+        "inputs": data.inputs or "",
         "fingerprint": data.sha256,
         "held out from the search": f"{counted(data.unseen_rows, 'row')}"
         + (f" in {data.folds} parts" if data.folds > 1 else ""),

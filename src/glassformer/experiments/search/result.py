@@ -16,11 +16,13 @@ class SearchedData(Record):
 
     Attributes:
         unseen_rows: the rows that the search never saw. `unseen_groups` are their groups, if rows have groups.
+        inputs: the texts and columns in words, if rows have several.
         folds: in how many searches these rows were held out. 1: a fifth of the rows.
     """
 
     source: str
     rows: int
+    inputs: str | None = None
     sha256: str
     unseen_rows: int
     unseen_groups: int | None = None
@@ -34,6 +36,7 @@ class Trial(Record):
     Attributes:
         first_loss: the loss after a third of the steps, which all candidates have. None if it was not reached.
         loss: the mean loss over all parts on which the last candidates were trained. None if it is not one of them.
+        dropped: why it was then not trained further: its rung, and its loss and place there.
     """
 
     number: int
@@ -42,6 +45,7 @@ class Trial(Record):
     values: dict[str, JsonValue]
     first_loss: float | None
     loss: float | None
+    dropped: str | None = None
     parameters: int
     seconds: float
     failed: str | None

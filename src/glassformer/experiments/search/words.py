@@ -11,9 +11,11 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.rows import FEW_ROWS
+from glassformer.training.time_plan import about
 
 _FEW_TRIALS, _FEW_UNSEEN, _FEW_GROUPS = 10, 200, 20
 _NAMED = 5
+_ON_TIME = 1.05
 
 
 def verdict_on(found: SearchResult) -> str:
@@ -55,13 +57,20 @@ def verdict_on(found: SearchResult) -> str:
     )
 
 
-def notes_on(found: SearchResult, never: Sequence[str]) -> tuple[str, ...]:
+def notes_on(found: SearchResult, never: Sequence[str], steps: Sequence[tuple[float, str]]) -> tuple[str, ...]:
     """Return what a reader must know beside the figures.
 
     Args:
         never: the labels that no held-out row has.
+        steps: the seconds of each training, and what it was for.
     """
     notes = []
+    if found.seconds > _ON_TIME * 60 * found.minutes:
+        seconds, step = max(steps)
+        notes.append(
+            f"the search took {about(found.seconds)} in place of {about(60 * found.minutes)}; the longest step was "
+            f"{step} ({about(seconds)})"
+        )
     if found.data.folds > 1:
         notes.append(
             f"the table has fewer than {FEW_ROWS:,} rows, so the search was repeated without each of "
