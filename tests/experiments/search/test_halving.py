@@ -202,7 +202,7 @@ def slow(world: World) -> Measured:
 def test_the_first_of_several_searches_sees_that_there_is_time_for_all(
     tmp_path: Path, world: Callable[..., World]
 ) -> None:
-    words = r"fewer than 500 rows needs 5 searches of this kind\. Give at least (\d+) minutes"
+    words = r"fewer than 500 rows, a table needs 5 such searches\. Give at least (\d+) minutes"
     with pytest.raises(UsageError, match=words) as error:
         run(tmp_path / "short", world(), minutes=5, later=4)
     minutes = int(error.value.message.split()[-2])

@@ -95,5 +95,5 @@ def too_short(clock: Clock, needed: float, trial: float, measuring: float, searc
         f"a trial takes about {about(trial)}, and each of the two trainings that measure the choice {about(measuring)}"
     )
     if searches > 1:
-        why += f"; a table with fewer than {FEW_ROWS} rows needs {counted(searches, 'search', 'searches')} of this kind"
+        why += f"; with fewer than {FEW_ROWS:,} rows, a table needs {counted(searches, 'such search', 'such searches')}"
     return f"`minutes={clock.seconds / 60:g}` is too short: {why}. Give at least {math.ceil(needed / 60)} minutes"

@@ -17,7 +17,6 @@ from glassformer.experiments.search.result import Figures, SearchResult, Setting
 from glassformer.experiments.search.rows import PARTS
 from glassformer.pages.html import page, scrolling, table
 
-
 _STYLE = """
 #trials tbody th { min-width: 18rem; font-weight: 400; }
 #trials td small { white-space: normal; max-width: 11rem; margin-left: auto; }
