@@ -36,7 +36,7 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import folder_of
-from glassformer.prediction.unlike import Seen
+from glassformer.prediction.unlike import NOT_KEPT, Seen
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
 from glassformer.training.initial_weights import read_initial_weights
@@ -281,10 +281,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         return self._seen().is_unlike(self.unseen_share(X))
 
     def unseen_share(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
-        """Return the share of the words and word pairs of each text that no training text has (texts,).
+        """Return the share of the words and word pairs of each text that fewer than two training texts have.
 
         Raises:
-            GlassformerError: the model was trained before glassformer kept the words of the training texts.
+            GlassformerError: the model keeps no words of its training texts (`training.keep_seen_words`), or was made
+                by an older glassformer.
         """
         return self._seen().unseen_shares(as_read(X, self.predictor_.trained.config.inputs))
 
@@ -292,10 +293,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         check_is_fitted(self)
         seen = self.predictor_.trained.seen
         if seen is None:
-            raise GlassformerError(
-                "this model does not know which words its training texts had: it was made by an older glassformer; "
-                "train it again"
-            )
+            raise GlassformerError(NOT_KEPT)
         return seen
 
     def needs_review(self, X: Iterable[Any], *, automatic: float = 0.9) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803

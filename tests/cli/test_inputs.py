@@ -349,7 +349,12 @@ def test_the_server_takes_rows(beside: Trained, pairs: Trained, reviews: Trained
         assert client.post("/explain", json={"text": asked}).json()["words"][-1]["word"] == "red"
         heads = client.post("/heads", json={"text": asked}).json()
         assert [word["word"] for word in heads["words"]] == ["is", "it", "red", "it", "is", "red"]
-        assert client.get("/model").json()["models"][1]["inputs"] == ["review", "price", "shop"]
+        inputs = client.get("/model").json()["models"][1]["inputs"]
+        assert inputs["texts"] == ["review"]
+        price, shop = inputs["columns"]
+        assert len(price["values"]) == len(price["edges"]) + 1 == 10
+        assert shop["kind"] == "category"
+        assert sorted(value.lower() for value in shop["values"]) == ["berlin", "ulm"]
         for body, says in (
             ({"text": "is it red"}, "give a row: {"),
             ({"text": {"question": "x"}}, "the row has no 'answer'"),
@@ -367,6 +372,11 @@ def test_the_server_answers_a_table_of_rows(beside: Trained, reviews: Trained) -
         result = json.loads(found.text.splitlines()[-1])["result"]
         assert result["measured"][0]["contestants"][-1]["accuracy"]["value"] > 0.8
         assert no_marks(found.text)
+        assert result["first_rows"][0].keys() == {"review", "price", "shop"}
+        refused = client.post(
+            "/table", params={"name": "sold.csv", "text": "review"}, content=beside.table.read_bytes()
+        )
+        assert "the model finds the text 'review' and the columns 'price' and 'shop' by their names" in refused.text
     other = ServedModel.load("reviews", reviews.folder, device="cpu")
     with TestClient(create_app({"beside": model, "reviews": other})) as client:
         found = client.post("/table", params={"name": "sold.csv"}, content=beside.table.read_bytes())

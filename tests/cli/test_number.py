@@ -202,3 +202,11 @@ def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path)
 def test_what_is_for_labels_says_so(command: tuple[str, ...], words: str, scores: Trained, tmp_path: Path) -> None:
     places = {"MODEL": str(scores.folder), "TABLE": str(scores.table), "x": str(tmp_path / "x")}
     misused(glassformer(*(places.get(word, word) for word in command)), words)
+
+
+def test_a_model_without_seen_words_says_what_it_cannot_tell(scores: Trained, tmp_path: Path) -> None:
+    flags = ("--target", "score", *COUNTING, "--set", "training.keep_seen_words=false")
+    assert glassformer("train", scores.table, "--out", tmp_path / "model", *flags).code == 0
+    said = glassformer("predict", tmp_path / "model", "superb film")
+    assert "cannot tell which texts are unlike" in said.err
+    assert not (tmp_path / "model" / "seen.safetensors").exists()

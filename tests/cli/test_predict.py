@@ -508,3 +508,18 @@ def test_answers_keep_the_separator_and_the_byte_order_mark(
     assert answers.count(codecs.BOM_UTF8) == len(mark) // 3
     row = list(csv.reader(io.StringIO(answers.decode("utf-8-sig")), delimiter=written))[1]
     assert row[:2] == ["good film; really, yes\t|", "3,5"]
+
+
+def test_a_model_without_seen_words_says_what_it_cannot_tell(reviews: Trained, tmp_path: Path) -> None:
+    quick = ("--preset", "tiny", "--epochs", 0, "--set", "training.keep_seen_words=false")
+    assert glassformer("train", reviews.table, "--out", tmp_path / "model", *quick).code == 0
+    said = glassformer("predict", tmp_path / "model", "--file", reviews.table, "--out", tmp_path / "answers.csv")
+    assert said.code == 0, said.err
+    assert (
+        "cannot tell which texts are unlike its training data: it was trained with --set training.keep_seen_"
+        in said.err
+    )
+    with (tmp_path / "answers.csv").open(encoding="utf-8") as file:
+        assert {tuple(row[name] for name in UNLIKE) for row in csv.DictReader(file)} == {("", "")}
+    (answer,) = glassformer("predict", tmp_path / "model", "film", "--json").document["answers"]
+    assert [answer[name] for name in UNLIKE] == [None, None]

@@ -3,7 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.cli.search import _show
+from glassformer.experiments.keeper import read_kept
 from glassformer.experiments.search import halving, rows
+from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.trial import run_trial
 from tests.cli.terminal import Outcome, glassformer, misused
 from tests.trained import POSITIVE, review_rows, write_csv
@@ -30,7 +33,9 @@ def search(table: Path, out: Path, *more: object) -> Outcome:
     return glassformer("search", table, "--minutes", 5, "--out", out, *TINY, *(more or OVER))
 
 
-def test_a_table_a_verdict_and_the_next_command(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_a_verdict_and_the_next_command(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = search(table, tmp_path / "s")
     assert said.code == 0, said.err
     assert said.out.startswith(f"{table}: 2 trials in ")
@@ -38,7 +43,7 @@ def test_a_table_a_verdict_and_the_next_command(table: Path, tmp_path: Path, mon
     assert "the recipe as it is" in said.out
     assert f"page: {tmp_path / 's' / 'search.html'}" in said.out
     assert "17 of 84 rows are held out from the search" in said.err
-    assert "2 candidates: a third of the steps, part 1 of the rows" in said.err
+    assert "rung 1, 2 candidates: a third of the steps, part 1 of the rows" in said.err
     assert "note: 17 held-out rows show only large differences" in said.err
     monkeypatch.chdir(tmp_path)
     (following,) = (line.removeprefix("train: ") for line in said.out.splitlines() if line.startswith("train: "))
@@ -46,6 +51,14 @@ def test_a_table_a_verdict_and_the_next_command(table: Path, tmp_path: Path, mon
     assert glassformer(*following.split()[1:]).code == 0
     trained = glassformer("train", table, "--out", "again", "--recipe", tmp_path / "s" / "recipe.toml")
     assert trained.code == 0, trained.err
+    found = read_kept(tmp_path / "s" / "search.json", SearchResult)
+    assert found is not None
+    dropped = found.trials[-1].model_copy(update={"loss": None, "dropped": "rung 1: loss 0.6931, place 9 of 12"})
+    capsys.readouterr()
+    _show(found.model_copy(update={"trials": (*found.trials, *[dropped] * 9)}))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rpartition("  ")[2] for line in lines[2:6]] == ["dropped after", "–", "–", dropped.dropped]
+    assert "and 3 more, on the page" in lines
 
 
 def test_json_is_what_is_written_and_quiet_is_quiet(table: Path, tmp_path: Path) -> None:
@@ -87,6 +100,10 @@ def test_columns_and_groups_are_named_in_the_next_command(tmp_path: Path) -> Non
     said = search(table, tmp_path / "s", *OVER, *columns, "--group", "author", "--json")
     assert said.code == 0, said.err
     assert " --text said --label stars" in said.document["train"]
+    assert said.document["mcnemar_p"] is None
+    groups = said.document["data"]["unseen_groups"]
+    assert 1 <= groups < 9
+    assert f"note: the intervals draw whole groups, {groups} of them; with so few they are too narrow" in said.err
     assert "author" in said.document["train"] or "recipe.toml" in said.document["train"]
 
 
@@ -96,6 +113,19 @@ def test_ordered_classes(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     assert all(trial["loss"] is not None for trial in said.document["trials"])
     assert " --task ordered" in said.document["train"]
+
+
+def test_two_texts_and_a_column_beside_them(tmp_path: Path) -> None:
+    lines = [
+        (text, f"why {number}", label, f"shop{number % 3}") for number, (text, label) in enumerate(review_rows(90))
+    ]
+    table = write_csv(tmp_path / "r.csv", lines, ("title", "body", "stars", "shop"))
+    inputs = ("--text", "title", "--text", "body", "--columns", "shop", "--label", "stars")
+    said = search(table, tmp_path / "s", *OVER, *inputs, "--json")
+    assert said.code == 0, said.err
+    assert " --text title --text body --columns shop --label stars" in said.document["train"]
+    assert "the texts 'title' and 'body' and the column 'shop'" in said.document["data"]["inputs"]
+    misused(search(table, tmp_path / "t", *OVER, "--text", "title", "--columns", "shp", "--label", "stars"), "shp")
 
 
 def test_validation_rows_of_the_user(table: Path, tmp_path: Path) -> None:

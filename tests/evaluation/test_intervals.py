@@ -78,3 +78,15 @@ def test_twenty_five_thousand_rows_are_quick_enough() -> None:
     started = time.perf_counter()
     bootstrap_mean(values, seed=0)
     assert time.perf_counter() - started < 2
+
+
+def test_copies_of_a_row_in_a_group_tell_nothing_new() -> None:
+    right = np.random.default_rng(0).random(60) < 0.7
+    once = share_right(right, seed=3)
+    assert share_right(right, seed=3, groups=np.arange(60)[::-1]) == once
+    groups = np.repeat(np.arange(60), 5)
+    assert share_right(np.repeat(right, 5), seed=3, groups=groups) == once
+    apart = share_right(np.repeat(right, 5), seed=3)
+    assert apart.high - apart.low < 0.6 * (once.high - once.low)
+    few = share_right(np.ones(300, dtype=bool), seed=0, groups=groups)
+    assert few == share_right(np.ones(60, dtype=bool), seed=0)

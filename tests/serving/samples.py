@@ -1,13 +1,23 @@
 """Small models with random weights, served."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from glassformer.data.inputs import Category, Inputs, Number
+from glassformer.models.classifier import Classifier
+from glassformer.models.model_config import SeveralTextsConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
 from tests.explanation.test_explain import two_readers
+from tests.support import randomise
 
 TEXT = "The plot is thin, but i loved it"
+INPUTS = Inputs(
+    texts=("review", "reply"),
+    columns=(Category(name="shop", values=("Berlin", "New York")), Number(name="price", edges=(3.0, 5.5))),
+)
+ROW = {"review": "the plot is thin", "reply": "not again", "shop": "berlin", "price": 4}
 
 
 def served(
@@ -16,3 +26,15 @@ def served(
     """A model by its name, as the application takes it."""
     predictor = Predictor(trained or two_readers())
     return {name: ServedModel(name=name, folder=folder, predictor=predictor)}
+
+
+def of_rows() -> TrainedModel:
+    """A model of two texts and two columns, with two readers."""
+    trained = two_readers()
+    model = SeveralTextsConfig(**trained.config.model.model_dump(exclude={"design"}), texts=2)
+    tokenizer = trained.tokenizer.with_marks(INPUTS.tokens)
+    config = trained.config.model_copy(
+        update={"model": model, "inputs": INPUTS, "vocab_size": tokenizer.vocab_size},
+    )
+    classifier = randomise(Classifier(model, tokenizer.vocab_size, len(config.labels))).eval()
+    return replace(trained, config=config, model=classifier, tokenizer=tokenizer)

@@ -11,7 +11,7 @@ from glassformer.data.table import Table
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.unlike import ngram_hashes
+from glassformer.prediction.unlike import SEEN_FILE, ngram_hashes
 from glassformer.training import unlike
 from glassformer.training.card import model_card
 from glassformer.training.recipe import Recipe
@@ -37,36 +37,46 @@ def test_one_in_a_hundred_exceeds_the_threshold() -> None:
 
 
 def test_validation_rows_set_the_threshold_and_are_not_learned() -> None:
-    found, _ = learn_seen(of("a b", "c d"), of("a b", "x"))
+    found, _ = learn_seen(of("a b", "a b", "c d", "c d"), of("a b", "x"))
     assert found.config.threshold == 1
     assert found.config.held_out_rows == 2
     assert found.unseen_shares(["a b", "c d", "x"]).tolist() == [0, 0, 1]
 
 
+def test_what_a_single_row_has_is_not_kept() -> None:
+    """It would tell that this row was learned: docs/audit.md."""
+    found, _ = learn_seen(of("a b", "a b", "a secret"), of("a b"))
+    assert found.unseen_shares(["a b"]).tolist() == [0]
+    assert not np.isin(ngram_hashes("secret"), found.hashes).any()
+    by_group, _ = learn_seen(of("a b", "a b", "a c", groups="xxy"), None)
+    assert by_group.hashes.tolist() == sorted({*ngram_hashes("a b").tolist()} & {*ngram_hashes("a c").tolist()})
+
+
 def test_without_validation_rows_each_row_is_held_out_by_itself() -> None:
-    found, _ = learn_seen(of("a b", "a b", "a c"), None)
+    found, _ = learn_seen(of("a b", "a b", "a b", "a c"), None)
     assert found.config.threshold == pytest.approx(3 / 5)  # "c", "a c" and "c <end>"
-    assert found.unseen_shares(["a c"]).tolist() == [0]
+    assert found.unseen_shares(["a b"]).tolist() == [0]
 
 
 def test_a_group_is_held_out_as_a_whole() -> None:
-    assert learn_seen(of("a b", "a b", "a c", groups="xyz"), None)[0].config.threshold == pytest.approx(3 / 5)
-    assert learn_seen(of("a b", "a b", "a c", groups="xxy"), None)[0].config.threshold == pytest.approx(3 / 5)
-    assert learn_seen(of("a b", "a b", "b a", groups="xxy"), None)[0].config.threshold == pytest.approx(3 / 5)
-    assert learn_seen(of("a b", "a b", "a b", groups="xxx"), None)[0].config.threshold == 1
+    texts = ["a b", "a b", "a b", "a c"]
+    assert learn_seen(of(*texts, groups="wxyz"), None)[1] == pytest.approx([0, 0, 0, 3 / 5])
+    assert learn_seen(of(*texts, groups="xxyz"), None)[1] == pytest.approx([3 / 5] * 4)  # "b" is in one other group
+    assert learn_seen(of(*texts, groups="xxxx"), None)[1].tolist() == [1] * 4
 
 
 def test_of_too_many_those_of_most_rows_are_kept() -> None:
-    found, _ = learn_seen(of("a", "a", "b"), of("a"), most_hashes=3)
+    found, _ = learn_seen(of("a", "a", "a", "b", "b"), of("a"), most_hashes=3)
     assert found.unseen_shares(["a", "b"]).tolist() == [0, 1]
 
 
 def test_of_a_long_table_some_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlike, "_MOST_CHARACTERS", 50)
-    texts = [f"word{number:03} here" for number in range(60)]  # 12 characters each
+    texts = [f"word{number // 2:03} here" for number in range(60)]  # 12 characters each
     found, _ = learn_seen(of(*texts), None)
-    assert found.config.held_out_rows == 4
-    assert (found.unseen_shares(texts) == 0).sum() == 4
+    assert found.config.held_out_rows == 4  # of four different words
+    shared = {*ngram_hashes(texts[0]).tolist()} & {*ngram_hashes(texts[15]).tolist()}
+    assert found.hashes.tolist() == sorted(shared)  # "here" and "here <end>"
 
 
 @pytest.mark.parametrize(
@@ -95,3 +105,18 @@ def test_every_kind_of_model_learns_it(multilabel: bool, design: str, min_rows: 
 def test_words_of_a_text_count_once_for_its_row() -> None:
     assert len(np.unique(ngram_hashes("a a a"))) == 4
     assert learn_seen(of("a a a", "b"), None)[0].config.threshold == 1
+
+
+def test_a_model_may_keep_no_seen_words(tmp_path: Path) -> None:
+    validation = ValidationConfig(fraction=0.25, min_rows=0)
+    model = SMALL.model_copy(update={"counting": "nb"})
+    recipe = Recipe(validation=validation, model=model, training=config(epochs=0, keep_seen_words=False))
+    train_classifier(Sources(train=opinions(60)), recipe, out=tmp_path)
+    trained = load_model(tmp_path, CLASSIFIER)
+    assert trained.seen is None
+    assert trained.config.unlike is None
+    assert not (tmp_path / SEEN_FILE).exists()
+    answers = Predictor(trained).answer(["qwertz uiop asdf"])
+    assert (answers.unseen, answers.unlike) == (None, None)
+    assert trained.metrics["held_out_answers"]["unlike_training"] is None
+    assert "keeps no hashes of its training words" in model_card(trained)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from glassformer.audit.membership import Scores, attack, compare_twins, losses, rises, twins_of
+from glassformer.audit.membership import (
+    KNOWN_NGRAMS,
+    SEEN_WORDS,
+    Scores,
+    attack,
+    compare_twins,
+    losses,
+    rises,
+    twins_of,
+)
 from glassformer.audit.result import Attack, Membership, Twins
+from glassformer.audit.traces import word_runs
 from glassformer.counting.folds import folds_of
+from glassformer.counting.ngrams import runs_of, words_of
 from glassformer.counting.reader import CountingReader
 from glassformer.data.inputs import texts_alone
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
@@ -131,6 +142,11 @@ def _fitted(predictor: Predictor, rows: Table) -> CountingReader:
     return learned.fitted.reader
 
 
+def _share_of(known: Container[str], text: str) -> float:
+    """Return the share of the runs of words of a text that are known."""
+    return float(np.mean([run in known for run in runs_of(words_of(text))] or [False]))
+
+
 class _Measured:
     """The scores of both sides, by each thing that an attack can look at."""
 
@@ -178,7 +194,10 @@ class _Measured:
         if sides.seen is not None:
             scores = [-sides.seen.unseen_shares(texts).astype(np.float64) for texts in self.texts]
             is_own = "seen.safetensors as it is" if sides.transformer else "seen words of the learned texts"
-            yield attack("seen words and word pairs", is_own, *scores)
+            yield attack(SEEN_WORDS, is_own, *scores)
+        if sides.counting is not None and (known := word_runs(sides.counting)):
+            shares = (np.array([_share_of(known, text) for text in texts]) for texts in self.texts)
+            yield attack(KNOWN_NGRAMS, whom, *shares)
 
     def _by_loss(self, by: str, whom: str, logits: Sequence[FloatArray], temperature: float) -> Attack:
         members, others = (-self._losses(found, side, temperature) for side, found in enumerate(logits))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from glassformer.audit.membership import KNOWN_NGRAMS, SEEN_WORDS
 from glassformer.audit.patterns import DIRECT
 from glassformer.audit.result import Attack, FileAudit, Membership, Traced
 from glassformer.audit.traces import NAME
@@ -183,10 +184,16 @@ def is_better_than_chance(found: Attack) -> bool:
 
 
 def _advice(found: Attack) -> str:
-    if found.by.startswith("seen"):
+    if found.by == SEEN_WORDS:
         return (
-            "if nobody may learn whether a text was in the table, delete seen.safetensors and set unlike to null in "
-            "config.json: the model then does not say any more which texts are unlike the training data"
+            "if nobody may learn whether a text was in the table, train again with `training.keep_seen_words=false`: "
+            "the folder then has no seen.safetensors, and the model no longer says which texts are unlike the training "
+            "data"
+        )
+    if found.by == KNOWN_NGRAMS:
+        return (
+            "if nobody may learn whether a text was in the table, train again with `model.counting=none`: the folder "
+            "then has no n-grams, but the model is less accurate on small tables"
         )
     return (
         "if nobody may learn whether a text was in the table, do not give the folder away, and give others only the "

@@ -24,6 +24,7 @@ Scores = np.ndarray[Any, np.dtype[np.float64]]
 LogitsOf = Callable[[Sequence[str]], np.ndarray[Any, Any]]
 LossOf = Callable[[np.ndarray[Any, Any]], Scores]
 FALSE_ALARMS = 0.01
+SEEN_WORDS, KNOWN_NGRAMS = "seen words and word pairs", "n-grams of the counting reader"
 _FEWEST_OTHERS = 100  # to know a share of 1 in 100
 _RESAMPLES = 500
 _Z = 1.959964  # the 97.5% quantile of the normal distribution

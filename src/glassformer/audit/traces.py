@@ -11,6 +11,7 @@ import polars as pl
 from glassformer.audit.patterns import capitalised_runs, masked, personal_data
 from glassformer.audit.result import Traced
 from glassformer.counting.ngrams import LONGEST_RUN, words_of
+from glassformer.counting.reader import CountingReader
 from glassformer.data.inputs import BEGIN
 from glassformer.prediction.answering import Answerable
 from glassformer.prediction.unlike import HashArray, pair_hashes
@@ -57,12 +58,16 @@ def _masked(kind: str, value: str) -> str:
     return " ".join(f"{word[:1]}…" for word in value.split()) if kind == NAME else masked(value)
 
 
+def word_runs(reader: CountingReader) -> frozenset[str]:
+    """Return the runs of words that a counting reader keeps."""
+    return frozenset(ngram for each in reader.families if each.family == "words" for ngram in each.ngrams)
+
+
 class _Told:
     """What the files of a model tell to anyone who reads them."""
 
     def __init__(self, model: Answerable) -> None:
-        families = model.counting.families if model.counting is not None else ()
-        self.runs = frozenset(ngram for each in families if each.family == "words" for ngram in each.ngrams)
+        self.runs = frozenset() if model.counting is None else word_runs(model.counting)
         self.tokens = frozenset(model.tokenizer.vocabulary())
         marks = [word for word in self.runs | self.tokens if BEGIN in word]  # a column's value is one word
         self.in_marks = frozenset(match.value.lower() for mark in marks for match in personal_data(mark))

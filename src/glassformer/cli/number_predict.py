@@ -11,7 +11,7 @@ from glassformer.cli.number import load_number
 from glassformer.cli.output import doing, human_count, one_line, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.rows_to_answer import given_rows, table_in_batches, text_batches
-from glassformer.cli.unknown import Marked, warn_of_unknown, warn_of_unlike
+from glassformer.cli.unknown import Marked, note_what_is_not_kept, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import LONGEST_SHOWN, Style, write_columns, write_lines
 from glassformer.errors import UsageError
 
@@ -40,6 +40,8 @@ def predict_numbers(
         _answer_file_as_json(predictor, file, text, style)
     else:
         _answer_file(predictor, file, out, text, safe_csv=safe_csv, json=style == "json")
+    if style == "plain":
+        note_what_is_not_kept(predictor.trained.seen)
 
 
 def _say_what_intervals_are(predictor: NumberPredictor) -> None:

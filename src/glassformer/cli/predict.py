@@ -19,7 +19,7 @@ from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.review import review_below, say_needs_review
 from glassformer.cli.rows_to_answer import given_rows, table_in_batches, text_batches
-from glassformer.cli.unknown import Marked, is_punctuation, warn_of_unknown, warn_of_unlike
+from glassformer.cli.unknown import Marked, is_punctuation, note_what_is_not_kept, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
 
@@ -113,11 +113,7 @@ def _notes(predictor: Answering) -> None:
     """Say what the model does not do."""
     if predictor.trained.config.answers_by_counting:
         say("note: the model answers by counting alone")
-    if predictor.trained.seen is None:
-        say(
-            "note: this model cannot tell which texts are unlike its training data: it was made by an older "
-            "glassformer; train it again"
-        )
+    note_what_is_not_kept(predictor.trained.seen)
 
 
 def _check(

@@ -12,6 +12,7 @@ import typer
 
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import (
+    Beside,
     DataDir,
     Device,
     FoldLabels,
@@ -29,8 +30,9 @@ from glassformer.cli.options import (
     Settings,
     Target,
     TaskName,
-    TextColumn,
+    TextColumns,
     Validation,
+    given_inputs,
     given_settings,
 )
 from glassformer.cli.output import (
@@ -73,7 +75,8 @@ def search(
             help="Search this setting with these values, in place of the usual settings. May be repeated.",
         ),
     ] = None,
-    text: TextColumn = None,
+    text: TextColumns = None,
+    columns: Beside = None,
     label: LabelColumn = None,
     target: Target = None,
     task: TaskName = None,
@@ -109,7 +112,8 @@ def search(
     chosen = load_recipe(recipe, preset=preset, overrides=overrides).for_data(data, data_dir)
     check_out(out, resume=resume, overwrite=overwrite)  # before the table is read
     place = choose_device(device)
-    source = SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
+    inputs = given_inputs(text, columns)
+    source = SourceConfig(train=data, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
     source = chosen_task(source, target, task, order)
     if source.task == "number":
         raise UsageError(
@@ -125,20 +129,21 @@ def search(
             device=place, command=command_line(), watcher=view,
         )  # fmt: skip
     reading = {
-        "--text": text, "--label": label, "--target": target, "--task": task, "--order": order,
+        "--text": text, "--columns": columns, "--label": label, "--target": target, "--task": task, "--order": order,
         "--multilabel": multilabel, "--data-dir": data_dir,
     }  # fmt: skip
     settings = {"--recipe": recipe, "--preset": preset, "--validation": validation, "--group": group, "--seed": seed}
     folded = ["--fold-labels"] if fold_labels else []
-    usual = [*_typed(settings), *(part for setting in set_ or () for part in ("--set", setting))]
+    usual = _typed(settings | {"--set": set_})
     following = ["--recipe", str(out / "recipe.toml")] if found.recommended == "found" else usual
     command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *_typed(reading), *folded, *following]
     _show_result(found, out, shlex.join(command), json=json)
 
 
 def _typed(flags: Mapping[str, object]) -> list[str]:
-    """Return the flags that were given, as they are typed."""
-    return [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
+    """Return the flags that were given, as they are typed. A list is a flag that was repeated."""
+    given = {flag: value if isinstance(value, list) else [value] for flag, value in flags.items() if value is not None}
+    return [part for flag, values in given.items() for value in values for part in (flag, str(value))]
 
 
 def _stem(data: str) -> str:
@@ -163,11 +168,13 @@ def _show(found: SearchResult) -> None:
         f"{found.data.source}: {human_count(len(found.trials))} trials in {duration(found.seconds)}; "
         f"{human_count(found.data.unseen_rows)} rows were held out from the search\n"
     )
-    head = ("settings", "loss", "loss, third of steps", "parameters", "seconds")
+    head = ("settings", "loss", "seconds", "dropped after")
     first = next(trial for trial in found.trials if trial.number == 0)
     shown = list(found.trials[:_SHOWN])
     lines = [_cells(trial) for trial in (shown if first in shown else [*shown, first])]
-    print_table([head, *lines])
+    print_table([head, *lines], others=str.ljust)
+    if len(found.trials) > len(lines):
+        show(f"and {human_count(len(found.trials) - len(lines))} more, on the page")
     if mattering := [effect.key for effect in found.effects if effect.matters]:
         show(f"\nwhat mattered: {', '.join(mattering)}")
     elif found.effects:
@@ -176,8 +183,8 @@ def _show(found: SearchResult) -> None:
 
 
 def _cells(trial: Trial) -> tuple[str, ...]:
-    losses = ("" if loss is None else f"{loss:.4f}" for loss in (trial.loss, trial.first_loss))
-    return (trial.name, *losses, human_count(trial.parameters), f"{trial.seconds:.0f}")
+    loss = "" if trial.loss is None else f"{trial.loss:.4f}"
+    return trial.name, loss, f"{trial.seconds:.0f}", trial.dropped or "–"
 
 
 class LiveSearch(Live):

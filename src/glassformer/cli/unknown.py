@@ -6,9 +6,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from glassformer.cli.flags import as_flags
 from glassformer.cli.output import human_count, one_line, say
 from glassformer.data.wording import counted
+
+if TYPE_CHECKING:
+    from glassformer.prediction.unlike import Seen
 
 _SHOWN = 10
 USUALLY_UNLIKE = 0.01  # the share of held-out rows that are unlike the training data
@@ -89,6 +94,14 @@ def warn_of_unlike(unlike: Marked, rows: int, unit: str) -> None:
     if unlike.count <= _OFTEN_UNLIKE * rows:
         said = ("is unlike the training data; 1 in 100 is usual", "are unlike the training data; 1 in 100 is usual")
     unlike.warn(rows, unit, said)
+
+
+def note_what_is_not_kept(seen: Seen | None) -> None:
+    """Say it if the model cannot tell which texts are unlike its training data."""
+    if seen is None:
+        from glassformer.prediction.unlike import NOT_KEPT
+
+        say(f"note: {as_flags(NOT_KEPT)}")
 
 
 def is_punctuation(text: str) -> bool:

@@ -59,27 +59,44 @@ def distinct_rows(values: Shaped[np.ndarray, "n k"]) -> tuple[NDArray[np.generic
     return patterns, counts
 
 
-def bootstrap_mean(values: Shaped[np.ndarray, " n"], *, seed: int, resamples: int = RESAMPLES) -> Estimate:
+def bootstrap_mean(
+    values: Shaped[np.ndarray, " n"],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    groups: Int[np.ndarray, " n"] | None = None,
+) -> Estimate:
     """Return the mean of one number per row, with its interval. For right answers, use `share_right`.
 
     If the numbers are `correct_a − correct_b` of two classifiers, this is the paired bootstrap of the difference in
     accuracy.
+
+    Args:
+        groups: a number for each row. Whole groups are then drawn in place of rows, because rows of a group are alike.
     """
-    patterns, counts = distinct_rows(values[:, None])
-    rows = len(values)
-    return bootstrap(patterns, counts, lambda sums: sums[:, 0] / rows, seed=seed, resamples=resamples)
+    _, of_row = np.unique(np.arange(len(values)) if groups is None else groups, return_inverse=True)
+    sums, sizes = np.bincount(of_row, weights=values), np.bincount(of_row)
+    patterns, counts = distinct_rows(np.stack([sums, sizes], axis=1))
+    return bootstrap(patterns, counts, lambda drawn: drawn[:, 0] / drawn[:, 1], seed=seed, resamples=resamples)
 
 
-def share_right(right: Bool[np.ndarray, " n"], *, seed: int, resamples: int = RESAMPLES) -> Estimate:
+def share_right(
+    right: Bool[np.ndarray, " n"],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    groups: Int[np.ndarray, " n"] | None = None,
+) -> Estimate:
     """Return the share of right answers, with the interval of `bootstrap_mean`.
 
     If all rows are right or all are wrong, the bootstrap interval would have no width, as if no other row could be
-    different. The interval is then the exact binomial one (Clopper & Pearson 1934).
+    different. The interval is then the exact binomial one (Clopper & Pearson 1934), of groups if there are any.
     """
     count = int(right.sum())
     if 0 < count < len(right):
-        return bootstrap_mean(right, seed=seed, resamples=resamples)
-    exact = binomtest(count, len(right)).proportion_ci(LEVEL, method="exact")
+        return bootstrap_mean(right, seed=seed, resamples=resamples, groups=groups)
+    drawn = len(right) if groups is None else len(np.unique(groups))
+    exact = binomtest(drawn if count else 0, drawn).proportion_ci(LEVEL, method="exact")
     return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
 
 

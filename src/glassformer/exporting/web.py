@@ -28,7 +28,8 @@ from glassformer.prediction.model_folder import TrainedModel
 PAGE_FILE = "index.html"
 _WORKER = ("tokenizer", "counting", "unseen", "transformer", "answering", "files", "worker")
 _SHARED = (
-    "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "words", "latest", "column", "desk",
+    "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "words", "latest", "column",
+    "desk",
 )  # fmt: skip
 _FILES = ("tokenizer.json", "counting.json", "counting.safetensors", "seen.safetensors", MODEL_FILE)
 _IMPORT = re.compile(r"^import [^;]*;\n|^export \{[^}]*\};\n", re.MULTILINE)

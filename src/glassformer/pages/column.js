@@ -34,7 +34,7 @@ export class Column {
       fail((reason) => this.refuse(reason)));
     this.reasons = new Latest(
       (text) => ask.explanation(text, model),
-      (text, found) => { this.set({ reasons: found }); this.words.show(found); },
+      (asked, found) => { this.set({ reasons: { ...found, asked } }); this.words.show(found); },
       fail((reason) => { this.set({ reasons: null }); this.words.show(null, reason); }));
     this.draw();
   }
@@ -54,17 +54,17 @@ export class Column {
     this.refusal.hidden = false;
   }
 
-  /** A new text was typed. */
+  /** A new text was typed, or for a model of several inputs a row. It is empty if there is nothing to ask. */
   read(text) {
     this.state.text = text;
     this.state.changed = null;
     this.words.stale();
-    if (text.trim()) this.answers.want({ text, which: "answer" });
+    if (text) this.answers.want({ text, which: "answer" });
     else { this.answers.next = null; this.set({ answer: null, reasons: null }); this.words.show(null); }
   }
 
   explain(text) {
-    if (text.trim()) this.reasons.want(text);
+    if (text) this.reasons.want(text);
   }
 
   /** Words were dropped or swapped, or put back. */

@@ -1,4 +1,4 @@
-// The text field and a column for each model: what is typed is answered as soon as the typing pauses.
+// What is typed, and a column for each model: it is answered as soon as the typing pauses.
 
 import { Column } from "./column.js";
 import { byId, el, percent, said } from "./dom.js";
@@ -8,17 +8,17 @@ import { closeEditor } from "./editor.js";
 const TYPING = 120, EXPLAINING = 450, SPEAKING = 900; // milliseconds
 
 export class Desk {
-  /** `options`: what a column needs besides: panels, ask, limits, isGone, onGone. */
-  constructor(models, options) {
-    Object.assign(this, { text: byId("text"), changes: byId("changes"), edits: new Edits(), timers: {} });
+  /** `field`: what is typed into. `options`: what a column needs besides: panels, ask, limits, isGone, onGone. */
+  constructor(models, field, options) {
+    Object.assign(this, { field, changes: byId("changes"), edits: new Edits(field), timers: {} });
     this.columns = models.map((model) => new Column(model, this.edits, {
       ...options,
       onEdit: () => this.onEdit(), onAnswer: () => this.speak(), onReasons: () => this.showChanges(), named: models.length > 1,
     }));
     byId("columns").className = this.columns.length > 1 ? "two" : "alone";
     byId("columns").replaceChildren(...this.columns.map(({ place }) => place));
-    this.text.addEventListener("input", () => this.read());
-    if (this.text.value) this.read(); // a browser may keep what was typed when the page is loaded again
+    field.onInput = () => this.read();
+    if (field.value) this.read(); // a browser may keep what was typed when the page is loaded again
   }
 
   static showNames(models) {
@@ -33,18 +33,19 @@ export class Desk {
   }
 
   read() {
-    this.edits.clear(this.text.value);
+    const asked = this.field.value;
+    this.edits.clear(asked);
     closeEditor();
     this.showChanges();
-    this.later("read", TYPING, () => this.columns.forEach((column) => column.read(this.text.value)));
-    this.later("explain", EXPLAINING, () => this.columns.forEach((column) => column.explain(this.text.value)));
+    this.later("read", TYPING, () => this.columns.forEach((column) => column.read(asked)));
+    this.later("explain", EXPLAINING, () => this.columns.forEach((column) => column.explain(asked)));
   }
 
-  /** Puts another text in the place of the typed one. */
-  put(text) {
-    this.text.value = text;
+  /** Puts something else in the place of what was typed. */
+  put(asked) {
+    this.field.put(asked);
     this.read();
-    this.text.focus();
+    this.field.focus();
   }
 
   onEdit() {
@@ -53,7 +54,7 @@ export class Desk {
   }
 
   showChanges() {
-    this.changes.hidden = !this.text.value.trim();
+    this.changes.hidden = !this.field.value;
     if (!this.edits.any) {
       const words = this.columns?.some(({ state }) => state.reasons?.words.length);
       this.changes.textContent = words ? "Click a word below to drop or swap it." : "";
@@ -63,7 +64,7 @@ export class Desk {
     this.changes.replaceChildren(
       el("span", {}, `${this.edits.summary}.`), " ",
       button("Keep", () => this.put(this.edits.changed)), " ",
-      button("Undo", () => { this.edits.clear(this.text.value); this.onEdit(); this.text.focus(); }));
+      button("Undo", () => { this.edits.clear(this.field.value); this.onEdit(); this.field.focus(); }));
   }
 
   /** Tells a screen reader the answer, once the typing pauses. */

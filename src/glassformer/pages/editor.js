@@ -7,8 +7,8 @@ let close = () => {};
 export function openEditor({ place, button, word, readers, edit, put, undo }) {
   close();
   const swap = el("input", {
-    type: "text", value: edit?.put ?? "", placeholder: "another word", autocomplete: "off", dir: "auto",
-    "aria-label": `Another word for ${word.word}`, enterKeyHint: "done",
+    type: "text", value: edit?.put ?? "", placeholder: `another ${word.column ? "value" : "word"}`, autocomplete: "off",
+    dir: "auto", list: word.column?.list ?? "", "aria-label": `Another ${word.column ? "value" : "word"} for ${word.word}`, enterKeyHint: "done",
   });
   const shares = readers.length > 1
     ? `counting ${signed(word.counting)}, transformer ${signed(word.transformer)}` : signed(word.total);

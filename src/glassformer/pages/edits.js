@@ -1,15 +1,17 @@
-// Words that the reader dropped or swapped. The text that was typed stays as it is.
+// Words that the reader dropped or swapped. What was typed stays as it is.
 
 import { counted } from "./dom.js";
 
 export class Edits {
-  constructor() {
+  /** `field`: what was typed into, which knows what becomes of it with changes. */
+  constructor(field) {
+    this.field = field;
     this.clear("");
   }
 
-  clear(text) {
-    this.text = text;
-    this.words = new Map(); // number of the word → { start, end, put }, with `put` empty for a dropped word
+  clear(asked) {
+    this.asked = asked;
+    this.words = new Map(); // number of the word → { input, at, length, put }, with `put` empty for a dropped word
   }
 
   get any() {
@@ -22,23 +24,16 @@ export class Edits {
 
   set(number, word, put) {
     if (put === word.word) this.words.delete(number);
-    else this.words.set(number, { start: word.start, end: word.end, put });
+    else this.words.set(number, { input: word.input, at: word.at ?? word.start, length: word.end - word.start, put });
   }
 
   undo(number) {
     this.words.delete(number);
   }
 
-  /** The text with the changes. A dropped word takes a space with it. */
+  /** What was typed, with the changes. */
   get changed() {
-    const points = Array.from(this.text); // the server counts code points
-    let end = 0, result = "";
-    for (const edit of [...this.words.values()].sort((a, b) => a.start - b.start)) {
-      result += points.slice(end, edit.start).join("") + edit.put;
-      end = edit.end;
-      if (!edit.put && points[end] === " " && (result === "" || result.endsWith(" "))) end += 1;
-    }
-    return result + points.slice(end).join("");
+    return this.field.edited(this.asked, this.words.values());
   }
 
   /** "2 words dropped, 1 word swapped" */

@@ -2,7 +2,7 @@
 export function el(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
-    if (key.includes("-") || ["role", "scope", "for"].includes(key)) element.setAttribute(key, value);
+    if (key.includes("-") || ["role", "scope", "for", "list"].includes(key)) element.setAttribute(key, value);
     else element[key] = value;
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));

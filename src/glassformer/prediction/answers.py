@@ -57,7 +57,7 @@ class Answers:
 
     @cached_property
     def unseen(self) -> FloatArray | None:
-        """The share of the words and word pairs of each text that no training text has: (texts,); None without `seen`.
+        """The share of unseen words and word pairs of each text (see `Seen`): (texts,); None without `seen`.
 
         It is computed when it is first asked for.
         """

@@ -37,10 +37,10 @@ class HeldOutAnswers(BaseModel):
     labels: dict[str, float]
     """The share of the rows with each answer. With several labels per text, they do not add up to 1."""
     confidence: Mean
-    unseen_share: Mean
-    """Of the words and word pairs that no training text has. Of a long table, some rows are read."""
-    unlike_training: float
-    """The share of the rows that are unlike the training data."""
+    unseen_share: Mean | None = None
+    """See `Seen.unseen_shares`. Of a long table, some rows are read. None if the model keeps no seen words."""
+    unlike_training: float | None = None
+    """The share of the rows that are unlike the training data, or None."""
     thresholds: Thresholds | None = None
     """None if an older version trained the model."""
 
@@ -48,16 +48,17 @@ class HeldOutAnswers(BaseModel):
     def of(
         cls,
         answers: Answers,
-        unseen: FloatArray,
+        unseen: FloatArray | None,
         *,
-        threshold: float,
+        threshold: float | None,
         labels: np.ndarray[Any, Any] | None = None,
     ) -> Self:
         """Sum up the answers to held-out rows.
 
         Args:
             unseen: the unseen shares of these rows, or of some of them.
-            threshold: the largest unseen share of a text that is not unlike the training data.
+            threshold: the largest unseen share of a text that is not unlike the training data. Both are None if the
+                model keeps no seen words.
             labels: the right labels as numbers (see `Thresholds.of`). None if they are not known.
         """
         read = answers.read()
@@ -66,7 +67,7 @@ class HeldOutAnswers(BaseModel):
             rows=len(read),
             labels={str(label): round(given[str(label)] / len(read), 6) for label in answers.labels},
             confidence=Mean.of(answers.confidences()),
-            **unseen_figures(unseen, threshold),
+            **({} if unseen is None or threshold is None else unseen_figures(unseen, threshold)),
             thresholds=Thresholds.of(answers.probs, labels, multilabel=answers.multilabel),
         )
 

@@ -1,4 +1,6 @@
-"""Which texts are unlike the training data: those with many words and word pairs that no training text has.
+"""Which texts are unlike the training data: those with many unseen words and word pairs.
+
+Unseen is what fewer than two training texts have.
 
 docs/unlike.md measures this beside other scores. The distance of the transformer's vectors was worse.
 """
@@ -20,6 +22,10 @@ from glassformer.data.arrays import read_array
 from glassformer.errors import GlassformerError
 
 SEEN_FILE = "seen.safetensors"
+NOT_KEPT = (
+    "this model cannot tell which texts are unlike its training data: it was trained with "
+    "`training.keep_seen_words=false`, or by an older glassformer"
+)
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 HashArray = np.ndarray[Any, np.dtype[np.uint32]]
 
@@ -42,6 +48,9 @@ class UnlikeConfig(BaseModel):
 class Seen:
     """The words and word pairs of the training texts, and the share of unseen ones from which on a text is unlike them.
 
+    A word or pair counts as seen if at least two training texts have it. Models of older versions kept those of one
+    text too.
+
     Attributes:
         hashes: (words and pairs,) in ascending order. See `ngram_hashes`.
     """
@@ -50,7 +59,7 @@ class Seen:
     config: UnlikeConfig
 
     def unseen_shares(self, texts: Sequence[str]) -> FloatArray:
-        """Return the share of the words and word pairs of each text that no training text has: (texts,).
+        """Return the share of the words and word pairs of each text that fewer than two training texts have: (texts,).
 
         Each occurrence counts. The share of a text without words is 1.
         """

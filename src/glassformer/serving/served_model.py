@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glassformer.data.inputs import MISSING, OTHER, Inputs
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.windows import covering_windows
 from glassformer.errors import UsageError
@@ -230,7 +231,7 @@ class ServedModel:
             "has_counting_reader": config.readers is not None,
             "keeps_texts": keeps_texts,
             "has_heads": self.has_heads,
-            **({} if config.inputs is None else {"inputs": list(config.inputs.names)}),
+            **({} if config.inputs is None else {"inputs": _described(config.inputs)}),
             "has_time_lapse": self.time_lapse is not None,
             "parameters": parameters,
             "vocabulary": config.vocab_size,
@@ -260,6 +261,14 @@ class ServedModel:
             return (self.folder / "README.md").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return ""
+
+
+def _described(inputs: Inputs) -> dict[str, Any]:
+    """Return the inputs of a model as JSON, with what the values of each column are read as."""
+    found = inputs.model_dump(mode="json")
+    for column, described in zip(inputs.columns, found["columns"], strict=True):
+        described["values"] = [value for value in column.all_values if value not in (MISSING, OTHER)]
+    return found
 
 
 def _words(question: Question) -> list[dict[str, Any]]:

@@ -82,6 +82,11 @@ class Share(BaseModel):
     counting: float
     transformer: float
     total: float
+    input: str | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="The text that the word is in, or the column whose value it is. Only with several inputs.",
+    )
 
 
 class NearText(BaseModel):
@@ -120,7 +125,7 @@ class Explanation(BaseModel):
     readers: list[str] = Field(description="The readers that take part.")
     verdict: str = Field(description="A sentence that says how far the shares can be trusted.")
     trusted: bool | None = Field(description="Null if the text has too few words to check the shares.")
-    unlike_training: bool | None = Field(description="Null if the model does not know: an older version made it.")
+    unlike_training: bool | None = Field(description="Null if the model does not know.")
     nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")
 
 
@@ -131,8 +136,11 @@ class Answer(BaseModel):
     confidence: float | None
     probabilities: dict[str, float] | None = Field(description="The most probable label first.")
     readers: Margins | None = Field(default=None, description="Null if the model has one reader.")
-    unseen_share: float | None = Field(description="The share of words and word pairs that no training text has.")
-    unlike_training: bool | None = Field(description="Null if the model does not know: an older version made it.")
+    unseen_share: float | None = Field(
+        description="The share of words and word pairs that fewer than two training texts have. Null if the model does "
+        "not know."
+    )
+    unlike_training: bool | None = Field(description="Null if the model does not know.")
     reading: Reading | None = Field(description="Null if the transformer is not asked.")
     needs_review: bool | None = Field(default=None, description="Only with `review_below`.")
     explanation: Explanation | None = Field(default=None, description="Only with `explain`.")

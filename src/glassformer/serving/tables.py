@@ -97,6 +97,8 @@ def read_sent(
         learned = same_column(model.predictor.text_column, whole.columns)
         column = find_columns(frames[0], name, text=text or learned, label=label, group=None, labelled=False).text
         texts = texts_in(column)(whole)
+    elif text is not None:
+        raise UsageError(f"`text={text!r}`: the model finds {inputs.in_words} by their names; leave it out")
     else:
         column, texts = inputs.texts[0], composer(whole, inputs, name)(whole)
     limits.check_lengths(texts, "row")
@@ -110,6 +112,18 @@ def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:
         raise UsageError("these models read different inputs, so they cannot answer one table; serve each by itself")
     for model in models.values():
         refuse_taken(table.frame, added_columns(model.predictor.trained.config.labels), table.name)
+
+
+def first_rows(table: SentTable, model: ServedModel) -> list[dict[str, str | None]] | None:
+    """Return what a model of several inputs is asked in the first rows. None for a model that reads one text."""
+    inputs = model.predictor.trained.config.inputs
+    if inputs is None:
+        return None
+    frame = table.frame.head(ROWS_SHOWN)
+    columns = {name: same_column(name, frame.columns) for name in inputs.names}
+    return frame.select(
+        pl.col(column).cast(pl.String).alias(name) for name, column in columns.items() if column
+    ).to_dicts()
 
 
 def joined(parts: Sequence[Answers]) -> Answers:

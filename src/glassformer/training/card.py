@@ -117,12 +117,12 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
 
 
 def _unlike(config: FolderConfig) -> list[str]:
-    """Return what the card says about texts that are unlike the training data, if the model can tell them."""
+    """Return what the card says about texts that are unlike the training data."""
     if config.unlike is None:
-        return []
+        return ["It keeps no hashes of its training words, so it cannot tell which texts are unlike the training data."]
     return [
         f"A text is called unlike the training data if more than {config.unlike.threshold:.0%} of its words and word "
-        f"pairs are in no training text. About 1 in 100 rows like those of training is, by "
+        f"pairs are in fewer than two training texts. About 1 in 100 rows like those of training is, by "
         f"{counted(config.unlike.held_out_rows, 'held-out row')}."
     ]
 

@@ -29,8 +29,8 @@ def held_out_figures(
     temperature: float,
     counting: LearnedCounting | None,
     transformer: FloatArray | None,
-    unseen: FloatArray,
-    threshold: float,
+    unseen: FloatArray | None,
+    threshold: float | None,
 ) -> dict[str, Any]:
     """Return the entries of `metrics.json` about held-out rows. They are empty if nothing is held out.
 

@@ -201,7 +201,9 @@ def _finished(
     if held_out is not None:
         trainer.observer.on_message(_in_words(readers, held_out))
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
-    seen, _ = learn_seen(prepared.splits.train, prepared.splits.validation)
+    splits, seen = prepared.splits, None
+    if recipe.training.keep_seen_words:
+        seen, _ = learn_seen(splits.train, splits.validation)
     config = NumberFolderConfig(
         model=recipe.model,
         target=prepared.labels.names[0],
@@ -209,9 +211,9 @@ def _finished(
         readers=readers,
         vocab_size=prepared.tokenizer.vocab_size,
         tokenizer=recipe.tokenizer,
-        unlike=seen.config,
-        inputs=prepared.splits.train.inputs,
-        data=data_record(prepared.splits, source) | ({"pretraining": pretraining} if pretraining else {}),
+        unlike=None if seen is None else seen.config,
+        inputs=splits.train.inputs,
+        data=data_record(splits, source) | ({"pretraining": pretraining} if pretraining else {}),
         init=None if prepared.init is None else prepared.init.record,
         new_words=() if prepared.init is None else prepared.init.new_words,
         recipe=recipe.model_dump(mode="json"),

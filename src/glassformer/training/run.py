@@ -289,8 +289,11 @@ def _finished(
         temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     seconds += pretraining.get("seconds", 0)
-    seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
-    figures |= held_out_figures(prepared, source, readers, temperature, counting, logits, unseen, seen.config.threshold)
+    seen, unseen = None, None
+    if recipe.training.keep_seen_words:
+        seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
+    threshold = None if seen is None else seen.config.threshold
+    figures |= held_out_figures(prepared, source, readers, temperature, counting, logits, unseen, threshold)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -300,7 +303,7 @@ def _finished(
         ordered=labels.ordered,
         temperature=temperature,
         readers=readers,
-        unlike=seen.config,
+        unlike=None if seen is None else seen.config,
         inputs=prepared.splits.train.inputs,
         data=data_record(prepared.splits, source)
         | prepared.record

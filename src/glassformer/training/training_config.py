@@ -119,6 +119,10 @@ class TrainingConfig(LoopConfig):
     token_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the training tokens that are replaced by the unknown token, from 0 (none) to below 1. It reduces
     overfitting, and trains the vector of unknown words."""
+    keep_seen_words: bool = True
+    """Whether the model folder keeps a hash of each word and word pair of at least two training texts. By them, answers
+    say which texts are unlike the training data. Set it to false if nobody may learn whether a text was in the training
+    table: the hashes help to guess it."""
 
     @model_validator(mode="before")
     @classmethod

@@ -23,6 +23,7 @@ from glassformer.prediction.unlike import (
 
 _CALLED_UNLIKE = 0.01  # of the held-out rows
 _MOST_HELD_OUT = 10_000  # rows that set the threshold
+_FEWEST_ROWS = 2  # that have a hash which is kept: one of a single row would tell that this row was learned
 _MOST_CHARACTERS = 40_000_000  # of all texts: of longer tables, only some rows are read
 MOST_HASHES = 1_000_000  # 4 MB
 
@@ -30,10 +31,10 @@ MOST_HASHES = 1_000_000  # 4 MB
 def learn_seen(train: Table, validation: Table | None, *, most_hashes: int = MOST_HASHES) -> tuple[Seen, FloatArray]:
     """Return the words of the training texts, and the unseen shares of held-out rows.
 
-    Keep the words and word pairs of the training rows, and find the threshold by held-out rows.
+    Keep the words and word pairs that at least two training rows have, and find the threshold by held-out rows.
 
     The held-out rows are the validation rows. Without any, each training row is held out by itself, or if rows have
-    groups, with its group: what no other row or group has is then unseen.
+    groups, with its group: what fewer than two other rows or groups have is then unseen.
     """
     frame = train.frame
     step = max(1, -(-int(frame["text"].str.len_chars().sum()) // _MOST_CHARACTERS))
@@ -41,11 +42,12 @@ def learn_seen(train: Table, validation: Table | None, *, most_hashes: int = MOS
     by_group = validation is None and "group" in frame.columns
     groups = frame["group"].rank("dense").to_numpy().astype(np.uint64) if by_group else None
     hashes, counts = _most_frequent(frame["text"], groups, most_hashes)
-    known, held_out = (hashes[counts > 1], frame) if validation is None else (hashes, validation.frame)
+    kept = hashes[counts >= _FEWEST_ROWS]
+    known, held_out = (hashes[counts > _FEWEST_ROWS], frame) if validation is None else (kept, validation.frame)
     texts = held_out["text"].gather_every(max(1, -(-held_out.height // _MOST_HELD_OUT)))
     shares = np.array([unseen_share(ngram_hashes(text), known) for text in texts], np.float32)
     config = UnlikeConfig(threshold=threshold_of(shares), held_out_rows=len(shares))
-    return Seen(hashes=hashes, config=config), shares
+    return Seen(hashes=kept, config=config), shares
 
 
 def threshold_of(shares: FloatArray) -> float:

@@ -9,11 +9,12 @@ import pytest
 
 from glassformer.errors import UsageError
 from glassformer.experiments.keeper import keep, read_kept
-from glassformer.experiments.search import halving
-from glassformer.experiments.search.halving import RUNGS, Clock, Halving, Plan, Searched, Setup
+from glassformer.experiments.search import budget, halving
+from glassformer.experiments.search.budget import RUNGS, Clock, Plan
+from glassformer.experiments.search.halving import Halving, Searched, Setup
 from glassformer.experiments.search.rows import inner_parts
-from glassformer.experiments.search.space import read_space
-from glassformer.experiments.search.trial import Job, OutOfTimeError, TrialRun
+from glassformer.experiments.search.space import Candidate, read_space
+from glassformer.experiments.search.trial import Job, Measured, OutOfTimeError, TrialRun
 from tests.experiments.search.samples import Notes, recipe
 from tests.training.samples import opinions
 
@@ -62,20 +63,29 @@ def own(job: Job) -> float:
 def world(monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
     def made(loss: Callable[[Job], float | None] = by_dropout, slower: Callable[[Job], float] = lambda _: 1) -> World:
         found = World(loss, slower)
-        monkeypatch.setattr(halving, "time", SimpleNamespace(perf_counter=found.perf_counter))
+        monkeypatch.setattr(budget, "time", SimpleNamespace(perf_counter=found.perf_counter))
         monkeypatch.setattr(halving, "run_trial", found.run_trial)
         return found
 
     return made
 
 
-def run(folder: Path, world: World, *, minutes: float, final: float = 1.0, watcher: Notes | None = None) -> Searched:
+def run(
+    folder: Path,
+    world: World,
+    *,
+    minutes: float,
+    final: float = 1.0,
+    watcher: Notes | None = None,
+    began: float | None = None,
+    **more: Any,
+) -> Searched:
     base = recipe(**{"model.dropout": 0.4})
     setup = Setup(
         name="search-1", recipe=base, space=read_space(OVER, base), parts=inner_parts(opinions(120), None, seed=0),
-        folder=folder, device="cpu", seed=0, final=final,
+        folder=folder, device="cpu", seed=0, final=final, **more,
     )  # fmt: skip
-    return Halving(setup, Clock(60 * minutes, began=world.now), 1.0, watcher or Notes()).search()
+    return Halving(setup, Clock(60 * minutes, began=world.now if began is None else began), watcher or Notes()).search()
 
 
 def planned(folder: Path, number: int) -> Plan:
@@ -117,7 +127,7 @@ def test_time_that_is_left_is_for_another_round(tmp_path: Path, world: Callable[
     assert len(set(keys)) == len(keys)
 
 
-@pytest.mark.parametrize("minutes", [3, 4, 5, 6, 8])
+@pytest.mark.parametrize("minutes", [4, 5, 6, 8])
 def test_every_round_trains_some_candidates(minutes: int, tmp_path: Path, world: Callable[..., World]) -> None:
     """Also if a training at the end takes long, and candidates take less time than was expected."""
     made, watcher = world(slower=lambda job: 0.3 if job.candidate else 1.0), Notes()
@@ -165,6 +175,78 @@ def test_too_little_time_is_said_with_the_time_that_is_needed(tmp_path: Path, wo
     assert len(run(tmp_path / "again", world(), minutes=minutes).candidates) >= 4
 
 
+def test_the_measurement_is_timed_before_the_rungs(tmp_path: Path, world: Callable[..., World]) -> None:
+    """It takes five times what was expected, and the rungs leave as much for that of the choice."""
+    made = world()
+
+    def measure(candidate: Candidate) -> Measured:
+        assert candidate.number == 0
+        assert len(made.jobs) == 2
+        made.now += 5 * UNIT
+        return Measured(right="", losses=(), seconds=5 * UNIT)
+
+    found = run(tmp_path, made, minutes=5, measure=measure)
+    assert found.best.recipe.model.dropout == 0.2  # type: ignore[union-attr]
+    assert 250 - 1.5 * 5 * 1.2 * UNIT - 2 * UNIT < made.now < 300 - 5 * UNIT
+    short = world()
+    with pytest.raises(UsageError, match=r"trainings that measure the choice 50 seconds. Give at least 3 minutes"):
+        run(tmp_path / "short", short, minutes=2, measure=lambda _: slow(short))
+    assert len(short.jobs) == 2
+
+
+def slow(world: World) -> Measured:
+    world.now += 5 * UNIT
+    return Measured(right="", losses=(), seconds=5 * UNIT)
+
+
+def test_the_first_of_several_searches_sees_that_there_is_time_for_all(
+    tmp_path: Path, world: Callable[..., World]
+) -> None:
+    words = r"fewer than 500 rows, a table needs 5 such searches\. Give at least (\d+) minutes"
+    with pytest.raises(UsageError, match=words) as error:
+        run(tmp_path / "short", world(), minutes=5, later=4)
+    minutes = int(error.value.message.split()[-2])
+    made = world()
+    for number in range(5):
+        found = run(tmp_path / str(number), made, minutes=minutes, later=4 - number, earlier=number, began=0.0)
+        assert len({job.candidate for job in made.jobs}) > 1
+        assert len(found.candidates) >= 4
+        made.jobs.clear()
+        made.now += 2 * UNIT if number < 4 else 0  # both measurements
+    assert made.now < 60 * minutes
+
+
+def test_a_later_search_without_time_keeps_the_recipe_as_it_is(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world()
+    assert run(tmp_path, made, minutes=0.5, earlier=1).best.number == 0
+    assert len(made.jobs) == 2
+
+
+def test_why_a_candidate_was_not_trained_further(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world(loss=lambda job: None if job.candidate == 5 else by_dropout(job))
+    found = run(tmp_path, made, minutes=5)
+    trained = {job.candidate for job in made.jobs}
+    assert set(found.losses).isdisjoint(found.dropped)
+    assert trained <= set(found.losses) | set(found.dropped)
+    assert found.dropped[5] == "rung 1: failed"
+    sizes = planned(tmp_path, 1).sizes
+    losses = {
+        job.candidate: by_dropout(job) for job in made.jobs if job.share < 1 and 0 < job.candidate < sizes[0] != 5
+    }
+    worst = max(losses.values())
+    places = [why for number, why in found.dropped.items() if number in losses and losses[number] == worst]
+    assert places
+    assert all(why.startswith(f"rung 1: loss {worst:.4f}, place ") for why in places)
+    assert all(why.endswith(f" of {sizes[0]}") for why in places)
+    assert any(why.startswith("rung 2: loss ") for why in found.dropped.values())
+
+
+def test_a_candidate_without_time_is_said_to_have_none(tmp_path: Path, world: Callable[..., World]) -> None:
+    made = world(slower=lambda job: 1.0 if job.candidate == 0 else 4.0)
+    found = run(tmp_path, made, minutes=5)
+    assert "rung 1: no time" in found.dropped.values()
+
+
 def test_slow_candidates_do_not_take_the_time_of_the_measurement(tmp_path: Path, world: Callable[..., World]) -> None:
     made = world(slower=lambda job: 1.0 if job.candidate == 0 else 4.0)
     found = run(tmp_path, made, minutes=5)
@@ -176,6 +258,7 @@ def test_a_candidate_that_takes_too_long_to_measure_is_left_out(tmp_path: Path, 
     made = world(slower=lambda job: 5.0 if job.candidate % 2 else 1.0)
     found = run(tmp_path, made, minutes=6, final=5.0)
     assert any(number % 2 for number in rung(made.jobs, 0))
+    assert "rung 1: 4.2 minutes to measure, too slow" in found.dropped.values()
     assert not any(number % 2 for number in rung(made.jobs, 1))
     assert found.best.number
     assert made.now < 360 - 5 * 2 * UNIT

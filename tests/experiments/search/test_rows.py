@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from glassformer.data.sources import Sources
-from glassformer.data.table import Table, read_table
+from glassformer.data.table import Table, read_table, text_keys
 from glassformer.errors import UsageError
 from glassformer.experiments.search import rows
-from glassformer.experiments.search.rows import inner_parts, never_held_out, outer_cuts, usable_rows
+from glassformer.experiments.search.rows import Cut, inner_parts, never_held_out, outer_cuts, unseen_units, usable_rows
 from tests.trained import write_csv
 from tests.training.samples import opinions
 
@@ -52,6 +52,82 @@ def test_no_group_is_split(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
         sides += [side for part in inner_parts(cut.searched, None, seed=0)[:1] for side in (part.learned, part.judged)]
         for one, other in ((sides[0], sides[1]), (sides[-2], sides[-1])):
             assert set(one.frame["group"]).isdisjoint(other.frame["group"]) or (one is sides[0] and cut.unseen is None)
+
+
+def sides(cut: Cut) -> list[tuple[Table, Table]]:
+    """The searched and the unseen rows, and what each trial learns from and is rated on."""
+    parts = [(part.learned, part.judged) for part in inner_parts(cut.searched, None, seed=0)]
+    assert len(parts) == 3
+    return parts if cut.unseen is None else [(cut.searched, cut.unseen), *parts]
+
+
+def shuffled_texts(count: int, texts: int) -> list[str]:
+    return [f"word{number % 7} text {number * 11 % texts}" for number in range(count)]
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+@pytest.mark.parametrize("distinct", [40, 100, 190])
+def test_no_text_is_on_both_sides(distinct: int, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether few or many texts are repeated, and if a class is so rare that texts are moved back."""
+    monkeypatch.setattr(rows, "FEW_ROWS", few)
+    repeated = [(text, "ab"[number % 2]) for number, text in enumerate(shuffled_texts(200, distinct))]
+    repeated += [("odd one", "rare"), (" odd one", "rare"), ("odd one", "a"), ("odd two", "rare")]
+    table = read_table(write_csv(tmp_path / "t.csv", repeated))
+    for cut in outer_cuts(table, None, seed=0):
+        for one, other in sides(cut):
+            assert keys(one).isdisjoint(keys(other))
+            assert (one.frame["label"] == "rare").sum() >= 2
+        if cut.unseen is not None:
+            assert cut.searched.frame.height + cut.unseen.frame.height == table.frame.height
+
+
+def keys(table: Table) -> set[str]:
+    return set(text_keys(table.frame["text"]))
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+def test_a_text_of_several_groups_is_learned_or_measured(
+    few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its other rows are then left out: moving them would split their groups."""
+    monkeypatch.setattr(rows, "FEW_ROWS", few)
+    lines = [
+        ("ok" if number % 13 == 0 else f"text {number}", "ab"[number % 2], f"g{number % 20}") for number in range(200)
+    ]
+    table = read_table(write_csv(tmp_path / "t.csv", lines, ("text", "label", "author")), group="author")
+    cuts = outer_cuts(table, "author", seed=0)
+    for cut in cuts:
+        for one, other in sides(cut):
+            assert keys(one).isdisjoint(keys(other))
+            assert set(one.frame["group"]).isdisjoint(other.frame["group"])
+    unseen = [cut.unseen for cut in cuts if cut.unseen is not None]
+    assert any("ok" in keys(each) for each in unseen)
+    if few:
+        assert sum(each.frame.height for each in unseen) == 200
+    assert len(set(unseen_units(unseen))) == len({group for each in unseen for group in each.frame["group"]})
+
+
+def test_groups_move_back_whole_if_a_class_needs_them(tmp_path: Path) -> None:
+    lines = [(f"text {number}", "ab"[number % 2], f"g{number % 20}") for number in range(200)]
+    lines += [("odd one", "rare", "g3"), ("odd two", "rare", "g4"), ("odd one", "a", "g5")]
+    table = read_table(write_csv(tmp_path / "t.csv", lines, ("text", "label", "author")), group="author")
+    for cut in outer_cuts(table, "author", seed=0):
+        for one, other in sides(cut):
+            assert (one.frame["label"] == "rare").sum() == 2
+            assert set(one.frame["group"]).isdisjoint(other.frame["group"])
+            assert keys(one).isdisjoint(keys(other))
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+def test_too_few_texts_or_groups_are_refused(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "FEW_ROWS", few)
+    with pytest.raises(UsageError, match="4 groups, and a search needs at least 5"):
+        outer_cuts(grouped(tmp_path, 100, 4), "author", seed=0)
+    for cut in outer_cuts(grouped(tmp_path, 100, 5), "author", seed=0):
+        sides(cut)
+    lines = [(f"text {number % 4}", "ab"[number % 2]) for number in range(100)]
+    with pytest.raises(UsageError, match="4 distinct texts, and a search needs at least 5"):
+        outer_cuts(read_table(write_csv(tmp_path / "t.csv", lines)), None, seed=0)
 
 
 def test_rows_of_a_rare_class_are_learned_from(tmp_path: Path) -> None:
@@ -102,5 +178,13 @@ def test_a_table_that_is_too_small_is_refused() -> None:
         frame=lines.frame.with_columns(group=lines.frame["label"]), source="t.csv", text_column="text",
         label_column="label",
     )  # fmt: skip
-    with pytest.raises(UsageError, match="the groups are too few, to hold any rows out"):
+    with pytest.raises(UsageError, match="2 groups, and a search needs at least 5"):
         outer_cuts(one_group, "group", seed=0)
+    own = Table(
+        frame=lines.frame.with_columns(label=(lines.frame["row"] - 1) // 2, group=lines.frame["row"] % 6).cast(
+            {"label": str, "group": str}
+        ),
+        source="t.csv", text_column="text", label_column="label",
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="the groups are too few, to hold any rows out"):
+        outer_cuts(own, "group", seed=0)

@@ -16,7 +16,7 @@ from glassformer.experiments.search.halving import Halving, Setup
 from glassformer.experiments.search.page import render_search
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.trial import Job
-from glassformer.experiments.search.words import verdict_on
+from glassformer.experiments.search.words import notes_on, verdict_on
 from glassformer.training.recipe import load_recipe
 from tests.experiments.search.samples import OVER, SMALL, Notes, recipe, searched
 from tests.training.samples import opinions, table
@@ -84,12 +84,12 @@ def test_no_trial_sees_a_row_that_is_held_out(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.usefixtures("many")
 def test_resumed_is_uninterrupted(whole: tuple[Path, SearchResult], tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        searched(tmp_path / "s", watcher=Notes(stop_after=12))
+        searched(tmp_path / "s", watcher=Notes(stop_after=13))
     assert search.is_unfinished(tmp_path / "s")
     watcher = Notes()
     found = searched(tmp_path / "s", watcher=watcher, resume=True)
     expected = whole[1]
-    assert len(watcher.done) == sum(len(trial.runs) for trial in expected.trials) - 12
+    assert len(watcher.done) == sum(len(trial.runs) for trial in expected.trials) - 12  # and one measurement
     same = {"seconds", "trials", "created", "machine"}
     assert found.model_dump(exclude=same) == expected.model_dump(exclude=same)
     assert [(trial.name, trial.loss) for trial in found.trials] == [
@@ -180,6 +180,16 @@ def test_the_verdict_says_what_to_train_with(name: str, whole: tuple[Path, Searc
         "recommended": recommended, "best": 1, "choices": (choice,),
     }  # fmt: skip
     assert words in verdict_on(whole[1].model_copy(update=changes))
+
+
+def test_the_longest_step_is_named_if_the_search_was_late(whole: tuple[Path, SearchResult]) -> None:
+    late = whole[1].model_copy(update={"minutes": 3.0, "seconds": 234.0})
+    steps = [(20.0, "a trial"), (50.0, "a training on all rows")]
+    expected = (
+        "the search took 3.9 minutes in place of 3 minutes; the longest step was a training on all rows (50 seconds)"
+    )
+    assert notes_on(late, [], steps)[0] == expected
+    assert not any("in place of" in note for note in whole[1].notes)
 
 
 def test_if_nothing_was_better_the_verdict_says_so(whole: tuple[Path, SearchResult]) -> None:

@@ -10,41 +10,30 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
-from glassformer.evaluation.record import Record
 from glassformer.experiments.keeper import keep, read_kept
+from glassformer.experiments.search.budget import RUNGS, SHORT, Clock, Plan, Rung, rung_sizes, too_short
 from glassformer.experiments.search.rows import PARTS, Part
 from glassformer.experiments.search.space import Candidate, candidates
-from glassformer.experiments.search.trial import Job, OutOfTimeError, TrialRun, run_trial
+from glassformer.experiments.search.trial import Job, Measured, OutOfTimeError, TrialRun, run_trial
 from glassformer.training.recipe import Recipe
 from glassformer.training.time_plan import about
 
-_ETA = 3
-_SHARE = 1 / _ETA  # of the steps, in the first rung
 _FEWEST = 4  # candidates: fewer are no search
 _HEAVIER = 1.5  # how much longer a candidate is expected to take than the recipe as it is
 _MOST = 2_000  # candidates
 _MEASURING = 0.25  # of the time for the rungs: a candidate that would take longer to measure after them is left out
-_DIGITS = 3  # of a loss in nats: a smaller difference on a part of the rows is chance
-_LATE = 1.1  # a training is stopped when it has taken this much more than all of the time that was left for it
-_LAST_STEPS = 5.0  # seconds
+_SAFE = 1.15  # a measurement is expected to take this much more, because it is not stopped
+DIGITS = 3  # of a loss in nats: a smaller difference on a part of the rows is chance
 
 _ENDS = (0.4, 0.7, 1.0)
 """The share of its time that the search has used at most when each rung ends."""
-
-
-class Plan(Record):
-    """How many candidates each rung has, and the seconds for all rungs. A resumed search keeps it."""
-
-    sizes: tuple[int, ...]
-    seconds: float
 
 
 class Watcher(Protocol):
@@ -66,53 +55,6 @@ class Watcher(Protocol):
         """The search has a message."""
 
 
-@dataclass
-class Clock:
-    """The time of a search. The trainings of an earlier start count as if they had just been done.
-
-    Attributes:
-        seconds: the time for everything.
-        earlier: the seconds of the trainings that were kept by an earlier start.
-    """
-
-    seconds: float
-    began: float = field(default_factory=time.perf_counter)
-    earlier: float = 0.0
-
-    @property
-    def used(self) -> float:
-        return self.earlier + time.perf_counter() - self.began
-
-    @property
-    def left(self) -> float:
-        return self.seconds - self.used
-
-    def deadline(self, reserve: float) -> float:
-        """Return when a training must end so that so many seconds are left, by `time.perf_counter`."""
-        return time.perf_counter() + max(_LAST_STEPS, (self.left - reserve) * _LATE)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rung:
-    """A stage of the search: the parts of the rows that its candidates are trained on, and the share of the steps."""
-
-    parts: tuple[int, ...]
-    share: float
-
-    @property
-    def in_words(self) -> str:
-        steps = "a third of the steps" if self.share < 1 else "all steps"
-        which = f"part {self.parts[0] + 1}" if len(self.parts) == 1 else f"parts {self.parts[0] + 1}–{PARTS}"
-        return f"{steps}, {which} of the rows"
-
-
-RUNGS = (
-    Rung(parts=(0,), share=_SHARE),
-    Rung(parts=(0,), share=1.0),
-    Rung(parts=tuple(range(1, PARTS)), share=1.0),
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Setup:
     """What the search of one cut is given.
@@ -120,7 +62,10 @@ class Setup:
     Attributes:
         folder: keeps the trials.
         name: names the search in the folder.
-        final: the time of a training after the search, as a multiple of that of a trial with all steps.
+        final: the time of a training that measures a choice, as a multiple of that of a trial with all steps. 0: no
+            choice is measured.
+        measure: trains on all rows of the search, and answers the rows that it never saw. None: see `final`.
+        earlier, later: how many searches come before and after this one and share its time.
     """
 
     name: str
@@ -131,40 +76,40 @@ class Setup:
     device: str
     seed: int
     final: float
+    measure: Callable[[Candidate], Measured] | None = None
+    earlier: int = 0
+    later: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """The result of a search. `best` has the lowest mean loss over all parts that the last candidates share."""
+    """The result of a search.
+
+    Attributes:
+        best: has the lowest mean loss over all parts that the last candidates share.
+        losses: these losses, by the numbers of the candidates.
+        dropped: why the other candidates were not trained further, by their numbers.
+        parts: the number of these parts.
+    """
 
     candidates: tuple[Candidate, ...]
     runs: tuple[TrialRun, ...]
     best: Candidate
     losses: Mapping[int, float]
+    dropped: Mapping[int, str]
     parts: int
 
 
-def _sizes(count: int, rungs: int) -> tuple[int, ...]:
-    """Return how many candidates each rung has: a third of those before, at least the recipe as it is and another.
-
-    Args:
-        rungs: the number of rungs that have any.
-    """
-    sizes = [min(count, max(2, math.ceil(count / _ETA**number))) for number in range(rungs)]
-    return (*sizes, *[0] * (len(RUNGS) - rungs))
-
-
 class Halving:
-    """The search within one cut.
+    """The search within one cut."""
 
-    Args:
-        share: of the time that is left, the share that this search and its measurement may take.
-    """
-
-    def __init__(self, setup: Setup, clock: Clock, share: float, watcher: Watcher) -> None:
-        self._setup, self._clock, self._watcher, self._share = setup, clock, watcher, share
-        self._spare = clock.left * (1 - share)  # for the searches after this one
+    def __init__(self, setup: Setup, clock: Clock, watcher: Watcher) -> None:
+        self._setup, self._clock, self._watcher = setup, clock, watcher
+        self._began_with = clock.left
+        self._spare = 0.0  # seconds for the searches after this one
+        self._final, self._measured = setup.final, False  # whether the recipe as it is was measured
         self._runs: dict[tuple[int, int, float], TrialRun] = {}
+        self._dropped: dict[int, str] = {}
         self._heaviest = math.inf  # seconds of a training with all steps
 
     def search(self) -> Searched:
@@ -192,7 +137,14 @@ class Halving:
         finalists, parts = self._finalists(first, drawn)
         losses = {each.number: self._mean(each, range(parts), 1.0) for each in finalists}
         best = min(finalists, key=lambda each: (losses[each.number], each.number))
-        return Searched(candidates=tuple(drawn), runs=tuple(self._runs.values()), best=best, losses=losses, parts=parts)
+        return Searched(
+            candidates=tuple(drawn),
+            runs=tuple(self._runs.values()),
+            best=best,
+            losses=losses,
+            dropped={number: why for number, why in self._dropped.items() if number not in losses},
+            parts=parts,
+        )
 
     def _round(self, alive: Sequence[Candidate], plan: Plan) -> None:
         """Run the rungs with these candidates, as far as time allows."""
@@ -203,9 +155,12 @@ class Halving:
             if rung is not RUNGS[0]:
                 alive = self._best(alive, before, size)
             if len(alive) > 1:
-                self._watcher.on_rung(f"{counted(len(alive), 'candidate')}: {rung.in_words}")
+                self._watcher.on_rung(f"rung {rung.number}, {counted(len(alive), 'candidate')}: {rung.in_words}")
                 self._run_all(alive, rung, later=(1 - end) * plan.seconds)
             before = rung
+        for each in alive:
+            if math.isinf(self._mean(each, before.parts, before.share)):
+                self._dropped.setdefault(each.number, self._why(each, before))
 
     def _finalists(self, first: Candidate, drawn: Sequence[Candidate]) -> tuple[list[Candidate], int]:
         """Return the candidates that were trained on the most parts, the recipe as it is among them, and how many."""
@@ -216,33 +171,61 @@ class Halving:
         return [first], 1
 
     def _first(self, first: Candidate) -> None:
-        """Train the recipe as it is in the first two rungs.
+        """Train the recipe as it is in the first two rungs. Then measure it, which shows how long that takes.
 
         Raises:
-            UsageError: it cannot be trained.
+            UsageError: it cannot be trained, or the time is too short for what follows.
         """
         for rung in reversed(RUNGS[:2]):
             run = self._run(first, 0, rung.share, deadline=math.inf)
             if run is None or run.failed is not None:
                 why = "" if run is None else f": {run.failed}"
                 raise UsageError(f"the recipe as it is cannot be trained on a part of the rows{why}")
+        self._check_time()
+        if self._setup.measure is not None:
+            self._final = self._setup.measure(first).seconds / self._trial_seconds
+            self._measured = True
+            self._check_time()
+
+    def _check_time(self) -> None:
+        """See whether there is time for a small search, and for those after this one. Set time apart for the latter.
+
+        Raises:
+            UsageError: there is too little, and nothing was searched before.
+        """
+        setup, clock = self._setup, self._clock
+        fewest = self._cost(rung_sizes(_FEWEST, len(RUNGS) - 1))
+        own, trials = fewest + self._reserve([]), fewest + (1 + SHORT) * self._trial_seconds
+        measurements = 2 * _SAFE * self._final * self._trial_seconds * max(0, setup.later - 1)  # the last has none
+        later = setup.later * trials + measurements
+        if not setup.earlier and clock.left < own + later and not self._plan_file(1).is_file():
+            measuring = self._final * self._trial_seconds
+            raise UsageError(
+                too_short(clock, clock.used + own + later, self._trial_seconds, measuring, 1 + setup.later)
+            )
+        proportional = self._began_with * setup.later / (1 + setup.later)
+        self._spare = max(later, min(proportional, clock.left - own))
+
+    @property
+    def _trial_seconds(self) -> float:
+        """The time of a trial of the recipe as it is with all steps, with the fit of its counting reader."""
+        return self._unit(0) + self._runs[0, 0, 1.0].counting_seconds
+
+    def _plan_file(self, number: int) -> Path:
+        return self._setup.folder / f"{self._setup.name}-round-{number}.json"
 
     def _planned(
         self, number: int, first: Candidate, others: Iterator[Candidate]
     ) -> tuple[Plan, list[Candidate]] | None:
-        """Return how many candidates each rung of a round has, and the candidates. None if there is no further round.
-
-        Raises:
-            UsageError: the time is too short for the first round.
-        """
-        file = self._setup.folder / f"{self._setup.name}-round-{number}.json"
+        """Return how many candidates each rung of a round has, and the candidates. None: no further round."""
+        file = self._plan_file(number)
         plan = read_kept(file, Plan)
         if plan is None:
             seconds = self._clock.left - self._spare - self._reserve([])
             rungs = self._rungs(seconds, again=number > 1)
             if not rungs:
                 return None
-            count = max(count for count in range(_FEWEST, _MOST) if self._cost(_sizes(count, rungs)) <= seconds)
+            count = max(count for count in range(_FEWEST, _MOST) if self._cost(rung_sizes(count, rungs)) <= seconds)
         else:
             count = plan.sizes[0]
         drawn = [first, *itertools.islice(others, count - 1)]
@@ -250,7 +233,7 @@ class Halving:
             return None
         if plan is None:
             everyone = (len(drawn),) * len(RUNGS)
-            sizes = everyone if self._cost(everyone) <= seconds else _sizes(len(drawn), rungs)
+            sizes = everyone if self._cost(everyone) <= seconds else rung_sizes(len(drawn), rungs)
             plan = Plan(sizes=sizes, seconds=seconds)
             keep(file, plan)
         if number == 1:
@@ -262,22 +245,12 @@ class Halving:
 
         Args:
             again: this is not the first round. It then needs all rungs, or as many as the first round had.
-
-        Raises:
-            UsageError: there is too little time for the first round.
         """
         whole = len(RUNGS)
         for rungs in (whole, whole - 1):
-            missing = self._cost(_sizes(_FEWEST, rungs)) - seconds
-            if missing <= 0:
+            if self._cost(rung_sizes(_FEWEST, rungs)) <= seconds:
                 return 0 if again and rungs < whole and (0, PARTS - 1, 1.0) in self._runs else rungs
-        if again:
-            return 0
-        minutes, training = self._clock.seconds / 60, self._runs[0, 0, 1.0].seconds
-        raise UsageError(
-            f"`minutes={minutes:g}` is too short: the first training took {about(training)}, and a search needs many. "
-            f"Give at least {math.ceil(minutes + missing / self._share / 60)} minutes"
-        )
+        return 0
 
     def _cost(self, sizes: Sequence[int]) -> float:
         """Return about how many seconds the rungs take with so many candidates, after the first two trials."""
@@ -354,7 +327,25 @@ class Halving:
         ]
         rated.sort(key=lambda each: self._rank(each, rung))
         chosen = rated[:count]
-        return chosen if first in chosen else [*chosen[: count - 1], first]
+        if first not in chosen:
+            chosen = [*chosen[: count - 1], first]
+        for each in alive:
+            if each not in rated:
+                self._dropped[each.number] = self._why(each, rung)
+            elif each not in chosen:
+                loss = self._mean(each, rung.parts[:1], rung.share)
+                place = f"place {rated.index(each) + 1} of {len(alive)}"
+                self._dropped[each.number] = f"rung {rung.number}: loss {loss:.4f}, {place}"
+        return chosen
+
+    def _why(self, candidate: Candidate, rung: Rung) -> str:
+        """Say why a candidate has no loss in a rung, or was left out after it."""
+        runs = [self._runs.get((candidate.number, part, rung.share)) for part in rung.parts]
+        if any(run is not None and run.failed is not None for run in runs):
+            return f"rung {rung.number}: failed"
+        if None in runs:
+            return f"rung {rung.number}: no time"
+        return f"rung {rung.number}: {about(self._final * self._unit(candidate.number))} to measure, too slow"
 
     def _rank(self, candidate: Candidate, rung: Rung) -> tuple[float, ...]:
         """Return what the candidates of a rung are sorted by: the loss, then that of the transformer alone.
@@ -364,7 +355,7 @@ class Halving:
         """
         run = self._runs.get((candidate.number, rung.parts[0], rung.share))
         own = math.inf if run is None or run.own_loss is None else run.own_loss
-        return round(self._mean(candidate, rung.parts[:1], rung.share), _DIGITS), own, candidate.number
+        return round(self._mean(candidate, rung.parts[:1], rung.share), DIGITS), own, candidate.number
 
     def _mean(self, candidate: Candidate, parts: Iterable[int], share: float) -> float:
         """Return the mean loss over parts. Infinite if a training failed or is missing."""
@@ -374,23 +365,26 @@ class Halving:
 
     def _unit(self, number: int) -> float:
         """Return the seconds of a training of a candidate with all steps, without counting."""
-        runs = [self._runs.get((number, 0, share)) for share in (1.0, _SHARE)]
+        runs = [self._runs.get((number, 0, share)) for share in (1.0, SHORT)]
         found = [(run.seconds - run.counting_seconds) / run.share for run in runs if run is not None]
         return max(0.1, min(found)) if found else _HEAVIER * self._unit(0)  # the first one warms up
 
     def _heaviest_for(self, plan: Plan) -> float:
         """Return the seconds that a training may take, so that there is time to measure it after the search."""
-        final, unit = self._setup.final, self._unit(0)
+        final, unit = self._final, self._unit(0)
         return max(_HEAVIER * unit, _MEASURING * plan.seconds / final - unit) if final else math.inf
 
     def _reserve(self, alive: Sequence[Candidate]) -> float:
-        """Return the seconds of the trainings after the search: the recipe as it is, and the heaviest candidate.
+        """Return the seconds that measuring takes: the heaviest candidate, and the recipe as it is if that is not done.
 
         Args:
             alive: the candidates in question. If there are none yet, heavier ones than the recipe are expected.
         """
+        if not self._final:
+            return 0.0
         counting, unit = self._runs[0, 0, 1.0].counting_seconds, self._unit(0)
         finished = {number for number, _, share in self._runs if share == 1}
         units = [self._unit(number) for number in {each.number for each in alive} | finished if number]
         heaviest = min(max([*units, *([] if alive else [_HEAVIER * unit])], default=unit), self._heaviest)
-        return self._setup.final * (unit + heaviest) + 2 * counting if self._setup.final else 0.0
+        trainings = [heaviest] if self._measured else [unit, heaviest]
+        return _SAFE * self._final * sum(training + counting for training in trainings)

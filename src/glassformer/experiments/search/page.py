@@ -12,10 +12,15 @@ from glassformer.evaluation.report import seconds
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.pages import list_of_facts, machine_in_words, sentence, with_interval
 from glassformer.experiments.search.effects import FEWEST_TRIALS
+from glassformer.experiments.search.halving import DIGITS
 from glassformer.experiments.search.result import Figures, SearchResult, SettingEffect, Trial
 from glassformer.experiments.search.rows import PARTS
-from glassformer.experiments.search.space import setting_name
 from glassformer.pages.html import page, scrolling, table
+
+_STYLE = """
+#trials tbody th { min-width: 18rem; font-weight: 400; }
+#trials td small { white-space: normal; max-width: 11rem; margin-left: auto; }
+"""
 
 
 def write_page(path: Path, found: SearchResult) -> None:
@@ -40,6 +45,7 @@ def render_search(found: SearchResult) -> str:
         subtitle=f"{counted(len(found.trials), 'trial')} in {found.seconds / 60:.1f} of {found.minutes:g} minutes",
         headline=f'<p class="verdict">{escape(found.verdict)}</p>',
         sections=sections,
+        style=_STYLE,
         footer=f"glassformer · {found.created}",
     )
 
@@ -48,8 +54,9 @@ def _measured(found: SearchResult) -> str:
     if all(not choice.settings for choice in found.choices):
         rows = [("the recipe as it is", _figures(found.default))]
     else:
+        chance = "" if found.mcnemar_p is None else f"<small>{p_value(found.mcnemar_p)}</small>"
         difference = [
-            f"{with_interval(found.accuracy_difference, signed)}<small>{p_value(found.mcnemar_p)}</small>",
+            f"{with_interval(found.accuracy_difference, signed)}{chance}",
             with_interval(found.log_loss_difference, signed),
         ]
         rows = [
@@ -77,7 +84,7 @@ def _effects(found: SearchResult) -> str:
     """Return a chart for each setting, those that mattered first."""
     if not found.effects:
         return f"<p>There are too few trials to say; at least {FEWEST_TRIALS} are needed.</p>"
-    mattering = [setting_name(each.key) for each in found.effects if each.matters]
+    mattering = [each.key for each in found.effects if each.matters]
     if mattering:
         verb = "changes" if len(mattering) == 1 else "change"
         said = f"{', '.join(mattering)} clearly {verb} the loss. The other settings have no clear effect."
@@ -93,7 +100,7 @@ def _effects(found: SearchResult) -> str:
 
 
 def _effect(effect: SettingEffect) -> str:
-    name = setting_name(effect.key)
+    name = effect.key
     dots = [
         Dot(name=f"{each.value} ({counted(each.trials, 'trial')})", estimate=each.effect, style="first")
         for each in effect.values
@@ -105,25 +112,31 @@ def _effect(effect: SettingEffect) -> str:
 
 def _trials(found: SearchResult) -> str:
     best = next((number for number, trial in enumerate(found.trials) if trial.number == found.best), None)
-    head = ("settings", "loss", "parts", "loss, third of steps", "accuracy", "parameters", "seconds")
-    return table(
-        f"Settings that are not named are those of the recipe. Loss: log loss in nats, mean over the parts of the rows "
-        f"that the last candidates were rated on, {found.parts} of {PARTS}. Accuracy: mean over all parts.",
+    head = ("settings", "loss", "dropped after", "loss, third of steps", "accuracy", "parameters", "seconds")
+    explained = (
+        "Settings that are not named are those of the recipe. Loss: log loss in nats, mean over the parts of the rows "
+        f"that the last candidates were rated on, {found.parts} of {PARTS}. The others were dropped before: the best "
+        "third goes on from rung 1 (a third of the steps) and from rung 2 (all steps, part 1). Of losses equal "
+        f"to {DIGITS} digits, that of the transformer alone decides. Accuracy: mean over all parts."
+    )
+    listed = table(
+        "The best trials come first.",
         head,
         [(escape(trial.name), _trial_cells(trial)) for trial in found.trials],
         ours=best,
         sortable=True,
     )
+    return f'<p class="soft">{explained}</p>{listed}'
 
 
 def _trial_cells(trial: Trial) -> list[str]:
     if trial.failed is not None:
-        return [f"failed<small>{escape(trial.failed)}</small>", "", "", "", "", seconds(trial.seconds)]
+        return ["–", f"failed<small>{escape(trial.failed)}</small>", "", "", "", seconds(trial.seconds)]
     whole = [run for run in trial.runs if run.share == 1]
     accuracies = [run.accuracy for run in whole if run.accuracy is not None]
     return [
         "–" if trial.loss is None else f"{trial.loss:.4f}",
-        f"{len(whole)}",
+        _dropped(trial),
         "–" if trial.first_loss is None else f"{trial.first_loss:.4f}",
         share(sum(accuracies) / len(accuracies)) if accuracies else "–",
         f"{trial.parameters:,}",
@@ -131,10 +144,17 @@ def _trial_cells(trial: Trial) -> list[str]:
     ]
 
 
+def _dropped(trial: Trial) -> str:
+    """Return the rung, and below it why the trial was dropped there."""
+    rung, _, why = (trial.dropped or "–").partition(": ")
+    return f"{rung}<small>{escape(why)}</small>" if why else rung
+
+
 def _method(found: SearchResult) -> str:
     data = found.data
     facts = {
         "data": f"{data.source}, {counted(data.rows, 'row')}",
+        "inputs": data.inputs or "",
         "fingerprint": data.sha256,
         "held out from the search": f"{counted(data.unseen_rows, 'row')}"
         + (f" in {data.folds} parts" if data.folds > 1 else ""),

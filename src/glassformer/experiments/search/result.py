@@ -12,12 +12,20 @@ from glassformer.experiments.search.trial import TrialRun
 
 
 class SearchedData(Record):
-    """The table. `unseen_rows` are the rows that the search never saw, `folds` in how many searches (1: a fifth)."""
+    """The table.
+
+    Attributes:
+        unseen_rows: the rows that the search never saw. `unseen_groups` are their groups, if rows have groups.
+        inputs: the texts and columns in words, if rows have several.
+        folds: in how many searches these rows were held out. 1: a fifth of the rows.
+    """
 
     source: str
     rows: int
+    inputs: str | None = None
     sha256: str
     unseen_rows: int
+    unseen_groups: int | None = None
     folds: int
     rated_on: str
 
@@ -28,6 +36,7 @@ class Trial(Record):
     Attributes:
         first_loss: the loss after a third of the steps, which all candidates have. None if it was not reached.
         loss: the mean loss over all parts on which the last candidates were trained. None if it is not one of them.
+        dropped: why it was then not trained further: its rung, and its loss and place there.
     """
 
     number: int
@@ -36,6 +45,7 @@ class Trial(Record):
     values: dict[str, JsonValue]
     first_loss: float | None
     loss: float | None
+    dropped: str | None = None
     parameters: int
     seconds: float
     failed: str | None
@@ -88,7 +98,9 @@ class SearchResult(Record):
         best: the number of the trial with the lowest loss. 0 is the recipe as it is.
         choices: what was measured on the rows that the search never saw. With several folds, each has its own choice.
         found, default: the figures of the choices and of the recipe as it is, on the same rows.
-        accuracy_difference, log_loss_difference: found − default, paired. `mcnemar_p` is that of the accuracies.
+        accuracy_difference, log_loss_difference: found − default, paired. The intervals draw whole groups, if rows have
+            groups, and rows of the same text together.
+        mcnemar_p: of the accuracies. None if rows have groups, because it takes rows to be independent.
         recommended: which of the two to train with.
         recipe: the best settings, as a TOML file.
     """
@@ -105,7 +117,7 @@ class SearchResult(Record):
     found: Figures
     default: Figures
     accuracy_difference: Estimate
-    mcnemar_p: float
+    mcnemar_p: float | None
     log_loss_difference: Estimate
     recommended: Literal["found", "default"]
     verdict: str

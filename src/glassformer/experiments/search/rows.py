@@ -22,6 +22,8 @@ FEW_ROWS = 500
 """Of a table with fewer rows, a fifth would be too few to measure on. The search is then repeated without each of four
 parts, and what it chose without a part is measured on that part."""
 FEWEST_ROWS = 60
+FEWEST_UNITS = 5
+"""Groups, or distinct texts: one to hold out, and four parts of the others."""
 FOLDS, PARTS = 4, 3
 """Trials learn from three of four parts of the rows, and are rated on the fourth: in three ways at most."""
 _FEWEST_OF_CLASS = 2  # rows to learn from: see `LabelSet`
@@ -64,21 +66,22 @@ def usable_rows(sources: Sources, *, seed: int) -> Table:
 def outer_cuts(table: Table, group: str | None, *, seed: int) -> list[Cut]:
     """Hold rows out of the search: a fifth, or of few rows each of four parts in turn, and then none.
 
-    No group is in both parts. Rows of a class that would have too few rows to learn from are not held out.
+    No group and no text is on both sides. Rows of a class that would have too few rows to learn from are not held out.
 
     Raises:
         UsageError: the rows cannot be cut.
     """
+    _check_units(table, FEWEST_UNITS)
     if table.frame.height < FEW_ROWS:
         return [*(_cut(table, held_out) for held_out in _folds(table, seed)), Cut(searched=table, unseen=None)]
+    units = _units(table)
+    _, firsts = np.unique(units, return_index=True)
+    each_once = table if group is not None else replace(table, frame=table.frame[np.sort(firsts)])
     config = ValidationConfig(fraction=HELD_OUT, group=group, min_rows=0)
-    held_out = make_splits(table, config, seed=seed).validation
+    held_out = make_splits(each_once, config, seed=seed).validation
     assert held_out is not None
-    keys = text_keys(table.frame["text"])
-    hidden = keys.is_in(text_keys(held_out.frame["text"]).implode()) | table.frame["row"].is_in(
-        held_out.frame["row"].implode()
-    )
-    return [_cut(table, np.flatnonzero(hidden.to_numpy()))]
+    hidden = np.isin(units, units[table.frame["row"].is_in(held_out.frame["row"].implode()).to_numpy()])
+    return [_cut(table, np.flatnonzero(hidden))]
 
 
 def inner_parts(table: Table, validation: Table | None, *, seed: int) -> list[Part]:
@@ -89,6 +92,7 @@ def inner_parts(table: Table, validation: Table | None, *, seed: int) -> list[Pa
     """
     if validation is not None:
         return [Part(learned=table, judged=validation, seed=seed + number) for number in range(PARTS)]
+    _check_units(table, PARTS)
     cuts = [_cut(table, held_out) for held_out in _folds(table, seed)[:PARTS]]
     return [
         Part(learned=cut.searched, judged=cut.unseen, seed=seed + number)
@@ -97,52 +101,81 @@ def inner_parts(table: Table, validation: Table | None, *, seed: int) -> list[Pa
     ]
 
 
+def unseen_units(unseen: Sequence[Table]) -> np.ndarray:
+    """Return a number for the group, or else the text, of each held-out row: (rows,)."""
+    return _units(replace(unseen[0], frame=pl.concat([table.frame for table in unseen])))
+
+
 def never_held_out(table: Table, unseen: Sequence[Table]) -> list[str]:
     """Return the labels that no held-out row has."""
     seen = {label for part in unseen for label in _labels(part).drop_nulls().unique().to_list()}
     return [name for name in LabelSet.from_table(table).names if name not in seen]
 
 
-def _folds(table: Table, seed: int) -> list[Rows]:
-    """Return the row numbers of each fold. Each class has its proportion, and no group or text is in two folds."""
+def _units(table: Table) -> Rows:
+    """Return a number for each row: that of its group, or else of its text. Rows of a unit stay together."""
     frame = table.frame
-    groups = frame["group"].rank("dense").to_numpy() if "group" in frame.columns else None
-    texts = text_keys(frame["text"]).rank("dense").to_numpy()
-    labels = LabelSet.from_table(table).encode(table)
-    return [fold.held_out for fold in folds_of(labels, seed=seed, groups=groups, texts=texts)]
+    of = frame["group"] if "group" in frame.columns else text_keys(frame["text"])
+    return of.rank("dense").cast(pl.Int64).to_numpy() - 1
+
+
+def _check_units(table: Table, fewest: int) -> None:
+    if (count := len(np.unique(_units(table)))) < fewest:
+        what = ("group", "groups") if "group" in table.frame.columns else ("distinct text", "distinct texts")
+        raise UsageError(
+            f"{table.source}: {counted(count, *what)}, and a search needs at least {FEWEST_UNITS}, because none may be "
+            "on both sides. Train with the defaults"
+        )
+
+
+def _folds(table: Table, seed: int) -> list[Rows]:
+    """Return the row numbers of each fold. No unit is in two folds. Of texts, each class keeps its proportion."""
+    units, labels = _units(table), LabelSet.from_table(table).encode(table)
+    if "group" in table.frame.columns:
+        return [fold.held_out for fold in folds_of(labels, seed=seed, groups=units)]
+    _, firsts, of_row = np.unique(units, return_index=True, return_inverse=True)
+    return [fold.of_copies(firsts[of_row], firsts).held_out for fold in folds_of(labels[firsts], seed=seed)]
 
 
 def _cut(table: Table, held_out: Rows) -> Cut:
-    """Hold these rows out, except those whose class, or whose group, is needed to learn from.
+    """Hold these rows out, except whole units that are needed so that each class has rows to learn from.
+
+    A text may occur in several groups. Then the search does not see its other rows either, as in `train`.
+
+    Args:
+        held_out: the rows of whole units.
 
     Raises:
         UsageError: no row is left to hold out.
     """
-    frame = table.frame.with_row_index("place")
-    away = np.zeros(frame.height, np.bool_)
+    units, texts = _units(table), text_keys(table.frame["text"])
+    away = np.zeros(table.frame.height, np.bool_)
     away[held_out] = True
-    unit = "group" if "group" in frame.columns else "place"
-    for _ in range(frame.height):
-        rare = _too_rare(table, away)
-        if not rare:
+    while True:
+        learned = ~(away | _of_same_text(texts, away))
+        rare = _has_label(table, _too_rare(table, learned)).to_numpy()
+        needed = away & (rare | _of_same_text(texts, rare))
+        if not needed.any():
             break
-        needed = frame.filter(_has_label(table, rare) & pl.Series(away))[unit].unique()
-        away &= ~frame[unit].is_in(needed.implode()).to_numpy()
+        away &= ~np.isin(units, units[needed])
     if not away.any():
         raise UsageError(
             f"{table.source}: the classes have too few rows, or the groups are too few, to hold any rows out; a search "
             "would have nothing to rate its trials on. Add rows, or merge rare classes"
         )
-    mask = pl.Series(away)
-    searched, unseen = (replace(table, frame=table.frame.filter(each), dropped=()) for each in (~mask, mask))
+    searched, unseen = (replace(table, frame=table.frame.filter(each), dropped=()) for each in (learned, away))
     return Cut(searched=searched, unseen=unseen)
 
 
-def _too_rare(table: Table, away: np.ndarray) -> list[str]:
-    """Return the labels of held-out rows that have too few rows to learn from."""
-    learned, hidden = (_labels(replace(table, frame=table.frame.filter(pl.Series(each)))) for each in (~away, away))
-    counts = dict(learned.value_counts().iter_rows())
-    return [label for label in hidden.drop_nulls().unique().to_list() if counts.get(label, 0) < _FEWEST_OF_CLASS]
+def _of_same_text(texts: pl.Series, rows: np.ndarray) -> np.ndarray:
+    """Return which rows have the text of one of these rows, both as masks."""
+    return texts.is_in(texts.filter(rows).unique().implode()).to_numpy()
+
+
+def _too_rare(table: Table, learned: np.ndarray) -> list[str]:
+    """Return the labels that have too few rows to learn from among these rows, a mask."""
+    counts = dict(_labels(replace(table, frame=table.frame.filter(learned))).value_counts().iter_rows())
+    return [name for name in LabelSet.from_table(table).names if counts.get(name, 0) < _FEWEST_OF_CLASS]
 
 
 def _labels(table: Table) -> pl.Series:

@@ -28,12 +28,21 @@ from glassformer.errors import UsageError, brief_value
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.result import Machine
 from glassformer.experiments.keeper import keep, read_kept
+from glassformer.experiments.search.budget import Clock
 from glassformer.experiments.search.effects import setting_effects
-from glassformer.experiments.search.halving import Clock, Halving, Searched, Setup, Watcher
+from glassformer.experiments.search.halving import Halving, Searched, Setup, Watcher
 from glassformer.experiments.search.page import write_page
 from glassformer.experiments.search.recipe_file import recipe_toml
 from glassformer.experiments.search.result import Choice, Figures, SearchedData, SearchResult, Trial
-from glassformer.experiments.search.rows import FOLDS, Cut, inner_parts, never_held_out, outer_cuts, usable_rows
+from glassformer.experiments.search.rows import (
+    FOLDS,
+    Cut,
+    inner_parts,
+    never_held_out,
+    outer_cuts,
+    unseen_units,
+    usable_rows,
+)
 from glassformer.experiments.search.space import Candidate, read_space, value_in
 from glassformer.experiments.search.trial import Measured, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
@@ -95,7 +104,7 @@ def search(
         for number, cut in enumerate(cuts):
             rest = replace(sources, train=cut.searched, test=None)
             job = _Job(recipe=recipe, space=space, sources=rest, cut=cut, runs=runs, device=device, number=number)
-            outcomes.append(_searched(job, clock, 1 / (len(cuts) - number), watcher))
+            outcomes.append(_searched(job, clock, len(cuts) - number - 1, watcher))
     except UsageError:
         if not resume and not outcomes:  # finished trials are kept
             _clear(out)
@@ -163,14 +172,25 @@ class _Outcome:
     default: Measured | None
 
 
-def _searched(job: _Job, clock: Clock, share: float, watcher: Watcher) -> _Outcome:
-    """Search within a cut, then measure the recipe as it is and the best settings on the other rows."""
+def _searched(job: _Job, clock: Clock, later: int, watcher: Watcher) -> _Outcome:
+    """Search within a cut, and measure the recipe as it is and the best settings on the other rows.
+
+    Args:
+        later: how many cuts come after this one.
+    """
     cut, recipe, seed = job.cut, job.recipe, job.recipe.training.seed
     if cut.unseen is not None:
         watcher.on_message(
             f"{cut.unseen.frame.height:,} of {cut.searched.frame.height + cut.unseen.frame.height:,} rows are held out "
             "from the search, to measure what it chose"
         )
+    answers: dict[int, Measured] = {}
+
+    def measured(candidate: Candidate) -> Measured:
+        if candidate.number not in answers:
+            answers[candidate.number] = _measured(job, candidate, clock, watcher)
+        return answers[candidate.number]
+
     setup = Setup(
         name=f"search-{job.number + 1}",
         recipe=recipe,
@@ -180,14 +200,17 @@ def _searched(job: _Job, clock: Clock, share: float, watcher: Watcher) -> _Outco
         device=job.device,
         seed=seed,
         final=0.0 if cut.unseen is None else _final(recipe, job.sources),
+        measure=None if cut.unseen is None else measured,
+        earlier=job.number,
+        later=later,
     )
-    searched = Halving(setup, clock, share, watcher).search()
+    searched = Halving(setup, clock, watcher).search()
     if cut.unseen is None:
         return _Outcome(searched=searched, choice=searched.best, unseen=None, found=None, default=None)
     first, choice = searched.candidates[0], searched.best
-    default = _measured(job, first, clock, watcher)
+    default = measured(first)
     try:
-        found = default if choice.number == 0 else _measured(job, choice, clock, watcher)
+        found = measured(choice)
     except NotANumberError:  # it did not diverge on fewer rows
         watcher.on_message(f"{choice.name}: training diverged on all rows of the search, so it is not chosen")
         choice, found = first, default
@@ -233,18 +256,21 @@ def _result(
     found, default = ([getattr(each, name) for each in outer] for name in ("found", "default"))
     right = [np.concatenate([each.right_rows() for each in of]) for of in (found, default)]
     losses = [np.concatenate([each.losses for each in of]) for of in (found, default)]
-    accuracy = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
-    log_loss = bootstrap_mean(losses[0] - losses[1], seed=seed)
+    unseen = [each.unseen for each in outer if each.unseen is not None]
+    units, grouped = unseen_units(unseen), "group" in table.frame.columns
+    accuracy = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed, groups=units)
+    log_loss = bootstrap_mean(losses[0] - losses[1], seed=seed, groups=units)
     worse_accuracy = accuracy.high < 0
     better = last.choice.number != 0 and log_loss.high < 0 and not worse_accuracy
-    unseen = [each.unseen for each in outer if each.unseen is not None]
     trials = _trials(space, last.searched)
     result = SearchResult(
         data=SearchedData(
             source=table.source,
             rows=table.frame.height,
+            inputs=None if table.inputs is None else table.inputs.in_words,
             sha256=fingerprint(table),
-            unseen_rows=sum(each.frame.height for each in unseen),
+            unseen_rows=len(units),
+            unseen_groups=len(np.unique(units)) if grouped else None,
             folds=len(outer),
             rated_on="parts of the other rows" if sources.validation is None else sources.validation.source,
         ),
@@ -255,10 +281,10 @@ def _result(
         best=last.choice.number,
         parts=last.searched.parts,
         choices=tuple(_choice(each) for each in outer),
-        found=_figures(right[0], losses[0], seed),
-        default=_figures(right[1], losses[1], seed),
+        found=_figures(right[0], losses[0], seed, units),
+        default=_figures(right[1], losses[1], seed, units),
         accuracy_difference=accuracy,
-        mcnemar_p=mcnemar(right[0], right[1])[2],
+        mcnemar_p=None if grouped else mcnemar(right[0], right[1])[2],
         log_loss_difference=log_loss,
         recommended="found" if better else "default",
         verdict="",
@@ -273,8 +299,16 @@ def _result(
         command="",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    notes = notes_on(result, never_held_out(table, unseen))
+    notes = notes_on(result, never_held_out(table, unseen), _steps(outcomes))
     return result.model_copy(update={"verdict": verdict_on(result), "notes": notes})
+
+
+def _steps(outcomes: Sequence[_Outcome]) -> list[tuple[float, str]]:
+    """Return the seconds of each training, and what it was for."""
+    measured = [each for outcome in outcomes for each in (outcome.default, outcome.found) if each is not None]
+    return [(run.seconds, "a trial") for outcome in outcomes for run in outcome.searched.runs] + [
+        (each.seconds, "a training on all rows of the search, which is not stopped") for each in measured
+    ]
 
 
 def _choice(outcome: _Outcome) -> Choice:
@@ -282,8 +316,11 @@ def _choice(outcome: _Outcome) -> Choice:
     return Choice(name=outcome.choice.name, settings=outcome.choice.settings, unseen_rows=outcome.unseen.frame.height)
 
 
-def _figures(right: np.ndarray, losses: np.ndarray, seed: int) -> Figures:
-    return Figures(accuracy=share_right(right, seed=seed), log_loss=bootstrap_mean(losses, seed=seed))
+def _figures(right: np.ndarray, losses: np.ndarray, seed: int, groups: np.ndarray) -> Figures:
+    return Figures(
+        accuracy=share_right(right, seed=seed, groups=groups),
+        log_loss=bootstrap_mean(losses, seed=seed, groups=groups),
+    )
 
 
 def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Trial, ...]:
@@ -302,6 +339,7 @@ def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Tri
                 values={key: value_in(candidate.recipe, key) for key in space},
                 first_loss=next((run.loss for run in runs if run.share < 1), None),
                 loss=loss if math.isfinite(loss) else None,
+                dropped=searched.dropped.get(candidate.number),
                 parameters=max(run.parameters for run in runs),
                 seconds=round(sum(run.seconds for run in runs), 1),
                 failed=next((run.failed for run in runs if run.failed), None),
@@ -309,11 +347,11 @@ def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Tri
             )
         )
 
-    def order(trial: Trial) -> tuple[float, float]:
-        return (
-            math.inf if trial.loss is None else trial.loss,
-            math.inf if trial.first_loss is None else trial.first_loss,
-        )
+    def order(trial: Trial) -> tuple[float, ...]:
+        """By the loss, then by how far it came."""
+        losses = (math.inf if loss is None else loss for loss in (trial.loss, trial.first_loss))
+        loss, first_loss = losses
+        return loss, -len(trial.runs), first_loss
 
     return tuple(sorted(trials, key=order))
 

@@ -11,9 +11,11 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.rows import FEW_ROWS
+from glassformer.training.time_plan import about
 
-_FEW_TRIALS, _FEW_UNSEEN = 10, 200
+_FEW_TRIALS, _FEW_UNSEEN, _FEW_GROUPS = 10, 200, 20
 _NAMED = 5
+_ON_TIME = 1.05
 
 
 def verdict_on(found: SearchResult) -> str:
@@ -30,9 +32,10 @@ def verdict_on(found: SearchResult) -> str:
             f"The best settings give the same answers as the recipe as it is to {rows}: keep the recipe as it is. Its "
             f"accuracy on them is {_with_interval(found.default.accuracy)}."
         )
+    chance = "" if found.mcnemar_p is None else f", {p_value(found.mcnemar_p)}"
     figures = (
         f"accuracy {share(found.found.accuracy.value)} against {share(found.default.accuracy.value)} (difference "
-        f"{_difference(found.accuracy_difference)}, {p_value(found.mcnemar_p)}), log loss "
+        f"{_difference(found.accuracy_difference)}{chance}), log loss "
         f"{share(found.found.log_loss.value)} against {share(found.default.log_loss.value)} (difference "
         f"{_difference(found.log_loss_difference)})"
     )
@@ -54,13 +57,20 @@ def verdict_on(found: SearchResult) -> str:
     )
 
 
-def notes_on(found: SearchResult, never: Sequence[str]) -> tuple[str, ...]:
+def notes_on(found: SearchResult, never: Sequence[str], steps: Sequence[tuple[float, str]]) -> tuple[str, ...]:
     """Return what a reader must know beside the figures.
 
     Args:
         never: the labels that no held-out row has.
+        steps: the seconds of each training, and what it was for.
     """
     notes = []
+    if found.seconds > _ON_TIME * 60 * found.minutes:
+        seconds, step = max(steps)
+        notes.append(
+            f"the search took {about(found.seconds)} in place of {about(60 * found.minutes)}; the longest step was "
+            f"{step} ({about(seconds)})"
+        )
     if found.data.folds > 1:
         notes.append(
             f"the table has fewer than {FEW_ROWS:,} rows, so the search was repeated without each of "
@@ -69,6 +79,10 @@ def notes_on(found: SearchResult, never: Sequence[str]) -> tuple[str, ...]:
         )
     if found.data.unseen_rows < _FEW_UNSEEN:
         notes.append(f"{counted(found.data.unseen_rows, 'held-out row')} show only large differences")
+    groups = found.data.unseen_groups
+    if groups is not None:
+        few = "; with so few they are too narrow" if groups < _FEW_GROUPS else ""
+        notes.append(f"the intervals draw whole groups, {groups:,} of them{few}")
     if never:
         names = ", ".join(map(quoted, never[:_NAMED]))
         more = f" and {len(never) - _NAMED:,} more" if len(never) > _NAMED else ""

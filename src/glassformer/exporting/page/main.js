@@ -3,6 +3,7 @@
 import { drawAnswer } from "./answer.js";
 import { Desk } from "./desk.js";
 import { byId } from "./dom.js";
+import { TextField } from "./field.js";
 import { drawReaders } from "./readers.js";
 
 const config = JSON.parse(byId("config").textContent);
@@ -40,7 +41,7 @@ async function start() {
   const reader = new Reader(byId("worker").textContent);
   await reader.ask("load", { config, files });
   Desk.showNames([config]);
-  new Desk([config], {
+  new Desk([config], new TextField(byId("text")), {
     panels: PANELS, limits: {}, isGone: () => false, onGone: () => {},
     ask: {
       answer: (text) => reader.ask("answer", { text }),

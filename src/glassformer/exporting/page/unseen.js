@@ -1,4 +1,4 @@
-// The share of the words and word pairs of a text that no training text has (see prediction/unlike.py).
+// The share of the words and word pairs of a text that fewer than two training texts have (see prediction/unlike.py).
 
 import { countedWords } from "./counting.js";
 

@@ -12,7 +12,7 @@ const NAMED = 5, FEWEST = 0.005; // words, and the least attention that is worth
 export const drawHeads = perColumn(() => {
   const heads = new Heads();
   const fold = new Fold("Head by head", {
-    ask: ({ model, reasons }) => post("heads", { text: reasons.text, label: reasons.label, model: model.name }),
+    ask: ({ model, reasons }) => post("heads", { text: reasons.asked, label: reasons.label, model: model.name }),
     show: (found, state) => heads.show(found, state),
   });
   return { draw: (state) => (state.model.has_heads ? fold.draw(state) : null) };
@@ -96,7 +96,7 @@ class Heads {
   from(word) {
     this.word = word === this.word ? null : word;
     if (this.word === null) this.paint(this.heads);
-    else this.answers.want({ text: this.state.reasons.text, word, heads: this.heads, state: this.state });
+    else this.answers.want({ text: this.state.reasons.asked, word, heads: this.heads, state: this.state });
   }
 
   paint(looks) {

@@ -2,6 +2,8 @@
 
 import { Desk } from "./desk.js";
 import { byId } from "./dom.js";
+import { TextField } from "./field.js";
+import { located, RowFields } from "./fields.js";
 import { BELOW, BESIDE } from "./panels.js";
 import { get, Gone, post } from "./server.js";
 import { TableDesk } from "./table.js";
@@ -9,22 +11,19 @@ import { TableDesk } from "./table.js";
 const KNOCKING = 2000; // milliseconds
 const alert = byId("alert");
 const ask = {
-  answer: async (text, model) => {
-    refuseSeveral(model);
-    return (await post("predict", { text, model: model.name })).answers[0];
-  },
+  answer: async (text, model) => (await post("predict", { text, model: model.name })).answers[0],
   explanation: async (text, model) => {
-    refuseSeveral(model);
-    return post("explain", { text, model: model.name, nearest: model.keeps_texts });
+    const found = await post("explain", { text, model: model.name, nearest: model.keeps_texts });
+    return model.inputs ? located(found, text, model.inputs) : found;
   },
 };
 let desk = null, knocking;
 
-/** The text field holds one text. */
-function refuseSeveral({ inputs }) {
-  if (!inputs) return;
-  const names = new Intl.ListFormat("en").format(inputs);
-  throw new Error(`This model reads ${names}, not one text. Choose a table below, or send rows to the API.`);
+/** What is typed into, for all models; null if they read different inputs. */
+function fieldOf(models) {
+  const [first, ...others] = models.map(({ inputs }) => inputs && [inputs.texts, inputs.columns.map(({ name, kind }) => [name, kind])]);
+  if (others.some((inputs) => JSON.stringify(inputs) !== JSON.stringify(first))) return null;
+  return first ? new RowFields(byId("fields"), models[0].inputs) : new TextField(byId("text"));
 }
 
 /** Says that the server is gone, and asks again until it is back. */
@@ -63,9 +62,16 @@ async function start() {
     return;
   }
   Desk.showNames(found.models);
-  desk = new Desk(found.models, { panels: { beside: BESIDE, below: BELOW }, ask, limits: found.limits, isGone, onGone });
-  const onText = (chosen) => { desk.put(chosen); desk.text.scrollIntoView({ block: "center" }); };
-  if (found.tables) new TableDesk(byId("table"), { limits: found.limits, onGone, onText });
+  const field = fieldOf(found.models);
+  if (!field) {
+    document.querySelector(".ask").hidden = true;
+    alert.textContent = "These models read different inputs, so they cannot share a page. Serve each by itself.";
+    alert.hidden = false;
+    return;
+  }
+  desk = new Desk(found.models, field, { panels: { beside: BESIDE, below: BELOW }, ask, limits: found.limits, isGone, onGone });
+  const onText = (chosen) => { desk.put(chosen); byId("fields").scrollIntoView({ block: "center" }); };
+  if (found.tables) new TableDesk(byId("table"), { limits: found.limits, onGone, onText, fields: found.models[0].inputs ? ["label"] : ["text", "label"] });
 }
 
 start();

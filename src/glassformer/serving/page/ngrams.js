@@ -8,7 +8,7 @@ export function drawNgrams({ reasons }) {
     el("summary", {}, "What counting found"),
     table(`The n-grams that move the margin most${inside(reasons.ngrams) ? ". ␣ is the start or the end of a word" : ""}`,
       ["n-gram", "of", "times", "share"],
-      reasons.ngrams.map((each) => [visible(each), each.family, String(each.count), signed(each.share)])));
+      reasons.ngrams.map((each) => [visible(each), each.input ? `${each.family} (${each.input})` : each.family, String(each.count), signed(each.share)])));
 }
 
 const inside = (ngrams) => ngrams.some(({ family }) => family === "characters");

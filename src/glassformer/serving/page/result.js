@@ -67,7 +67,7 @@ function firstRows(result, onText) {
     String(number + 1),
     ...result.answers.map(({ first }) => first[number].prediction === null
       ? "no answer" : `${first[number].prediction} ${percent(first[number].confidence)}`),
-    el("button", { type: "button", className: "text", dir: "auto", disabled: !text.trim(), onclick: () => onText(text) },
+    el("button", { type: "button", className: "text", dir: "auto", disabled: !text.trim(), onclick: () => onText(result.first_rows?.[number] ?? text) },
       shortened(text, ENDS)),
   ]);
   const heads = result.answers.length > 1 ? result.answers.map(({ model }) => model) : ["answer"];

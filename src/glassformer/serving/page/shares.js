@@ -2,12 +2,14 @@
 
 import { el, signed, table } from "./dom.js";
 
-export function drawShares({ reasons }) {
+export function drawShares({ model, reasons }) {
   if (!reasons) return null;
   const both = reasons.readers.length > 1;
+  const several = model.inputs?.texts.length > 1;
+  const named = ({ word, input, column }) => (several && !column ? `${word} (${input})` : word);
   const rows = reasons.words.map((word) => both
-    ? [word.word, signed(word.counting), signed(word.transformer), signed(word.total)]
-    : [word.word, signed(word.total)]);
+    ? [named(word), signed(word.counting), signed(word.transformer), signed(word.total)]
+    : [named(word), signed(word.total)]);
   const blank = both ? ["", ""] : [];
   const foot = [
     ["without known words", ...blank, signed(reasons.without_known_words)],

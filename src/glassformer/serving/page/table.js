@@ -8,10 +8,11 @@ import { drawResult } from "./result.js";
 const FIELDS = { text: "Column of texts", label: "Column of labels" };
 
 export class TableDesk {
-  constructor(place, { limits, onGone, onText }) {
+  /** `fields`: those in which columns can be named. */
+  constructor(place, { limits, onGone, onText, fields }) {
     Object.assign(this, { limits, onGone, onText, file: null, stop: null });
     const column = (name) => el("input", { id: `column-${name}`, autocomplete: "off", spellcheck: false, onchange: () => this.file && this.send(this.file) });
-    this.columns = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, column(name)]));
+    this.columns = Object.fromEntries(fields.map((name) => [name, column(name)]));
     this.input = el("input", { type: "file", accept: ".csv,.tsv,.jsonl,.ndjson", className: "unseen" });
     this.input.addEventListener("change", () => this.input.files[0] && this.send(this.input.files[0]));
     this.status = el("p", { role: "status" });

@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 
 export function drawTrace({ model, limits, answer, changed, text, edits, reasons }) {
   const now = changed ?? answer, asked = changed ? edits.changed : text;
-  if (!now || now.prediction === null || model.exported) return null;
+  if (!now || now.prediction === null || model.exported || model.inputs) return null;
   // A model that counts alone reads no tokens; its text has no fewer of them than words.
   const tokens = now.reading?.tokens ?? reasons?.words.length ?? 0;
   if (Array.from(asked).length > limits.explained_characters || tokens >= model.window) {

@@ -1,6 +1,7 @@
 // Searches for the smallest change of words that turns the answer, when the reader asks for it.
 
 import { el, percent, said } from "./dom.js";
+import { typed } from "./fields.js";
 import { perColumn } from "./fold.js";
 import { Gone, post } from "./server.js";
 
@@ -18,7 +19,7 @@ class Turning {
 
   draw(state) {
     this.state = state;
-    if (state.reasons !== this.reasons || state.text !== this.reasons?.text) this.stop();
+    if (state.reasons !== this.reasons || state.text !== this.reasons?.asked) this.stop();
     this.reasons = state.reasons;
     return state.reasons && this.place;
   }
@@ -37,7 +38,7 @@ class Turning {
     this.found.replaceChildren(el("p", { className: "soft" }, "Searching for the smallest change of words …"));
     let shown;
     try {
-      const body = { text: reasons.text, label: reasons.label, model: model.name };
+      const body = { text: reasons.asked, label: reasons.label, model: model.name };
       shown = this.show(await post("counterfactual", body, search.signal), reasons);
     } catch (error) {
       if (search.signal.aborted) return;
@@ -65,10 +66,11 @@ class Turning {
   /** Makes the changes in the words above, as if the reader had. */
   take(changes, reasons) {
     const { edits, onEdit } = this.state;
-    edits.clear(reasons.text);
+    edits.clear(reasons.asked);
     changes.forEach(({ start, after }) => {
       const number = reasons.words.findIndex((word) => word.start === start);
-      edits.set(number, reasons.words[number], after);
+      const word = reasons.words[number];
+      edits.set(number, word, word.column ? typed(word.column, after) : after);
     });
     onEdit();
   }
