@@ -413,7 +413,11 @@ def test_python_learns_from_rows() -> None:
     [
         ({"columns": ["shop"]}, [{"shop": "Ulm"}], "name it, as in `text='review'`"),
         ({"text": "review", "columns": ["shop"]}, [{"review": "x"}], r"rows\[0\] has no 'shop'"),
-        ({"text": ["a", "b"]}, ["x"], r"rows\[0\] has no 'a'"),
+        ({"text": ["a", "b"]}, ["x"], r"rows\[0\] is 'x', not a row; `text=` and `columns=` name 'a', 'b'"),
+        ({"text": ["a", "b"]}, pl.DataFrame({"a": ["x"]}), "the frame has no column 'b'"),
+        ({"text": ["a", "b"]}, [{"a": "x", "b": 7}], r"rows\[0\]: the text 'b' is 7, not a string"),
+        ({"text": 7}, ["x"], "`text=7`: give the name of a column, or a list of names"),
+        ({"text": "a", "columns": "b"}, [{"a": "x", "c": 1}], r"rows\[0\] has no 'b'"),
         ({"text": ["a", "a"]}, [{"a": "x"}], "names the column 'a' twice"),
         ({"text": "a", "columns": ["b"]}, [{"a": "x", "b": 1}] * 4, "in every row"),
     ],

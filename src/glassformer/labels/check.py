@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.data.in_memory import as_table, as_texts
+from glassformer.data.in_memory import as_table
+from glassformer.data.in_memory_rows import as_texts
 from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.data.wording import counted

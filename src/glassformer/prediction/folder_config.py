@@ -104,6 +104,8 @@ class TrainingRows(BaseModel):
     label_column: str | None = None
     fold_labels: bool = False
     """Whether labels in memory were joined if they differ only by case or white space; of a table see `read_as`."""
+    label_columns: tuple[Any, ...] | None = None
+    """The labels of the columns, if labels in memory were a matrix of 0 and 1."""
     rows: int = 0
     fingerprint: str = ""
 

@@ -254,7 +254,7 @@ class Prepared:
 def check_head(recipe: Recipe, labels: LabelSet) -> None:
     """Raise `UsageError` if the head is made for ordered classes, and these are not."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
-        raise UsageError("model.head = 'ordered' answers with ordered classes; add `task='ordered'`")
+        raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
 
 
 def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | None) -> Recipe:

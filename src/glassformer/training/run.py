@@ -360,12 +360,16 @@ def _dropped_record(source: str, dropped: Dropped) -> dict[str, Any]:
     return {"source": source, "reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}
 
 
-def from_memory(trained: TrainedModel, labels: tuple[Any, ...], *, fold_labels: bool) -> TrainedModel:
+def from_memory(
+    trained: TrainedModel, labels: tuple[Any, ...], *, fold_labels: bool, label_columns: tuple[Any, ...] | None
+) -> TrainedModel:
     """Return a model that was trained on rows in memory with what only the caller knows about them.
 
     Args:
         labels: the label values, in the same order. They keep the caller's types.
         fold_labels: whether labels in several spellings were joined.
+        label_columns: the labels of the columns, if the labels were a matrix of 0 and 1.
     """
-    update = {"labels": labels, "data": trained.config.data | {"fold_labels": fold_labels}}
+    own = {"fold_labels": fold_labels} | ({} if label_columns is None else {"label_columns": label_columns})
+    update = {"labels": labels, "data": trained.config.data | own}
     return dataclasses.replace(trained, config=trained.config.model_copy(update=update))
