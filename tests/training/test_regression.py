@@ -6,7 +6,7 @@ import torch
 from sklearn.linear_model import LinearRegression
 
 from glassformer.training.number import distances, rank_correlation
-from glassformer.training.regression import Regression, join_numbers
+from glassformer.training.regression import join_numbers, number_losses
 from glassformer.training.training_config import TrainingConfig
 
 
@@ -54,7 +54,6 @@ def test_rank_correlation_needs_two_numbers() -> None:
 
 @pytest.mark.parametrize(("loss", "expected"), [("huber", [0.125, 2.5]), ("squared", [0.25, 9.0])])
 def test_losses(loss: str, expected: list[float]) -> None:
-    task = Regression.__new__(Regression)
-    task.config = TrainingConfig.model_validate({"number_loss": loss})
-    found = task._errors(torch.tensor([0.5, 3.0]), torch.zeros(2))
+    config = TrainingConfig.model_validate({"number_loss": loss})
+    found = number_losses(torch.tensor([0.5, 3.0]), torch.zeros(2), config)
     assert found.tolist() == pytest.approx(expected)

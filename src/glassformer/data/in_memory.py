@@ -11,7 +11,7 @@ import polars as pl
 from glassformer.data.documents import Documents
 from glassformer.data.in_memory_labels import as_weights, check_classes, given_labels, names_of, ordered_names
 from glassformer.data.in_memory_rows import as_texts, learned_rows
-from glassformer.data.inputs import Inputs
+from glassformer.data.inputs import BLANK, Inputs
 from glassformer.data.table import Dropped, Table
 from glassformer.data.wording import counted, label_name
 from glassformer.errors import InputError, brief_value
@@ -88,7 +88,7 @@ def _table(
     if weights is not None:
         frame = frame.with_columns(weight=pl.Series(as_weights(weights, len(texts)))).filter(pl.col("weight") > 0)
     return Table(
-        frame=frame.filter(pl.col("text").str.strip_chars() != ""),
+        frame=frame.filter(~pl.col("text").str.contains(BLANK)),
         source="rows in memory",
         text_column=column,
         label_column="label",

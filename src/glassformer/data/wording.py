@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from typing import Any
 
 
@@ -37,3 +39,13 @@ def label_text(label: object) -> str:
 def label_cell(label: Any) -> str:
     """Format an answer as a cell of a table. Several labels share a cell."""
     return "|".join(map(str, label)) if isinstance(label, list) else str(label)
+
+
+def names_in(option: str) -> list[str]:
+    """Return the names in an option. As in a CSV, commas are in between, and a name with a comma stands in quotes."""
+    return [name.strip() for name in next(csv.reader([option], skipinitialspace=True), []) if name.strip()]
+
+
+def in_option(name: str) -> str:
+    """Return a name as it stands in such an option."""
+    return '"' + name.replace('"', '""') + '"' if re.search('[",]', name) else name

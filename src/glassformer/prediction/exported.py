@@ -204,4 +204,5 @@ def _read_config(path: Path) -> ExportedConfig:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "config.json"
-        raise GlassformerError(f"{path}: {name}: {first['msg']}; the file is damaged") from error
+        what = first["msg"].removeprefix("Value error, ")
+        raise GlassformerError(f"{path}: {name}: {what}; the file is damaged") from error

@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from glassformer.data.inputs import Inputs
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
-from glassformer.data.wording import label_name
+from glassformer.data.wording import counted, label_name
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
@@ -167,6 +168,13 @@ class Remembered(BaseModel):
         return self.data.fold_labels or (self.data.read_as is not None and self.data.read_as.fold_labels)
 
 
+def check_texts(model: BaseModel, inputs: Inputs | None) -> None:
+    """Raise `ValueError` if a model reads another number of texts than its inputs have."""
+    named, read = 1 if inputs is None else len(inputs.texts), getattr(model, "texts", 1)
+    if named != read:
+        raise ValueError(f"inputs: a row has {counted(named, 'text')}, and the model reads {read}")
+
+
 class FolderConfig(AnsweringConfig, AnyFolderConfig):
     """`config.json` of a classifier."""
 
@@ -176,6 +184,11 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
     model: AnyModelConfig
     ordered: bool = Field(default=False, exclude_if=lambda ordered: not ordered)
     """Whether each label is more than the one before it."""
+
+    @model_validator(mode="after")
+    def _reads_its_texts(self) -> Self:
+        check_texts(self.model, self.inputs)
+        return self
 
     @property
     def remembered(self) -> Remembered:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.counting.reader import HEAVIEST
 from glassformer.data.inputs import Inputs
 from glassformer.models.build import AnyModelConfig
-from glassformer.prediction.folder_config import AnyFolderConfig, FolderMetrics, Remembered
+from glassformer.prediction.folder_config import AnyFolderConfig, FolderMetrics, Remembered, check_texts
 from glassformer.prediction.unlike import UnlikeConfig
 
 Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(min_length=99, max_length=99)]
@@ -89,6 +89,11 @@ class NumberFolderConfig(AnyFolderConfig):
     unlike: UnlikeConfig | None = None
     inputs: Inputs | None = Field(default=None, exclude_if=lambda inputs: inputs is None)
     """What the model reads, if a row has several inputs. None if it is one text."""
+
+    @model_validator(mode="after")
+    def _reads_its_texts(self) -> Self:
+        check_texts(self.model, self.inputs)
+        return self
 
     @property
     def remembered(self) -> Remembered:

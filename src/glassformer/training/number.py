@@ -121,8 +121,7 @@ def prepare_number(
     """Split the rows (see `prepare`)."""
     if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
-    if sources.train.inputs is not None:
-        recipe = recipe_for_inputs(recipe, sources, init)
+    recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet(names=(sources.train.label_column or "number",))
     check_head(recipe, labels)
     _check_training(recipe)

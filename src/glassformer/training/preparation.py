@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from glassformer.data.adding import REPLAYED
@@ -60,8 +61,7 @@ def prepare(
     """
     if minutes is not None:
         check_minutes(minutes, recipe)
-    if sources.train.inputs is not None:
-        recipe = recipe_for_inputs(recipe, sources, init)
+    recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
@@ -258,13 +258,14 @@ def check_head(recipe: Recipe, labels: LabelSet) -> None:
 
 
 def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | None) -> Recipe:
-    """Return the recipe for rows of several inputs.
+    """Return the recipe for the rows of these sources, which may have several inputs.
 
     Raises:
         UsageError: a model of this recipe, or one that starts from these weights, does not read such rows.
     """
     inputs = sources.train.inputs
-    assert inputs is not None
+    if inputs is None:
+        return recipe
     if init is not None:
         raise UsageError(f"`init={init.name!r}`: rows with {inputs.in_words} are learned from scratch; leave it out")
     if recipe.pretraining is not None or sources.unlabelled:
@@ -276,8 +277,9 @@ def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | N
     try:
         shape = recipe.model.model_dump(exclude={"design"})
         return recipe.model_copy(update={"model": SeveralTextsConfig(**shape, texts=len(inputs.texts))})
-    except ValueError as error:
-        raise UsageError(f"recipe: model: {error}") from error
+    except ValidationError as error:
+        why = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UsageError(f"recipe: model: {why}") from error
 
 
 def _row_weights(table: Table) -> FloatArray | None:

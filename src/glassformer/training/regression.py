@@ -17,6 +17,7 @@ from glassformer.counting.reader import HEAVIEST
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.task import Cost, Examples
+from glassformer.training.training_config import TrainingConfig
 
 Numbers = np.ndarray[Any, Any]
 
@@ -46,6 +47,17 @@ def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
     return JoinedNumbers(bias=bias, weights=tuple(map(float, weights)), error=error)
 
 
+def number_losses(answers: Tensor, truth: Tensor, config: TrainingConfig) -> Tensor:
+    """Return the loss of each text. Huber's is half the squared error up to 1, then linear (Huber 1964).
+
+    Args:
+        answers, truth: standardised numbers, (rows,)
+    """
+    if config.number_loss == "squared":
+        return (answers - truth).square()
+    return F.huber_loss(answers, truth, reduction="none")
+
+
 class Regression(Classification):
     """Texts with numbers in the place of labels: (rows,) float32, with a mean near 0 and a deviation near 1."""
 
@@ -54,13 +66,7 @@ class Regression(Classification):
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         inputs = examples.inputs._replace(token_ids=self._drop_tokens(examples.inputs.token_ids))
-        return Cost(self._errors(model(*inputs).float()[:, 0], examples.labels).sum())
-
-    def _errors(self, answers: Tensor, truth: Tensor) -> Tensor:
-        """Return the loss of each text. Huber's is half the squared error up to 1, then linear (Huber 1964)."""
-        if self.config.number_loss == "squared":
-            return (answers - truth).square()
-        return F.huber_loss(answers, truth, reduction="none")
+        return Cost(number_losses(model(*inputs).float()[:, 0], examples.labels, self.config).sum())
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Return the loss of the transformer alone, and the squared error of both readers together, per row.
@@ -71,7 +77,7 @@ class Regression(Classification):
         if store is None or labels is None:
             return {}
         answers = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=1)[:, 0]
-        losses = self._errors(torch.from_numpy(answers), torch.from_numpy(labels.copy()))
+        losses = number_losses(torch.from_numpy(answers), torch.from_numpy(labels.copy()), self.config)
         found = {"validation_loss": float(losses.mean())}
         if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
             readers = [answers] if self.counting is None else [self.counting[:, 0], answers]
