@@ -54,8 +54,12 @@ class LearnedCounting:
         return self.fitted.held_out
 
 
-def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | None:
-    """Fit the recipe's counting reader to all rows, or read it if this run has fitted it before."""
+def learn_counting(prepared: Prepared, observer: Observer, *, fewest: int | None = None) -> LearnedCounting | None:
+    """Fit the recipe's counting reader to all rows, or read it if this run has fitted it before.
+
+    Args:
+        fewest: see `fit_counting`.
+    """
     model = prepared.recipe.model
     if not isinstance(model, ModelConfig) or model.counting == "none":
         return None
@@ -75,6 +79,7 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
         groups=groups,
         row_weights=row_weights,
         positive_weights=class_weights if names.multilabel else None,
+        fewest=fewest,
         seed=prepared.recipe.training.seed,
     )
     fitted = fit_or_read(prepared, len(labels), observer, fit)
