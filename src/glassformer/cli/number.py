@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def is_number_model(folder: Path) -> bool:
     """Whether the folder holds a model that answers with a number. It may be damaged."""
-    from glassformer.prediction.folder_format import format_of
+    from glassformer.prediction.folder_format import NUMBER_FORMAT, format_of
 
-    return format_of(folder) == "glassformer-number"
+    return format_of(folder) == NUMBER_FORMAT
 
 
 def load_number(folder: Path, device: str) -> NumberPredictor:

@@ -25,6 +25,8 @@ class WordEffect:
     word: Word
     readers: Mapping[Reader, float]
     total: float
+    input: str | None = None
+    """The column of the text that the word is in, or whose value it is. None if the model reads one text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,7 @@ class NumberExplanation:
                     "end": each.word.end,
                     "effect": significant(each.total),
                     "readers": {name: significant(effect) for name, effect in each.readers.items()},
+                    **({} if each.input is None else {"input": each.input}),
                 }
                 for each in self.words
             ],
@@ -102,6 +105,7 @@ def explain_number(predictor: NumberPredictor, text: str) -> NumberExplanation:
                 word=_shown(word, layout),
                 readers={name: float(effects[i]) for name, effects in lost.items()},
                 total=float(total[i]),
+                input=layout.input_of(word.start),
             )
             for i, word in enumerate(cut.words)
         ),

@@ -9,6 +9,8 @@ from pathlib import Path
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
+NUMBER_FORMAT = "glassformer-number"
+"""The format of a model that answers with a number."""
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
 
 

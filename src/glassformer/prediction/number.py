@@ -109,6 +109,11 @@ class NumberPredictor:
         return cls(load_model(folder, NUMBER), device=device)
 
     @property
+    def max_seq_len(self) -> int:
+        """The most tokens that the transformer reads at once, with the start token."""
+        return self.trained.config.model.max_seq_len
+
+    @property
     def text_column(self) -> str | None:
         """The column of the training table that the texts came from. None if they came from memory."""
         remembered = self.trained.config.remembered
@@ -149,7 +154,7 @@ class NumberPredictor:
         answers = score(
             logits_of(self.trained.model),
             TokenStore.in_memory(self.trained.tokenizer.encode(texts)),
-            max_seq_len=self.trained.config.model.max_seq_len,
+            max_seq_len=self.max_seq_len,
             n_classes=1,
             batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
             on_progress=on_progress,
