@@ -75,6 +75,7 @@ def train_number(
 def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
     import shlex
 
+    from glassformer.data.wording import figure
     from glassformer.prediction.number_config import held_out_of
 
     config, held_out = trained.config, held_out_of(trained.metrics)
@@ -94,7 +95,7 @@ def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
     said = "nothing was held out"
     if held_out is not None:
         kind = "validation" if held_out.folds == 1 else "cross-validated"
-        said = f"{kind} R² {held_out.r2:.4f}, mean absolute error {held_out.mae:.4g}"
+        said = f"{kind} R² {figure(held_out.r2)}, mean absolute error {held_out.mae:.4g}"
     alone = ", by counting alone" if config.answers_by_counting else ""
     show(f"{out}: {said}{alone}, trained in {duration(config.training_seconds)}")
     folder = shlex.quote(str(out))

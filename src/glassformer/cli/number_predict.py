@@ -46,9 +46,9 @@ def predict_numbers(
 
 def _say_what_intervals_are(predictor: NumberPredictor) -> None:
     held_out = predictor.held_out
-    if held_out is None or predictor.distance() is None:
-        say("note: there are no intervals: too few rows were held out in training")
-    else:
+    if why := predictor.why_no_interval():
+        say(f"note: there are no intervals: {why}")
+    elif held_out is not None:
         rows = human_count(held_out.rows)
         say(f"note: an interval should contain the true number of 90% of texts; calibrated on {rows} held-out rows")
 

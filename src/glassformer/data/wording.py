@@ -26,6 +26,12 @@ def decimals(probability: float) -> str:
     return f"{probability:.3f}" if probability >= 0.0005 else "<0.001"
 
 
+def figure(value: float) -> str:
+    """Write −.01234 as −0.0123, and −.00001 as 0.0000."""
+    rounded = round(value, 4) + 0.0  # no −0.0
+    return f"{rounded:.4f}".replace("-", "−")
+
+
 def label_name(label: object) -> str:
     """Return a label of any type as a string, as a table would give it. A whole number loses its ".0"."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

@@ -12,7 +12,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.wording import in_option
 from glassformer.evaluation.weak_spots import DoubtfulLabels, DoubtfulRow
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
+from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 
 _LONGEST_TEXT = 320  # characters
@@ -35,16 +35,18 @@ def doubtful_labels(trained: TrainedModel, seen: Splits | str) -> DoubtfulLabels
         source=doubts.source,
         rows=doubts.rows,
         doubtful=doubts.doubtful,
-        listed=tuple(DoubtfulRow(**each.model_dump(), text=_text_of(each, rows)) for each in doubts.listed),
+        listed=tuple(
+            DoubtfulRow(**each.model_dump(), text=text_of(each.row, each.label, rows)) for each in doubts.listed
+        ),
         command=labels_command(trained.config),
     )
 
 
-def _text_of(doubted: DoubtedLabel, rows: pl.DataFrame | None) -> str | None:
+def text_of(row: int, label: str, rows: pl.DataFrame | None) -> str | None:
     """Return the beginning of the text of a row. None if the table has another label there, so it is another row."""
     if rows is None:
         return None
-    found = rows.filter((pl.col("row") == doubted.row) & (pl.col("label") == doubted.label))["text"]
+    found = rows.filter((pl.col("row") == row) & (pl.col("label") == label))["text"]
     if not len(found):
         return None
     text = texts_alone(found[0])

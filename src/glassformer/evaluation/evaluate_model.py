@@ -200,13 +200,18 @@ def measure_model(
         fit_seconds=config.training_seconds,
         predict_seconds=predict_seconds,
         size_bytes=sum((folder / name).stat().st_size for name in files),
-        dropped=[
-            DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
-            for dropped in table.dropped
-        ],
+        dropped=dropped_rows(table),
         notes=notes,
         seed=config.remembered.recipe.training.seed,
         command=command,
+    )
+
+
+def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:
+    """Return the rows of a table that were left out, as a result holds them."""
+    return tuple(
+        DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
+        for dropped in table.dropped
     )
 
 

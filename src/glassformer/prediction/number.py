@@ -15,6 +15,7 @@ import polars as pl
 
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answers import BoolArray, Reader
 from glassformer.prediction.model_folder import NUMBER, TrainedNumber, load_model
@@ -137,6 +138,15 @@ class NumberPredictor:
             raise UsageError("`coverage=1`: no interval holds every number; give at most 0.99")
         return None if self.held_out is None else self.held_out.distances[place]
 
+    def why_no_interval(self, coverage: float = COVERAGE) -> str | None:
+        """Return why there are no intervals of a coverage, or None if there are."""
+        if self.distance(coverage) is not None:
+            return None
+        if self.held_out is None:
+            return "no rows were held out in training"
+        rows = counted(self.held_out.rows, "row was", "rows were")
+        return f"{rows} held out in training, and intervals of {coverage:.0%} need at least {rows_needed(coverage)}"
+
     def read(self, texts: Sequence[str], on_progress: Callable[[float], None] | None = None) -> dict[Reader, Numbers]:
         """Return the answers of each reader on the scale of training: (texts,).
 
@@ -219,6 +229,12 @@ class NumberPredictor:
             if UNKNOWN_ID in row
             for word in tokenizer.unknown_words(text)
         )
+
+
+def rows_needed(coverage: float) -> int:
+    """Return how many held-out rows intervals of a coverage need: the smallest n with ⌈(n + 1) · coverage⌉ ≤ n."""
+    percent = percent_of(coverage, "coverage")
+    return -(-percent // (100 - percent))
 
 
 def significant(value: float) -> float:

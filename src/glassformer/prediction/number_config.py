@@ -10,6 +10,7 @@ from glassformer.counting.reader import HEAVIEST
 from glassformer.data.inputs import Inputs
 from glassformer.models.build import AnyModelConfig
 from glassformer.prediction.folder_config import AnyFolderConfig, FolderMetrics, Remembered, check_texts
+from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.unlike import UnlikeConfig
 
 Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(min_length=99, max_length=99)]
@@ -73,6 +74,8 @@ class NumberMetrics(FolderMetrics):
 
     held_out: HeldOutNumbers | None = None
     """None if no rows were held out."""
+    number_doubts: NumberDoubts | None = None
+    """None if the numbers could not be doubted, or if an older version trained the model."""
 
 
 class NumberFolderConfig(AnyFolderConfig):

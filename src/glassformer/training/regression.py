@@ -20,15 +20,23 @@ from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import TrainingConfig
 
 Numbers = np.ndarray[Any, Any]
+_SINGULAR = 1e-9  # readers that answer alike are one
+_LEAST_FREEDOM = 1e-3  # of a row whose answer follows its own truth, as with two rows and one reader
 
 
 @dataclass(frozen=True, kw_only=True)
 class JoinedNumbers:
-    """The result of `join_numbers`: bias + Σ weight · reader, and its summed squared error."""
+    """The result of `join_numbers`: bias + Σ weight · reader.
+
+    Attributes:
+        error: the summed squared error.
+        left_out: (rows,) truth − answer for each row, if bias and weights are fitted without this row.
+    """
 
     bias: float
     weights: tuple[float, ...]
     error: float
+    left_out: Numbers
 
 
 def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
@@ -43,8 +51,28 @@ def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
     found = lsq_linear(columns - means, target - target.mean(), bounds=(0, HEAVIEST)).x
     weights = np.clip(found, 0, HEAVIEST).round(6)  # the digits beyond differ between machines
     bias = round(float(target.mean() - means @ weights), 6)
-    error = float(np.square(target - bias - columns @ weights).sum())
-    return JoinedNumbers(bias=bias, weights=tuple(map(float, weights)), error=error)
+    off = target - bias - columns @ weights
+    free = (columns - means)[:, (weights > 0) & (weights < HEAVIEST)]
+    return JoinedNumbers(
+        bias=bias,
+        weights=tuple(map(float, weights)),
+        error=float(np.square(off).sum()),
+        left_out=off / np.maximum(1 - _leverages(free), _LEAST_FREEDOM),
+    )
+
+
+def _leverages(centred: Numbers) -> Numbers:
+    """Return how far the truth of each row moves its own fitted answer: the diagonal of the hat matrix.
+
+    A residual divided by 1 − leverage is that of a fit without the row (Allen 1974).
+
+    Args:
+        centred: (rows, weights) the readers whose weights are free to move.
+    """
+    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+    kept = left[:, singular > _SINGULAR * singular.max(initial=1)]
+    found: Numbers = 1 / len(centred) + np.square(kept).sum(axis=1)
+    return found
 
 
 def number_losses(answers: Tensor, truth: Tensor, config: TrainingConfig) -> Tensor:

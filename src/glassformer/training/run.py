@@ -239,17 +239,22 @@ def identity_of(prepared: Prepared) -> dict[str, Any]:
     """Return the values that must not change between a run and its continuation."""
     train, validation = prepared.splits.train, prepared.splits.validation
     replayed = {} if prepared.learned is train else {"replayed": fingerprint(prepared.learned)}
-    return replayed | {
-        "train": fingerprint(train),
-        "validation": None if validation is None else fingerprint(validation),
-        "groups": _digest(train, "group"),
-        "weights": _digest(train, "weight"),
-        "labels": list(prepared.labels.names),
-        "recipe": prepared.recipe.model_dump(mode="json"),
-        "init": None if prepared.init is None else prepared.init.record,
-        "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
-        "minutes": prepared.minutes,
-    }
+    order = {"order": " < ".join(prepared.labels.names)} if prepared.labels.ordered else {}
+    return (
+        replayed
+        | order
+        | {
+            "train": fingerprint(train),
+            "validation": None if validation is None else fingerprint(validation),
+            "groups": _digest(train, "group"),
+            "weights": _digest(train, "weight"),
+            "labels": list(prepared.labels.names),
+            "recipe": prepared.recipe.model_dump(mode="json"),
+            "init": None if prepared.init is None else prepared.init.record,
+            "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
+            "minutes": prepared.minutes,
+        }
+    )
 
 
 def _digest(table: Table, column: str) -> str | None:
