@@ -100,8 +100,7 @@ def fit_counting(
     plans = [problem.plan(_ways(counting, n_classes), each, thinned) for each in tried]
     plan = min(plans, key=itemgetter(0))[1]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
-    everything = np.arange(len(texts))
-    reader = problem.fit(plan, everything).reader(_settings(counting, plan))
+    reader = problem.fit(plan, np.arange(len(texts))).reader(_settings(counting, plan))
     return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 
