@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from glassformer.estimators.text_classifier import TextClassifier
+    from glassformer.estimators.text_regressor import TextRegressor
     from glassformer.labels.check import check_labels
 
 __version__ = "0.1.0"
-__all__ = ["TextClassifier", "__version__", "check_labels"]
+__all__ = ["TextClassifier", "TextRegressor", "__version__", "check_labels"]
 
 
 def __getattr__(name: str) -> object:
@@ -18,6 +19,10 @@ def __getattr__(name: str) -> object:
         from glassformer.estimators.text_classifier import TextClassifier
 
         return TextClassifier
+    if name == "TextRegressor":
+        from glassformer.estimators.text_regressor import TextRegressor
+
+        return TextRegressor
     if name == "check_labels":
         from glassformer.labels.check import check_labels
 

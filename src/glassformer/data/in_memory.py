@@ -9,7 +9,14 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.documents import Documents
-from glassformer.data.in_memory_labels import as_weights, check_classes, given_labels, names_of, ordered_names
+from glassformer.data.in_memory_labels import (
+    as_numbers,
+    as_weights,
+    check_classes,
+    given_labels,
+    names_of,
+    ordered_names,
+)
 from glassformer.data.in_memory_rows import as_texts, learned_rows
 from glassformer.data.inputs import BLANK, Inputs
 from glassformer.data.table import Dropped, Table
@@ -72,6 +79,25 @@ def as_table(
     table = _table(learned_rows(texts, text, columns), names, weights, multilabel=multilabel)
     check_classes(table.frame["label"], multilabel=multilabel)
     return replace(table, order=None if order is None else ordered_names(order, by_name, values)), by_name
+
+
+def as_number_table(texts: Iterable[Any], numbers: Any, *, text: Any = None, columns: Any = None) -> Table:
+    """Return the rows as a table whose labels are numbers.
+
+    Args:
+        text, columns: see `as_table`.
+
+    Raises:
+        InputError: the sizes differ, a text or number cannot be used, or all numbers are the same.
+    """
+    values = as_numbers(numbers)
+    table = _table(learned_rows(texts, text, columns), list(map(repr, values)))
+    if table.frame["label"].n_unique() < 2:
+        what = "there is 1 sample" if table.frame.height else "there is no text with a number"
+        if table.frame.height > 1:
+            what = f"every text has the number {values[0]:g}"
+        raise InputError(f"{what}, so there is nothing to learn; give texts with different numbers")
+    return replace(table, label_column="number")
 
 
 def _table(

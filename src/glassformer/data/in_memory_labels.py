@@ -12,6 +12,7 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.in_memory_rows import listed, plain, shown_value, warn_caller
+from glassformer.data.numbers import MOST
 from glassformer.data.spellings import joined_spellings
 from glassformer.data.wording import counted, label_name
 from glassformer.errors import InputError, brief_value, quoted
@@ -136,6 +137,19 @@ def plain_labels(labels: Iterable[Any]) -> list[Any]:
             DataConversionWarning,
         )
     return taken
+
+
+def as_numbers(numbers: Any) -> list[float]:
+    """Return the number of each text. Raises `InputError` if one is not a finite number."""
+    if numbers is None:
+        raise InputError("fit requires y to be passed, but the target y is None; give the number of each text")
+    values = plain_labels(numbers)
+    for number, value in enumerate(values):
+        if not isinstance(value, int | float):
+            raise InputError(f"y[{number}] is {shown_value(value)} ({type(value).__name__}), not a number")
+        if not abs(value) < MOST:  # NaN is not less either
+            raise InputError(f"y[{number}] is {value}; numbers must be finite. Leave out rows without a number")
+    return list(map(float, values))
 
 
 def folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:

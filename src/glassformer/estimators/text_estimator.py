@@ -152,8 +152,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
     def unknown_words(self, X: Iterable[Any]) -> Counter[str]:  # noqa: N803
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
         texts = self._read(X)
-        words: Counter[str] = self.predictor_.unknown_words(texts)
-        return words
+        return Counter(word for text in texts for word in self.predictor_.trained.tokenizer.unknown_words(text))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write a model folder. The command line can read it too.

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.input_layout import Layout
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief
 from glassformer.explanation.words import TextInWords, Word
 from glassformer.prediction.answers import Reader
 from glassformer.prediction.number import NumberPredictor, significant
 
 MOST_WORDS = 2_000
+_WORDS_SHOWN = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,10 @@ class NumberExplanation:
     distance: float | None
     words: tuple[WordEffect, ...]
     unlike_training: bool | None
+
+    def __repr__(self) -> str:
+        words = {word: significant(sum(each.total for each in group)) for word, group in self.strongest(_WORDS_SHOWN)}
+        return f"NumberExplanation(text={brief(self.text)!r}, value={significant(self.value)}, strongest={words})"
 
     def strongest(self, most: int) -> list[tuple[str, Sequence[WordEffect]]]:
         """Return the words with the largest effects, all occurrences of a word together."""
