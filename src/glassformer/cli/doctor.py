@@ -97,16 +97,13 @@ def doctor(
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
     place = choose_device(device)
     inputs = given_inputs(text, columns)
-    source = chosen_task(
-        SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs),
-        target,
-        task,
-        order,
-    )
+    source = SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
+    known = None if start is None else start.inputs
+    source = chosen_task(source.with_inputs(known, str(init)), target, task, order)
     if source.task == "number":
         refuse("check", fold_labels=fold_labels)
     doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, data_dir)
+    sources = read_sources(source, chosen.validation, data_dir, inputs=known)
     for note in sources.train.notes:
         say(note)
     if source.task != "number" and (unlike := unlike_labels(sources.train)):

@@ -53,6 +53,7 @@ from glassformer.cli.task import chosen_task
 from glassformer.cli.torchrun import join
 
 if TYPE_CHECKING:
+    from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
     from glassformer.prediction.model_folder import TrainedModel
@@ -144,8 +145,9 @@ def train(
         check_named(data, replay)
         load = partial(load_recipe, recipe, preset=preset, overrides=overrides)
         start, chosen = _recipe(init, load, processes, minutes, source.train, data_dir)  # before the tables are read
-        source = chosen_task(source, target, task, order)
-        sources = _read(source, chosen.validation, data_dir, unlabelled or [])
+        known = None if start is None else start.inputs
+        source = chosen_task(source.with_inputs(known, str(init)), target, task, order)
+        sources = _read(source, chosen.validation, data_dir, unlabelled or [], known)
         begun = Beginning(source=source, sources=sources, recipe=chosen, init=start)
     given: dict[str, Any] = {"source": begun.source, "init": begun.init, "resume": resume, "overwrite": overwrite}
     given["processes"] = processes
@@ -210,15 +212,25 @@ def _train(
         say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")
 
 
-def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, unlabelled: list[str]) -> Sources:
-    """Read the tables and the unlabelled texts. Warn of labels that do not look like classes or have two spellings."""
+def _read(
+    source: SourceConfig,
+    validation: ValidationConfig,
+    data_dir: Path | None,
+    unlabelled: list[str],
+    inputs: Inputs | None,
+) -> Sources:
+    """Read the tables and the unlabelled texts. Warn of labels that do not look like classes or have two spellings.
+
+    Args:
+        inputs: see `read_sources`.
+    """
     from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import read_sources
     from glassformer.data.spellings import table_spellings
     from glassformer.data.unlabelled import read_unlabelled
 
     doing(f"reading {source.train}")
-    sources = read_sources(source, validation, data_dir)
+    sources = read_sources(source, validation, data_dir, inputs=inputs)
     warnings = [] if source.task == "number" else [unlike_labels(sources.train), table_spellings(sources.train)]
     for warning in filter(None, warnings):
         say(f"warning: {as_flags(warning)}")

@@ -148,6 +148,7 @@ class Remembered(BaseModel):
 
     data: TrainingRows
     recipe: TrainingChoices
+    inputs: Inputs | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -193,7 +194,7 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
     @property
     def remembered(self) -> Remembered:
         """What the config says about its training rows."""
-        return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
+        return Remembered.model_validate({"data": self.data, "recipe": self.recipe, "inputs": self.inputs})
 
     @property
     def learner(self) -> str:

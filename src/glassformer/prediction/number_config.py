@@ -101,7 +101,7 @@ class NumberFolderConfig(AnyFolderConfig):
     @property
     def remembered(self) -> Remembered:
         """What the config says about its training rows."""
-        return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
+        return Remembered.model_validate({"data": self.data, "recipe": self.recipe, "inputs": self.inputs})
 
     @property
     def answers_by_counting(self) -> bool:

@@ -11,6 +11,7 @@ from glassformer.data.known import check_source
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.errors import UsageError
 from glassformer.evaluation.seen_rows import remembered_rows
+from glassformer.models.model_config import SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
@@ -57,7 +58,7 @@ def add_to(
         raise UsageError(f"`replay={replay:g}`: give a share from 0 to 1")
     source = source.model_copy(update={"added": (*source.added, added), "replay": replay})
     recipe = trained.config.remembered.recipe
-    sources = read_sources(source, recipe.validation, data_dir)
+    sources = read_sources(source, recipe.validation, data_dir, inputs=trained.config.inputs)
     held_out = sources.split(recipe.validation, seed=recipe.training.seed).validation
     if held_out is None and replay < 1:
         raise UsageError(
@@ -82,11 +83,6 @@ def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> Sourc
         raise UsageError(f"`add=`: {folder} has ordered classes, among which a new one has no place. {again}.")
     if remembered.recipe.validation.group is not None:
         raise UsageError(f"`add=`: {folder} holds out whole groups, which new rows may belong to. {again}.")
-    if remembered.read_as is not None and remembered.read_as.asked.names:
-        raise UsageError(
-            f"`add=`: {folder} reads more than one text column, and rows can only be added to a model of one text. "
-            f"{again}."
-        )
     found = remembered_rows(remembered, config.label_set, data_dir)
     if isinstance(found, str) or remembered.read_as is None:
         raise UsageError(
@@ -100,4 +96,6 @@ def _recipe(config: FolderConfig, init: InitialWeights | None, settings: Mapping
     own: dict[str, Any] = {}
     for section in ("training", "validation", *(() if init else ("model", "tokenizer"))):
         own |= {f"{section}.{name}": value for name, value in config.recipe[section].items() if value is not None}
+    if isinstance(config.model, SeveralTextsConfig):  # training makes it of our own design (see `recipe_for_inputs`)
+        own = {name: value for name, value in own.items() if name not in ("model.design", "model.texts")}
     return load_recipe(overrides=own | dict(settings), init=init)

@@ -263,10 +263,14 @@ def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | N
     Raises:
         UsageError: a model of this recipe, or one that starts from these weights, does not read such rows.
     """
-    inputs = sources.train.inputs
+    inputs, known = sources.train.inputs, None if init is None else init.inputs
+    if init is not None and known is not None and known != inputs:
+        raise UsageError(
+            f"`init={init.name!r}` reads {known.in_words}, and these rows are read in another way; leave it out"
+        )
     if inputs is None:
         return recipe
-    if init is not None:
+    if init is not None and known is None:
         raise UsageError(f"`init={init.name!r}`: rows with {inputs.in_words} are learned from scratch; leave it out")
     if recipe.pretraining is not None or sources.unlabelled:
         raise UsageError(f"`pretrain=`: rows with {inputs.in_words} are learned without pre-training; leave it out")
