@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -79,6 +79,31 @@ def as_table(
     table = _table(learned_rows(texts, text, columns), names, weights, multilabel=multilabel)
     check_classes(table.frame["label"], multilabel=multilabel)
     return replace(table, order=None if order is None else ordered_names(order, by_name, values)), by_name
+
+
+def as_added_table(
+    texts: list[str], labels: list[Any], known: Sequence[Any], inputs: Inputs | None, *, multilabel: bool
+) -> tuple[Table, dict[str, Any]]:
+    """Return rows that a model learns later as a table, and the value behind each name of an old or new label.
+
+    Args:
+        texts: texts or rows as the model reads them (see `as_read`).
+        known: the labels that the model knows.
+        inputs: those of the model.
+        multilabel: whether it gives several labels to a text.
+
+    Raises:
+        InputError: see `as_table`; or the labels are of another kind than those of the model.
+    """
+    if odd := [number for number, label in enumerate(labels) if isinstance(label, list) != multilabel]:
+        kind = "a list of labels for each text" if multilabel else "one label for each text"
+        raise InputError(f"labels[{odd[0]}] is {brief_value(labels[odd[0]])}, and this model gives {kind}")
+    by_name = names_of([*labels, list(known) if multilabel else known[0]], multilabel=multilabel)
+    names = [[label_name(each) for each in value] if multilabel else label_name(value) for value in labels]
+    table = _table((texts, inputs, "text"), names, multilabel=multilabel)
+    if table.frame.is_empty():
+        raise InputError("there is no text to add")
+    return replace(table, source="the added rows"), {label_name(label): label for label in known} | by_name
 
 
 def as_number_table(texts: Iterable[Any], numbers: Any, *, text: Any = None, columns: Any = None) -> Table:

@@ -9,18 +9,20 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassformer.data.in_memory import as_documents, as_table, settings_by_name, unequal
+from glassformer.data.in_memory import as_added_table, as_documents, as_table, settings_by_name, unequal
 from glassformer.data.in_memory_labels import as_weights, class_weights, folded, given_labels
 from glassformer.data.in_memory_rows import warn_caller
+from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
 from glassformer.explanation.explain import Explanation, explain
 from glassformer.prediction.answers import Answers, BoolArray
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.model_folder import CLASSIFIER
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.probabilities import THRESHOLD
+from glassformer.training.adding import add_in_memory, check_can_grow
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
 from glassformer.training.loop import Observer
@@ -79,6 +81,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
     """
 
     _kind, _card, _answering = CLASSIFIER, model_card, Predictor
+    _sources: Sources | None
+    """The rows that were learned, for `add`. None if the model was loaded."""
 
     def __init__(
         self,
@@ -158,14 +162,66 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             sources, recipe, minutes=self.minutes, snapshots=snapshots, keep_texts=self.keep_texts, **how
         )
         warn_of_dropped(table)
-        values = tuple(by_name[str(name)] for name in trained.config.labels)
-        trained = from_memory(trained, values, fold_labels=self.fold_labels, label_columns=given.columns)
-        self._take(Predictor(trained, device=choose_device(self.device)))
+        self._answer_with(trained, sources, by_name, given.columns)
         self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
         return self
 
+    def add(self, X: Iterable[Any], y: Iterable[Any], *, replay: float = 1.0) -> Self:  # noqa: N803
+        """Train further on the old rows and on these, whose labels may be new: see docs/add.md.
+
+        The rows of `fit` are kept in memory for this. `save` does not write them. For a loaded classifier, the table
+        that it was trained on is read again. The recipe is that of the model; the parameters `epochs`, `learning_rate`
+        and `settings` change it.
+
+        Args:
+            replay: the share of the old rows that the transformer learns again.
+
+        Raises:
+            UsageError: rows cannot be added to such a classifier, or its old rows cannot be read; or see `fit`.
+        """
+        check_is_fitted(self)
+        config = self.predictor_.trained.config
+        check_can_grow(config, "this model")
+        given = given_labels(y, self.classes_.tolist() if config.multilabel else None)
+        old_names = [label for label in self.classes_.tolist() if isinstance(label, str)]
+        labels = folded(given.values, old_names) if self.fold_labels else given.values
+        texts, several = self._read(X), config.multilabel
+        new, by_name = as_added_table(texts, labels, config.labels, config.inputs, multilabel=several)
+        # The seed decides which rows are held out, and the shape is that of the weights.
+        own = self._overrides({"seed": None}).items()
+        settings = {name: value for name, value in own if name.startswith("training.")}
+        sources, recipe, init = add_in_memory(
+            self.predictor_.trained, self._sources, new, replay=replay, settings=settings
+        )
+        how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer(), "init": init}
+        trained = train_classifier(sources, recipe, keep_texts=self.keep_texts, **how)
+        warn_of_dropped(new)
+        columns = config.remembered.data.label_columns
+        if columns is not None:
+            columns = (*columns, *(label for label in by_name.values() if label not in columns))
+        self._answer_with(trained, sources, by_name, columns)
+        return self
+
+    def _answer_with(
+        self, trained: TrainedModel, sources: Sources, by_name: Mapping[str, Any], columns: tuple[Any, ...] | None
+    ) -> None:
+        """Answer with a model that was trained on rows in memory.
+
+        Args:
+            by_name: the labels by their names.
+            columns: the labels of the columns, if the labels were a matrix.
+        """
+        values = tuple(by_name[str(name)] for name in trained.config.labels)
+        trained = from_memory(trained, values, fold_labels=self.fold_labels, label_columns=columns)
+        self._take(Predictor(trained, device=choose_device(self.device)))
+        self._sources = sources
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_sources": None}  # a pickle must not hold the training texts
+
     def _take(self, predictor: Predictor) -> None:
         super()._take(predictor)
+        self._sources = None
         config = predictor.trained.config
         columns = config.remembered.data.label_columns
         labels = np.array(config.labels)

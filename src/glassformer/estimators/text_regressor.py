@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from glassformer.data.in_memory import as_number_table
-from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
 from glassformer.explanation.number import NumberExplanation, explain_number
@@ -67,9 +66,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
         """
         answers = self._answer(X, coverage=coverage)
         if answers.distance is None:
-            held_out = self.predictor_.held_out
-            rows = "no rows were" if held_out is None else f"only {counted(held_out.rows, 'row was', 'rows were')}"
-            raise UsageError(f"there are no intervals of {coverage:.0%}: {rows} held out in training")
+            raise UsageError(f"there are no intervals: {self.predictor_.why_no_interval(coverage)}")
         return answers.values[:, None] + np.array([-answers.distance, answers.distance])
 
     def explain(self, text: Any) -> NumberExplanation:
