@@ -105,7 +105,6 @@ def test_without_support_there_is_no_step() -> None:
     "of",
     [
         config(multilabel=True),
-        config(other_texts=("answer",)),
         config(added=("more.csv",)),
         FolderConfig.model_construct(data={}, recipe={}, multilabel=False),
     ],

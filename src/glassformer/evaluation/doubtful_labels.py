@@ -39,6 +39,7 @@ def doubtful_labels(trained: TrainedModel, seen: Splits | str) -> DoubtfulLabels
             DoubtfulRow(**each.model_dump(), text=text_of(each.row, each.label, rows)) for each in doubts.listed
         ),
         command=labels_command(trained.config),
+        cross_fitted=trained.config.data.get("validation_rows") == 0,
     )
 
 

@@ -105,7 +105,7 @@ def train_number(
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare_number(sources, recipe, init=init, device=device, work=work, processes=processes)
-    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card)
+    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card, page=lambda *_: None)
     kept = Kept(source=source, out=out)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
         trained: TrainedNumber = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
@@ -208,7 +208,7 @@ def _finished(
     counting: LearnedCounting | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
-) -> TrainedNumber:
+) -> tuple[TrainedNumber, None]:
     """Weigh both readers by the held-out rows, and return the model as the model folder will hold it."""
     assert isinstance(prepared, PreparedNumber)
     state, recipe, data = trainer.state, prepared.recipe, prepared.data
@@ -240,7 +240,7 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
     )
-    return TrainedNumber(
+    trained = TrainedNumber(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
@@ -248,6 +248,7 @@ def _finished(
         counting=None if counting is None else counting.fitted.reader,
         seen=seen,
     )
+    return trained, None
 
 
 def _held_out_metrics(

@@ -168,6 +168,26 @@ def weigh_readers(counting: LearnedCounting, transformer: FloatArray | None) -> 
     return Readers(**readers), fit_temperature(together, labels, multilabel=multilabel), figures
 
 
+def readers_in_words(readers: Readers, figures: dict[str, Any]) -> str:
+    """Say which reader answers, by the held-out rows."""
+    rows = counted(figures["held_out_rows"], "held-out row")
+    if figures["folds"] > 1:
+        rows = f"all {figures['held_out_rows']:,} rows, each answered without having been learned"
+    return f"readers: accuracy on {rows}: {each_alone(readers, figures)}"
+
+
+def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
+    """Return the accuracy of each reader, and what follows from it."""
+    alone = f"counting alone {figures['counting_accuracy']:.4f}"
+    if figures["transformer_accuracy"] is None:
+        return f"{alone}. No transformer was trained, so the model answers by counting"
+    alone += f", the transformer alone {figures['transformer_accuracy']:.4f}"
+    if readers.counting_alone:
+        return f"{alone}. These rows do not show that the transformer helps, so the model answers by counting alone"
+    lower = figures["gain_in_nats"] / figures["held_out_rows"]
+    return f"{alone}, both together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of counting"
+
+
 def _accuracy(logits: FloatArray, labels: np.ndarray[Any, Any]) -> float:
     multilabel = labels.ndim == 2
     return float(correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel).mean())
