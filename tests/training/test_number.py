@@ -16,7 +16,8 @@ from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.evaluate_number import evaluate_number, in_r2
 from glassformer.prediction.model_folder import NUMBER, load_model
-from glassformer.prediction.number import NumberPredictor, rows_needed
+from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.number_answering import rows_needed
 from glassformer.prediction.number_config import held_out_of
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.number import distances, train_number

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassformer.cli.number import load_number
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 
 if TYPE_CHECKING:
@@ -27,9 +26,11 @@ def evaluate_numbers(
     """Measure a model of a number on a table, and write its report."""
     from glassformer.cli.flags import as_flags
     from glassformer.evaluation.evaluate_number import evaluate_number
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.number import NumberPredictor
 
     doing(f"reading {model} and {data}")
-    predictor = load_number(model, device)
+    predictor = NumberPredictor.load(model, device=choose_device(device))  # what was exported is not measured
 
     def announce(what: str) -> None:
         say(what)

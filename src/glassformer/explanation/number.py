@@ -13,7 +13,7 @@ from glassformer.data.input_layout import Layout
 from glassformer.errors import UsageError, brief
 from glassformer.explanation.words import TextInWords, Word
 from glassformer.prediction.answers import Reader
-from glassformer.prediction.number import NumberPredictor, significant
+from glassformer.prediction.number_answering import NumberAnswering, significant
 
 MOST_WORDS = 2_000
 _WORDS_SHOWN = 8
@@ -82,7 +82,7 @@ class NumberExplanation:
         }
 
 
-def explain_number(predictor: NumberPredictor, text: str) -> NumberExplanation:
+def explain_number(predictor: NumberAnswering, text: str) -> NumberExplanation:
     """Answer the text, and again without each of its words (leave one out: Li et al. 2016).
 
     Raises:

@@ -49,7 +49,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
-from glassformer.prediction.folder_format import check_is_folder, format_of
+from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, check_is_folder, format_of
 from glassformer.prediction.folder_names import (
     AUDIT_FILE,
     AUDIT_PAGE,
@@ -260,7 +260,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         GlassformerError: a file is missing, incomplete or of a later format, or does not match the others.
     """
     check_is_folder(folder, command=kind.command)
-    if format_of(folder) == EXPORTED:
+    if format_of(folder) in (EXPORTED, EXPORTED_NUMBER_FORMAT):
         raise UsageError(
             f"{folder} is an exported model, which only answers and explains; name the model folder that it was made of"
         )

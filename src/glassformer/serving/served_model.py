@@ -21,9 +21,8 @@ from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
-from glassformer.prediction.folder_format import NUMBER_FORMAT, format_of
+from glassformer.prediction.folder_format import answers_with_number
 from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-from glassformer.prediction.installed import is_installed
 from glassformer.prediction.load_answering import load_answering
 
 if TYPE_CHECKING:
@@ -69,8 +68,8 @@ class ServedModel:
     def load(cls, name: str, folder: Path, *, device: str) -> ServedModel:
         """Read a model folder or an exported model (raises what `load_answering` raises)."""
         version = version_of(folder)
-        if format_of(folder) == NUMBER_FORMAT and is_installed("torch"):
-            from glassformer.serving.served_number import ServedNumber  # it needs PyTorch
+        if answers_with_number(folder):
+            from glassformer.serving.served_number import ServedNumber  # it imports this file
 
             return ServedNumber.read_folder(name, folder, version, device=device)
         predictor = load_answering(folder, device=device)

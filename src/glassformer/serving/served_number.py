@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 
 from glassformer.errors import UsageError
 from glassformer.explanation.number import explain_number
-from glassformer.prediction.devices import choose_device
-from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.exported_number import ExportedNumberPredictor
+from glassformer.prediction.load_answering import load_number
+from glassformer.prediction.number_answering import NumberAnswering
 from glassformer.serving.served_model import ServedModel, Version
 
 
@@ -17,17 +18,21 @@ from glassformer.serving.served_model import ServedModel, Version
 class ServedNumber(ServedModel):
     """A model of a number with the name that requests use. What looks into labels is refused."""
 
-    predictor: NumberPredictor  # type: ignore[assignment] # it answers as `Answering` does, with a number
+    predictor: NumberAnswering  # type: ignore[assignment] # it answers as `Answering` does, with a number
 
     @classmethod
     def read_folder(cls, name: str, folder: Path, version: Version, *, device: str) -> ServedNumber:
-        """Read a model folder (raises what `NumberPredictor.load` raises)."""
-        predictor = NumberPredictor.load(folder, device=choose_device(device))
+        """Read a model folder (raises what `load_number` raises)."""
+        predictor = load_number(folder, device=device)
         return cls(name=name, folder=folder, predictor=predictor, version=version, device=device)
 
     @property
     def is_number(self) -> bool:
         return True
+
+    @property
+    def exported(self) -> bool:
+        return isinstance(self.predictor, ExportedNumberPredictor)
 
     @property
     def depends_on_batch(self) -> bool:
@@ -55,6 +60,15 @@ class ServedNumber(ServedModel):
 
     def _what_it_answers(self) -> dict[str, Any]:
         config = self.predictor.trained.config
+        if isinstance(self.predictor, ExportedNumberPredictor):
+            exported = self.predictor.trained.config
+            parameters, created = exported.parameters, exported.made_of["created"]
+        else:
+            from glassformer.prediction.number import NumberPredictor  # it needs PyTorch
+
+            assert isinstance(self.predictor, NumberPredictor)
+            trained = self.predictor.trained
+            parameters, created = sum(weight.numel() for weight in trained.model.parameters()), trained.config.created
         return {
             "target": config.target,
             "lowest": config.scale.lowest,
@@ -62,6 +76,6 @@ class ServedNumber(ServedModel):
             "base": self.predictor.base,
             "has_counting_reader": config.readers.counting is not None,
             "keeps_texts": False,
-            "parameters": sum(weight.numel() for weight in self.predictor.trained.model.parameters()),
-            "created": config.created,
+            "parameters": parameters,
+            "created": created,
         }

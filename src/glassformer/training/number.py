@@ -27,15 +27,9 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import TrainedNumber
-from glassformer.prediction.number import COVERAGE, rows_needed
-from glassformer.prediction.number_config import (
-    HeldOutNumbers,
-    NumberFolderConfig,
-    NumberReaders,
-    ReaderAlone,
-    Scale,
-    held_out_of,
-)
+from glassformer.prediction.number_answering import COVERAGE, rows_needed
+from glassformer.prediction.number_config import NumberFolderConfig, held_out_of
+from glassformer.prediction.number_readers import HeldOutNumbers, NumberReaders, ReaderAlone, Scale
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
