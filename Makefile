@@ -66,6 +66,7 @@ bench-full: bench bench-tables
 	$(BIN)/python -m benchmarks.faithfulness $(BENCH)
 	$(BIN)/python -m benchmarks.inside_cost $(BENCH)
 	$(BIN)/python -m benchmarks.unlike $(BENCH)
+	$(BIN)/python -m benchmarks.slices $(BENCH)
 	$(BIN)/python -m benchmarks.automatic $(BENCH)
 	$(BIN)/python -m benchmarks.label_doctor $(BENCH)
 	$(BIN)/python -m benchmarks.learning_curve $(BENCH)

@@ -34,6 +34,7 @@ from benchmarks.tables_search import sampler_table, search_tables
 from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
+from benchmarks.tables_slices import slices_tables
 from benchmarks.tables_speed import answering_tables, literal_tables, training_tables
 from benchmarks.tables_targets import targets_tables
 from benchmarks.tables_unlike import unlike_tables
@@ -75,6 +76,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "learning-curve": from_file(results, forecast_tables),
         "label-next": from_file(results, next_tables),
         "add-rows": from_file(results, add_tables),
+        "slices": from_file(results, slices_tables),
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
         "targets": from_file(results, targets_tables),

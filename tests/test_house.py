@@ -20,7 +20,7 @@ SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
     "errors", "pages", "layers", "models", "data", "counting", "prediction", "labels", "explanation", "tracing",
-    "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit", "text_classifier",
+    "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit", "estimators",
     "course", "serving", "cli",
 )  # fmt: skip
 OF_OTHER_PROGRAMS = {"--help", "--install-completion", "--nproc-per-node"}  # typer's and torchrun's

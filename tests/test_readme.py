@@ -106,5 +106,20 @@ def test_the_examples_of_docs_inside_run_as_written(monkeypatch: pytest.MonkeyPa
         run_statement(example, {})
 
 
+def test_the_examples_of_docs_python_run_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    texts, labels = ["good film", "bad film", "fine film", "dull film"] * 10, ["p", "n"] * 20
+    others = {"answer": ["yes", "no"] * 20, "price": range(40), "shop": ["Ulm", "Rome", "Ulm", "Berlin"] * 10}
+    scope: dict[str, object] = {"texts": texts, "labels": labels, "numbers": [4, 1] * 20}
+    scope |= {"more_texts": ["other film", "new film"], "more_labels": ["m", "m"]}
+    scope |= {"frame": pl.DataFrame({"question": texts} | others)}
+    quick = r"\1(preset='tiny', settings={'training.epochs': 0}, "
+    examples = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert examples
+    for example in examples:
+        run_statement(re.sub(r"(Text(?:Classifier|Regressor))\(", quick, example), scope)
+
+
 def run_statement(statement: str, scope: dict[str, object]) -> None:
     exec(compile(statement, "a documented example", "exec"), scope)

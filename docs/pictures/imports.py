@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "src" / "glassformer"
 ROOMS = (
-    "cli", "serving", "course", "text_classifier", "audit", "exporting", "alignment", "words", "experiments", "doctor",
+    "cli", "serving", "course", "estimators", "audit", "exporting", "alignment", "words", "experiments", "doctor",
     "training", "evaluation", "tracing", "explanation", "labels", "prediction", "counting", "data", "models", "layers",
 )  # fmt: skip
 BOX_WIDTH, BOX_HEIGHT, STEP, LEFT, TOP = 190, 26, 44, 230, 16

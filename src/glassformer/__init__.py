@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from glassformer.estimators.text_classifier import TextClassifier
+    from glassformer.estimators.text_regressor import TextRegressor
     from glassformer.labels.check import check_labels
-    from glassformer.text_classifier import TextClassifier
 
 __version__ = "0.1.0"
-__all__ = ["TextClassifier", "__version__", "check_labels"]
+__all__ = ["TextClassifier", "TextRegressor", "__version__", "check_labels"]
 
 
 def __getattr__(name: str) -> object:
     # Importing torch takes seconds; `import glassformer` must not.
     if name == "TextClassifier":
-        from glassformer.text_classifier import TextClassifier
+        from glassformer.estimators.text_classifier import TextClassifier
 
         return TextClassifier
+    if name == "TextRegressor":
+        from glassformer.estimators.text_regressor import TextRegressor
+
+        return TextRegressor
     if name == "check_labels":
         from glassformer.labels.check import check_labels
 

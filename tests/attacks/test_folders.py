@@ -50,6 +50,13 @@ def config(**values: Any) -> Tamper:
     return edited("config.json", lambda raw: raw | values)
 
 
+PRICE: dict[str, Any] = {"kind": "number", "name": "price", "edges": [1, 2]}
+
+
+def inputs(*columns: dict[str, Any]) -> Tamper:
+    return config(inputs={"texts": ["text"], "columns": columns})
+
+
 def shape(**values: Any) -> Tamper:
     return edited("config.json", lambda raw: raw | {"model": raw["model"] | values})
 
@@ -238,6 +245,10 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "labels-none": (config(labels=[None, "b"]), ("labels.0", "damaged")),
     "labels-empty": (config(labels=[]), ("labels", "damaged")),
     "labels-a-text": (config(labels="ab"), ("labels", "damaged")),
+    "inputs-edges-fall": (inputs(PRICE | {"edges": [2, 1]}), ("config.json: inputs.columns.0.number.edges", "damaged")),
+    "inputs-of-odd-kind": (inputs(PRICE | {"kind": "date"}), ("config.json: inputs.columns.0: ", "'date'", "damaged")),
+    "inputs-twice": (inputs(PRICE, PRICE), ("config.json: inputs: the column 'price' occurs twice", "damaged")),
+    "inputs-of-more-texts": (config(inputs={"texts": ["a", "b"]}), ("a row has 2 texts, and the model reads 1",)),
     "labels-more": (config(labels=["a", "b", "c"]), ("different models",)),
     "labels-100000": (config(labels=list(range(100_000))), ("different models",)),
     "d_model-4e6": (shape(d_model=4_000_000), ("config.json",)),

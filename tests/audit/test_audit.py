@@ -3,11 +3,13 @@
 import json
 import random
 from pathlib import Path
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
 
 from glassformer.audit.audit import audit
+from glassformer.audit.held_out import CannotMeasureError
 from glassformer.audit.result import Audit, FileAudit
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
@@ -49,6 +51,12 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained(tmp_path_factory.mktemp("plain"), 0)
 
 
+def unattacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the attacks out, which take most of the time: the test is about something else."""
+    too_few = Mock(side_effect=CannotMeasureError("not in this test"))
+    monkeypatch.setattr("glassformer.audit.audit.measure_membership", too_few)
+
+
 def file(found: Audit, name: str) -> FileAudit:
     return next(each for each in found.files if each.name == name)
 
@@ -75,7 +83,8 @@ def test_a_model_without_it_is_not_blamed(without: Path) -> None:
     assert all(not each.found for each in found.files)
 
 
-def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path) -> None:
+def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unattacked(monkeypatch)
     model = tmp_path / "model"
     model.mkdir()
     for path in with_secret.iterdir():
@@ -111,13 +120,16 @@ def test_kept_texts_and_several_labels(keeping: Trained, tags: Trained) -> None:
     assert {each.by for each in found.membership.attacks} == {
         "loss of the answer", "seen words and word pairs", "loss against near copies",
     }  # fmt: skip
+    (memorised,) = [finding for finding in found.findings if finding.check == "memorisation"]
+    assert found.membership.twins is not None
+    assert f"the difference is {found.membership.twins.difference.value:.3f} (95% interval" in memorised.found
     several = audit(tags.folder)
     assert several.membership is not None
     assert 0 < several.membership.others < several.membership.members
     assert several.membership.training_loss > 0
 
 
-def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path) -> None:
+def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = write_csv(tmp_path / "table.csv", rows(0))
     folder = tmp_path / "model"
     assert glassformer("train", table, "--out", folder, *COUNTING).code == 0
@@ -126,6 +138,7 @@ def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path) -> None:
     assert found.membership.members + found.membership.others == 240
     assert 55 <= found.membership.others <= 65  # a quarter; equal texts stay together
     assert "loss of the transformer alone" not in {each.by for each in found.membership.attacks}
+    unattacked(monkeypatch)
     moved = table.rename(tmp_path / "moved.csv")
     gone = audit(folder)
     assert gone.traced is None
@@ -158,7 +171,16 @@ def test_without_seen_words_the_model_answers_and_the_attack_is_gone(with_secret
     assert all(each.confirmable is None for each in found.traced)
 
 
-def test_a_home_folder_in_the_settings_is_found(without: Path, tmp_path: Path) -> None:
+def test_the_reader_without_held_out_rows_keeps_as_rare_ngrams(without: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refit = Mock(side_effect=CannotMeasureError("enough"))
+    monkeypatch.setattr("glassformer.audit.held_out.learn_counting", refit)
+    assert audit(without).unmeasured == "enough"
+    settings = json.loads((without / "counting.json").read_text())["settings"]
+    assert refit.call_args.kwargs == {"fewest": settings["fewest_texts"]}
+
+
+def test_a_home_folder_in_the_settings_is_found(without: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unattacked(monkeypatch)
     model = tmp_path / "model"
     model.mkdir()
     for path in without.iterdir():
@@ -172,7 +194,8 @@ def test_a_home_folder_in_the_settings_is_found(without: Path, tmp_path: Path) -
     ]
 
 
-def test_parquet_rows_have_numbers_too(with_secret: Path, tmp_path: Path) -> None:
+def test_parquet_rows_have_numbers_too(with_secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unattacked(monkeypatch)
     table = tmp_path / "table.parquet"
     pl.DataFrame(rows(6), schema=["text", "label"], orient="row").write_parquet(table)
     found = audit(with_secret, train=str(table))
@@ -204,3 +227,23 @@ def test_few_different_texts_and_several_inputs(tmp_path: Path) -> None:
     assert [(each.kind, each.values, each.readable) for each in several.traced] == [("e-mail address", 2, 2)]
     assert "too few different texts" in several.unmeasured
     assert several.membership is None
+    in_config = {each.kind: each.values for each in file(several, "config.json").found or ()}
+    assert in_config["e-mail address"] == 2
+    (finding,) = [each for each in several.findings if each.check == "categories in the files"]
+    assert "'shop' (3 categories)" in finding.found
+
+
+def test_a_model_of_a_number_is_searched_and_not_attacked(tmp_path: Path) -> None:
+    shops = ("north", "south")
+    stars = [(text, str(n % 5 + n / 100), shops[n % 2]) for n, (text, _) in enumerate(rows(6)[:120])]
+    table = write_csv(tmp_path / "table.csv", stars, ("text", "stars", "shop"))
+    flags = ("--target", "stars", "--columns", "shop")
+    assert glassformer("train", table, "--out", tmp_path / "model", *COUNTING, *flags).code == 0
+    found = audit(tmp_path / "model")
+    assert found.traced is not None
+    (traced,) = [each for each in found.traced if each.kind == "e-mail address"]
+    assert traced.values == 1
+    assert found.membership is None
+    assert "this one answers with a number" in found.unmeasured
+    assert "Whether the model reveals its training texts was not measured" in found.verdict
+    assert audit(tmp_path / "model", train=str(table)).traced == found.traced

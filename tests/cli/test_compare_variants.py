@@ -126,3 +126,28 @@ def test_a_damaged_run_fails_with_its_name(table: Path, tmp_path: Path) -> None:
     file = next((tmp_path / "runs").iterdir())
     file.write_text("{")
     failed(compare(table, tmp_path, *SHORT), file.name, "is damaged")
+
+
+def test_rows_of_two_texts_and_ordered_classes(tmp_path: Path) -> None:
+    rows = [
+        (f"is film {row} good", f"{('fine', 'poor', 'so so')[row % 3]} film", f"shop {row % 2}", str(3 - row % 3))
+        for row in range(60)
+    ]
+    table = write_csv(tmp_path / "pairs.csv", rows, ("question", "answer", "shop", "stars"))
+    test = write_csv(tmp_path / "test.csv", rows[:12], ("question", "answer", "shop", "stars"))
+    how = ("--text", "question", "--text", "answer", "--columns", "shop", "--target", "stars", "--test", test)
+    said = compare(table, tmp_path / "out", *how, *SHORT, "--set", "model.head=ordered")
+    assert said.code == 0, said.err
+    assert "task: ordered classes" in said.err
+    assert f"{table}: measured on {test}, the same rows for all, 12 per run" in said.out
+    one = ("--preset", "tiny", "--vary", "embedding=learned,one-hot", "--out", tmp_path / "one")
+    misused(
+        glassformer("compare-variants", table, *how, *one, *SHORT),
+        "one-hot cannot be built: recipe: model: embedding='one-hot' has no room",
+        "; vary",
+    )
+
+
+def test_a_number_is_refused(table: Path, tmp_path: Path) -> None:
+    said = compare(table, tmp_path / "out", *SHORT, "--task", "number")
+    misused(said, "compares by accuracy, and a number has none")

@@ -1,10 +1,11 @@
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.cli.terminal import glassformer, misused
-from tests.trained import Trained, review_rows, write_csv
+from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 
 @pytest.fixture(autouse=True)
@@ -75,10 +76,47 @@ def test_a_folder_of_anything_else_is_refused_before_the_table_is_read(reviews: 
     misused(glassformer("doctor", nowhere, "--out", reviews.folder), "with other files in it; choose an --out")
 
 
-def test_an_earlier_checkup_is_replaced(table: Path, tmp_path: Path) -> None:
-    for seed in (1, 2):
-        assert glassformer("doctor", table, "--preset", "tiny", "--seed", seed, "--out", tmp_path / "up").code == 0
-    assert {path.name for path in (tmp_path / "up").iterdir()} == {"report.html", "findings.json"}
+def test_an_earlier_report_is_replaced_only_if_asked(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "up"
+    out.mkdir()
+    earlier = out / "findings.json"
+    earlier.write_text("{}")
+    misused(glassformer("doctor", "nowhere.csv", "--out", out), "holds an earlier report", "--overwrite to replace it")
+    assert earlier.read_text() == "{}"
+    assert glassformer("doctor", table, "--preset", "tiny", "--out", out, "--overwrite").code == 0
+    assert {path.name for path in out.iterdir()} == {"report.html", "findings.json"}
+    assert json.loads(earlier.read_text())["rows"] == 230
+
+
+def test_a_number_of_two_texts_and_columns_is_checked(tmp_path: Path) -> None:
+    rows = [
+        (f"is film {row} good", f"{word} film {row}", str(row % 20 / 2) if row % 9 else "", f"shop {row % 3}", score)
+        for row in range(66)
+        for word, score in [(("fine", "4.5"), ("poor", "1.25"))[row % 2]]
+    ]
+    table = write_csv(tmp_path / "pairs.csv", rows, ("question", "answer", "price", "shop", "score"))
+    how = ("--text", "question", "--text", "answer", "--columns", "price,shop", "--target", "score")
+    out = tmp_path / "up"
+    said = glassformer("doctor", table, *how, "--preset", "tiny", "--out", out)
+    assert said.code == 0, said.err
+    assert "task: a number (column 'score' holds decimal numbers)" in said.err
+    assert "column 'shop': 3 categories" in said.err
+    assert "  numbers: 2 different numbers from 1.25 to 4.5, mean 2.875" in said.out
+    assert "; always answering the mean gives 0.5" in said.out  # standardised, half the squared error
+    assert "  tokens by number: " in said.out
+    assert "label" not in said.out
+    assert "Tokens by number" in (out / "report.html").read_text()
+    misused(glassformer("doctor", table, *how, "--fold-labels"), "leave it out to check a number")
+
+
+def test_ordered_classes_are_checked_in_their_order(table: Path) -> None:
+    said = glassformer(
+        "doctor", table, "--order", f'"{NEGATIVE}",{POSITIVE}', "--preset", "tiny", "--set", "model.head=ordered"
+    )
+    assert said.code == 0, said.err
+    assert "  label balance: 2 labels" in said.out
+    misused(glassformer("doctor", table, "--order", "bad,good"), f"lacks the label {POSITIVE!r}")
+    misused(glassformer("doctor", table, "--target", "label", "--label", "label"), "--target and --label")
 
 
 def test_misuse(table: Path, tmp_path: Path) -> None:

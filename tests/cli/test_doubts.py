@@ -40,10 +40,21 @@ def command_of(doubting: Trained) -> str:
 
 def test_train_names_rows_and_the_command_that_checks_all(doubting: Trained, tmp_path: Path) -> None:
     (said,) = (line for line in doubting.outcome.err.splitlines() if line.startswith("labels: "))
-    assert " of 240 held-out rows have a label that the model doubts (rows " in said
+    assert " of 240 rows have a label that the model doubts (rows " in said
     assert said.endswith(f"; `{command_of(doubting)}` checks all rows")
     checked = glassformer(*shlex.split(command_of(doubting))[1:], "--out", tmp_path / "check.csv")
     assert checked.code == 0
+
+
+def test_train_names_its_report_which_advises_by_flags(doubting: Trained) -> None:
+    page = doubting.folder / "report.html"
+    assert f"report: {page} (the figures, and what to do next)\n" in doubting.outcome.err
+    written = page.read_text(encoding="utf-8")
+    assert command_of(doubting).replace("'", "&#x27;") in written
+    assert "glassformer train " in written
+    assert json.loads((doubting.folder / "metrics.json").read_text())["next_steps"][1]["command"] == command_of(
+        doubting
+    )
 
 
 def test_nothing_is_said_in_quiet_or_without_doubts(doubting: Trained, reviews: Trained, tmp_path: Path) -> None:

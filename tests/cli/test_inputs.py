@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from glassformer import TextClassifier
 from glassformer.data.inputs import BEGIN, END, SEPARATOR
-from glassformer.errors import InputError
+from glassformer.errors import InputError, UsageError
 from glassformer.serving.api import create_app
 from glassformer.serving.served_model import ServedModel
 from tests.cli.terminal import QUICK, glassformer, misused
@@ -320,7 +320,6 @@ def test_what_takes_one_text_refuses_such_a_model(beside: Trained, pairs: Traine
             ("distil", beside.folder, beside.table, "--into", "tiny", "--out", tmp_path / "d"),
             "train a small model on the table",
         ),
-        (("train", beside.table, "--init", beside.folder, "--out", tmp_path / "i"), "train from scratch"),
         (
             ("train", beside.table, "--columns", "shop", "--keep-texts", "--out", tmp_path / "k", *QUICK),
             "keeps one text",
@@ -413,7 +412,11 @@ def test_python_learns_from_rows() -> None:
     [
         ({"columns": ["shop"]}, [{"shop": "Ulm"}], "name it, as in `text='review'`"),
         ({"text": "review", "columns": ["shop"]}, [{"review": "x"}], r"rows\[0\] has no 'shop'"),
-        ({"text": ["a", "b"]}, ["x"], r"rows\[0\] has no 'a'"),
+        ({"text": ["a", "b"]}, ["x"], r"rows\[0\] is 'x', not a row; `text=` and `columns=` name 'a', 'b'"),
+        ({"text": ["a", "b"]}, pl.DataFrame({"a": ["x"]}), "the frame has no column 'b'"),
+        ({"text": ["a", "b"]}, [{"a": "x", "b": 7}], r"rows\[0\]: the text 'b' is 7, not a string"),
+        ({"text": 7}, ["x"], "`text=7`: give the name of a column, or a list of names"),
+        ({"text": "a", "columns": "b"}, [{"a": "x", "c": 1}], r"rows\[0\] has no 'b'"),
         ({"text": ["a", "a"]}, [{"a": "x"}], "names the column 'a' twice"),
         ({"text": "a", "columns": ["b"]}, [{"a": "x", "b": 1}] * 4, "in every row"),
     ],
@@ -421,3 +424,55 @@ def test_python_learns_from_rows() -> None:
 def test_python_refuses_rows_that_lack_an_input(settings: dict[str, Any], rows: list[Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         TextClassifier("tiny", **settings).fit(rows, ["yes", "no"] * (len(rows) // 2) or ["yes"])
+
+
+@pytest.mark.parametrize("which", ["beside", "pairs"])
+def test_a_trained_model_learns_another_table_and_more_rows(
+    which: str, beside: Trained, pairs: Trained, tmp_path: Path
+) -> None:
+    model, rows, header = (
+        (beside, sold(80), HEADER) if which == "beside" else (pairs, asked(80), ("question", "answer", "label"))
+    )
+    table = write_csv(tmp_path / "other.csv", rows[-60:], header)
+    folder = tmp_path / "i"
+    said = glassformer("train", table, "--init", model.folder, "--out", folder, *QUICK[2:])
+    assert said.code == 0, said.err
+    assert f"weights: {model.folder}, the head too" in said.err
+    ours, theirs = (json.loads((each / "config.json").read_text()) for each in (folder, model.folder))
+    assert ours["inputs"] == theirs["inputs"]  # not learned anew from the other table
+    found = glassformer("evaluate", folder, table, "--json").document
+    assert found["data"]["training_rows"] is not None
+
+    new = [(f"so {number} {first}", *others) for number, (first, *others) in enumerate(rows[:30])]
+    added = write_csv(tmp_path / "new.csv", new, header)
+    said = glassformer("train", "--init", model.folder, "--add", added, "--out", tmp_path / "a", *QUICK[2:])
+    assert said.code == 0, said.err
+    assert "added: 2" in said.err
+    assert json.loads((tmp_path / "a" / "config.json").read_text())["inputs"] == theirs["inputs"]
+    assert no_marks(said.err)
+
+
+def test_rows_are_added_to_a_small_table_of_two_texts(tmp_path: Path) -> None:
+    header = ("question", "answer", "label")
+    old, new = (
+        write_csv(tmp_path / "old.csv", asked(60), header),
+        write_csv(tmp_path / "new.csv", asked(90)[60:], header),
+    )
+    alone = ("--set", "training.epochs=0", "--preset", "tiny")
+    assert (
+        glassformer("train", old, "--text", "question", "--text", "answer", *alone, "--out", tmp_path / "m").code == 0
+    )
+    said = glassformer("train", "--init", tmp_path / "m", "--add", new, "--out", tmp_path / "a")
+    assert said.code == 0, said.err
+    assert "Training begins anew" in said.err
+    assert json.loads((tmp_path / "a" / "config.json").read_text())["model"]["texts"] == 2
+
+
+def test_a_start_from_other_inputs_is_refused(beside: Trained, pairs: Trained, tmp_path: Path) -> None:
+    out = ("--init", beside.folder, "--out", tmp_path / "i")
+    said = glassformer("train", beside.table, "--columns", "shop", *out)
+    misused(said, "reads the text 'review' and the columns 'price' and 'shop', by their names; leave out --text and")
+    misused(glassformer("train", pairs.table, *out), "has no column 'review' (--text)")
+    with pytest.raises(UsageError) as error:
+        TextClassifier(init=str(pairs.folder)).fit(["red", "blue"] * 9, ["a", "b"] * 9)
+    assert "reads the texts 'question' and 'answer', and these rows are read in another way" in error.value.message

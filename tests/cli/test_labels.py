@@ -228,3 +228,34 @@ def test_misuse_of_next_is_one_sentence(table: Path, tmp_path: Path) -> None:
     refused("5", more, "--prefill", says="--prefill is for looking, not for --next")
     refused("5", more, "--out", more, "--overwrite", says="is the table that is read")
     refused("5", more, "--apply", more, says="--next is for looking, not for --apply")
+
+
+def test_rows_of_two_texts_and_a_column(tmp_path: Path) -> None:
+    rows = [(f"what of {text[-25:]}", text, str(number % 9), label) for number, (text, label) in enumerate(ROWS)]
+    header = ("question", "the answer", "a, b", "label")
+    table = write_csv(tmp_path / "pairs.csv", [*rows, rows[1]], header)
+    read_as = ("--text", "question", "--text", "the answer", "--columns", '"a, b"')
+    said = glassformer("labels", table, *read_as)
+    assert said.code == 0, said.err
+    assert "column 'a, b': numbers, in 9 quantiles" in said.err
+    flags = """--text question --text 'the answer' --columns '"a, b"'"""
+    findings = tmp_path / "pairs-to-check.csv"
+    assert f"then: glassformer labels {table} {flags} --apply {findings}\n" in said.err
+    [repeat] = [line for line in lines_of(findings) if line["why"] == "same text"]
+    assert repeat["text"] == f"{rows[1][0]} | {rows[1][1]} [a, b=1 to 2]"
+
+    fixed = write_csv(tmp_path / "fixed.csv", [(*list(repeat.values())[:-1], "drop")], tuple(repeat))
+    said = glassformer("labels", table, *read_as, "--apply", fixed)
+    assert said.out.endswith("-mended.csv: 60 rows; 0 with another label than before, 1 left out\n")
+    said = glassformer("labels", table, "--text", "question", "--apply", fixed, "--overwrite")
+    misused(said, "row 61 of", "has another text", "or --text and --columns are not those of the check")
+
+    more = write_csv(tmp_path / "more.csv", [("why so", "it is lovely", "3"), rows[2][:3]], header[:3])
+    said = glassformer("labels", table, *read_as, "--next", "5", more)
+    assert said.code == 0, said.err
+    [line] = lines_of(tmp_path / "more-to-label.csv")
+    assert list(line) == ["row", *header, "suggested_label", "probability"]
+    assert (line["row"], line["question"], line["the answer"], line["a, b"]) == ("1", "why so", "it is lovely", "3")
+    assert "  row 1: why so | it is lovely [a, b=3 to 4]" in said.out
+    less = write_csv(tmp_path / "less.csv", [("why so", "it is lovely")], header[:2])
+    misused(glassformer("labels", table, *read_as, "--next", "5", less), "less.csv has no column 'a, b', which")

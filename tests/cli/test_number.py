@@ -141,9 +141,9 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
 
 
 def test_it_needs_torch_and_says_so(scores: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package != "torch")
+    monkeypatch.setattr("glassformer.prediction.load_answering.is_installed", lambda package: package != "torch")
     for command in ("predict", "explain"):
-        misused(glassformer(command, scores.folder, "a film"), "answers with a number, which needs PyTorch")
+        misused(glassformer(command, scores.folder, "a film"), "needs PyTorch, which is not installed here; export it")
 
 
 def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> None:
@@ -196,7 +196,10 @@ def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path)
         (("explain", "MODEL", "--file", "TABLE"), "--file is for models that answer with labels"),
         (("explain", "MODEL", "  "), "the text has no words"),
         (("trace", "MODEL", "a"), "holds a model of a number; a classifier is needed here"),
-        (("export", "MODEL", "--format", "onnx", "--out", "x"), "holds a model of a number"),
+        (
+            ("export", "MODEL", "--format", "web", "--out", "x"),
+            "answers with a number, and the format web is for models",
+        ),
     ],
 )
 def test_what_is_for_labels_says_so(command: tuple[str, ...], words: str, scores: Trained, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 FILES = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
-    "seen.safetensors", "tokenizer.json",
+    "report.html", "seen.safetensors", "tokenizer.json",
 }  # fmt: skip
 
 

@@ -131,5 +131,4 @@ def test_models_that_no_rows_can_be_added_to(reviews: Trained, more: Path, tmp_p
     other = config["data"]["read_as"] | {"train": str(more)}
     refused("changed since the model was trained", read_as=other)
     refused("rows in memory", read_as=None)
-    refused("reads more than one text column", read_as=config["data"]["read_as"] | {"columns": ["price"]})
     refused("learned from another model", teacher={"rows": {"data": config["data"], "recipe": config["recipe"]}})

@@ -63,7 +63,7 @@ def test_what_does_not_know_ordered_classes_says_so(graded: Trained, tmp_path: P
         (("--task", "stars"), ["--task stars: the tasks are classes, several, ordered, number"]),
         (("--task", "several"), ["not clear what separates", "--multilabel '|'"]),
         (("--target", "label", "--label", "label"), ["both name the column"]),
-        (("--set", "model.head=ordered"), ["answers with ordered classes", "--task ordered"]),
+        (("--set", "model.head=ordered"), ["answers with ordered classes", "--order"]),
     ],
 )
 def test_bad_flags(flags: tuple[str, ...], words: list[str], graded: Trained, tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def test_in_a_small_table_the_log_loss_decides_about_ngrams_of_a_single_text(
     reader = fit_counting("auto", texts, labels, n_classes=2, folds=folds_of(labels, seed=0)).reader
     assert reader.settings["fewest_texts"] == expected
     assert ("unique" in {ngram for family in reader.families for ngram in family.ngrams}) == (expected == 1)
+    asked = fit_counting("auto", texts, labels, n_classes=2, folds=folds_of(labels, seed=0), fewest=1).reader
+    assert asked.settings["fewest_texts"] == 1
 
 
 def test_naive_bayes_alone_counts_no_pieces_of_words() -> None:

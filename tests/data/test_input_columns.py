@@ -8,7 +8,7 @@ from glassformer.data.input_columns import FEWEST_ROWS, Asked, compose_frame, co
 from glassformer.data.inputs import Category, Inputs, Number
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import ValidationConfig
-from glassformer.data.table import Table
+from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 
 ROWS = 60
@@ -89,6 +89,17 @@ def test_a_row_needs_one_of_its_texts(tmp_path: Path) -> None:
     assert found.frame.height == 50
 
 
+@pytest.mark.parametrize("text", ["\x1c", " \x1f\n\x1d", "\u2028\xa0", "\u200b", "\x1ca"])
+def test_a_text_is_blank_alike_in_tables_and_rows(tmp_path: Path, text: str) -> None:
+    inputs = Inputs(texts=("first", "second"), columns=(Category(name="shop", values=("Ulm",)),))
+    row = {"first": text, "second": " ", "shop": "Ulm"}
+    composed = inputs.compose(row)
+    assert (composed == "") == (not text.strip())
+    assert compose_frame(pl.DataFrame([row]), inputs).to_list() == [composed]
+    found = read_table(table_of(tmp_path, text=[text, "x"] * 30, label=["a", "b"] * 30), text="text", label="label")
+    assert found.frame.height == (60 if text.strip() else 30)
+
+
 def test_columns_are_found_whatever_their_case() -> None:
     inputs = Inputs(texts=("text",), columns=(Category(name="shop", values=("Ulm",)),))
     frame = pl.DataFrame({"Text": ["a"], "Shop ": ["ulm"]})
@@ -127,6 +138,7 @@ def test_a_column_that_says_nothing_is_refused(
         (Asked(texts=("text",)), {"text": "text"}, "`text=` names the column 'text' twice"),
         (Asked(columns=("label",)), {"label": "label"}, "cannot be both `columns=` and `label=`"),
         (Asked(texts=("who",)), {"group": "who"}, "cannot be both `text=` and `group=`"),
+        (Asked(columns=("a\ufdd1",)), {}, "has a character that is reserved; rename it"),
     ],
 )
 def test_a_column_is_one_thing(asked: Asked, named: dict[str, str], words: str) -> None:

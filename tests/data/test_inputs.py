@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from pydantic import ValidationError
 
 from glassformer.data.inputs import (
     BEGIN,
@@ -44,6 +45,30 @@ def test_a_row_is_one_string_and_is_read_back() -> None:
 )  # fmt: skip
 def test_a_category_is_known_other_or_missing(given: object, read: str) -> None:
     assert SHOP.value_of(given) == read
+
+
+@pytest.mark.parametrize(
+    ("raw", "field", "words"),
+    [
+        ({"columns": [{"kind": "number", "name": "a", "edges": [3, 2]}]}, "columns.0.number.edges", "2 follows 3"),
+        ({"columns": [{"kind": "number", "name": "a", "edges": [2, 2]}]}, "columns.0.number.edges", "2 follows 2"),
+        ({"columns": [{"kind": "number", "name": "a", "edges": []}]}, "columns.0.number.edges", "at least 1"),
+        ({"columns": [{"kind": "category", "name": "a", "values": ["x", "X"]}]}, "columns.0.category.values", "twice"),
+        ({"columns": [{"kind": "category", "name": "a", "values": ["other"]}]}, "columns.0.category.values", "twice"),
+        ({"columns": [{"kind": "category", "name": "a", "values": ["x "]}]}, "columns.0.category.values", "'x '"),
+        ({"columns": [{"kind": "date", "name": "a"}]}, "columns.0", "'date'"),
+        ({"columns": [{"kind": "category", "name": "", "values": ["x"]}]}, "", "'' is not the name of a column"),
+        ({"columns": [{"kind": "category", "name": f"a{BEGIN}", "values": ["x"]}]}, "", "is not the name of a column"),
+        ({"columns": [{"kind": "category", "name": "first", "values": ["x"]}]}, "", "the column 'first' occurs twice"),
+        ({"texts": []}, "texts", "at least 1"),
+    ],
+)
+def test_damaged_inputs_are_refused_by_field(raw: dict[str, object], field: str, words: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        Inputs.model_validate({"texts": ["first"]} | raw)
+    [found] = error.value.errors()
+    assert ".".join(map(str, found["loc"])) == field
+    assert words in found["msg"]
 
 
 def test_a_category_may_be_a_number_or_a_truth_value() -> None:

@@ -2,17 +2,20 @@ import dataclasses
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glassformer.data.store import TokenStore
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding
 from glassformer.doctor.judge import check_initial_loss, check_signals
 from glassformer.doctor.signals import measure_signals
 from glassformer.layers.feedforward import FeedForward
 from glassformer.models.build import build_model
+from glassformer.models.model_config import SeveralTextsConfig
 from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, easy_data, problems, scaled
@@ -128,6 +131,21 @@ class Whisper(nn.Module):
 def test_a_gradient_below_the_noise_of_another_is_none() -> None:
     finding = after_steps(Whisper(idle=False))
     assert finding.found.endswith("rounding noise reaches shift")
+
+
+def test_texts_without_a_shared_token_are_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 3)
+    config = SeveralTextsConfig(**MODEL.model_dump(exclude={"design"}), texts=2)
+    separator = VOCAB_SIZE - 1
+    data = easy_data()
+    first = np.split(np.minimum(data.train.tokens, separator - 1), data.train.offsets[1:-1])
+    rows = [np.append(text, separator) for text in first]  # the second text is empty
+    data = dataclasses.replace(data, train=TokenStore.in_memory(rows), separator_id=separator)
+    torch.manual_seed(3)
+    found = by_check(signals_of(bench(model=build_model(config, VOCAB_SIZE, N_CLASSES), data=data)))
+    finding = found["gradients after 3 steps"]
+    assert finding.level == "worth knowing"
+    assert "share no token in the sample" in finding.found
 
 
 def test_a_parameter_that_is_never_used_is_named_though_its_module_learns() -> None:

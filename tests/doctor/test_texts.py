@@ -134,6 +134,13 @@ def test_bytes_know_every_word() -> None:
     assert unknown(TokenizerConfig(kind="byte"), opinions(30, first=500)).level == "good"
 
 
+@pytest.mark.parametrize(("kind", "advised"), [("word", "pieces of words"), ("wordpiece", "pieces of bytes")])
+def test_smaller_pieces_are_advised_only_where_they_are_smaller(kind: str, advised: str) -> None:
+    config = TokenizerConfig.model_validate({"kind": kind, "min_frequency": 1, "vocab_size": 70})
+    held_out = table(["ψωμί και ελιές", "καλό κρασί"], ["a", "b"])
+    assert f"{advised} (`tokenizer.kind='bpe'`" in unknown(config, held_out).advice
+
+
 def test_nothing_held_out_is_said() -> None:
     assert "no rows are held out" in unknown(TokenizerConfig(), None).found
 

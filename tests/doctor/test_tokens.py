@@ -16,7 +16,7 @@ def reported(
     tokenizer = TextTokenizer.train(known, config)
     chosen = np.arange(rows.frame.height)
     labels = LabelSet.from_table(rows)
-    return report_tokens(tokenizer, rows, chosen, labels, max_seq_len=window, held_out=held_out)
+    return report_tokens(tokenizer, rows, chosen, labels, max_seq_len=window, held_out=held_out, kind=kind)
 
 
 def two_kinds() -> Table:
@@ -46,6 +46,8 @@ def test_words_in_pieces_are_counted_too() -> None:
     assert [(each.word, each.texts) for each in report.cut_words[:2]] == [("wvut", 25), ("zyx", 25)]
     assert report.cut_words[0].tokens >= report.cut_words[1].tokens > 1
     assert "of training texts" in finding.found
+    assert "bpe" not in finding.advice
+    assert "a larger vocabulary" in finding.advice
 
 
 def test_labels_that_are_cut_alike_do_not_stand_out() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows, mcnemar, share_right
+from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows, mcnemar, normal, share_right
 
 
 def test_mcnemar_hand_worked() -> None:
@@ -15,6 +15,13 @@ def test_mcnemar_hand_worked() -> None:
     assert mcnemar(a, b)[:2] == (7, 1)
     assert mcnemar(a, b)[2] == pytest.approx(18 / 256)
     assert mcnemar(b, a)[2] == pytest.approx(18 / 256)
+
+
+def test_the_normal_interval_is_cut_off_at_the_bounds() -> None:
+    found = normal(0.5, 0.1)
+    assert (found.low, found.high) == pytest.approx((0.5 - 0.1959964, 0.5 + 0.1959964), abs=1e-7)
+    assert normal(0.1, 0.1, lowest=0).low == 0
+    assert normal(0.9, 0.1, highest=1).high == 1
 
 
 def test_mcnemar_of_equals_is_one() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from glassformer.cli.flags import as_flags
 from glassformer.evaluation.next_steps import next_steps
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import render
@@ -105,10 +106,17 @@ def test_without_support_there_is_no_step() -> None:
     "of",
     [
         config(multilabel=True),
-        config(other_texts=("answer",)),
         config(added=("more.csv",)),
         FolderConfig.model_construct(data={}, recipe={}, multilabel=False),
     ],
 )
 def test_no_command_for_tables_that_it_cannot_check(of: FolderConfig) -> None:
     assert all("glassformer labels" not in (step.command or "") for step in steps_of(sample_evaluation(), of))
+
+
+def test_the_command_reads_all_inputs() -> None:
+    of = config(text="question", other_texts=("answer",), columns=("price, net", "shop"))
+    [command] = [step.command for step in steps_of(sample_evaluation(), of) if "labels" in (step.command or "")]
+    assert command is not None
+    flags = "--text question --text answer --columns '\"price, net\"' --columns shop"
+    assert flags in as_flags(command)

@@ -58,9 +58,9 @@ def test_a_folder_holds_what_it_should_and_nothing_executable(folder: Path) -> N
 
 
 def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
-    (folder / "report.html").write_text("mine")
+    (folder / "notes.html").write_text("mine")
     save_model(folder, small_trained_model(seed=2), card="")
-    assert (folder / "report.html").read_text() == "mine"
+    assert (folder / "notes.html").read_text() == "mine"
 
 
 def test_the_evaluation_of_a_replaced_model_goes_with_it(tmp_path: Path) -> None:

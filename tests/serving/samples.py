@@ -4,13 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from glassformer.data.inputs import Category, Inputs, Number
+from glassformer.data.sources import Sources
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import SeveralTextsConfig
-from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.model_folder import NUMBER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
+from glassformer.training.number import train_number
+from glassformer.training.recipe import load_recipe
 from tests.explanation.test_explain import two_readers
 from tests.support import randomise
+from tests.training.test_number import SETTINGS, scored
 
 TEXT = "The plot is thin, but i loved it"
 INPUTS = Inputs(
@@ -38,3 +42,14 @@ def of_rows() -> TrainedModel:
     )
     classifier = randomise(Classifier(model, tokenizer.vocab_size, len(config.labels))).eval()
     return replace(trained, config=config, model=classifier, tokenizer=tokenizer)
+
+
+def of_numbers(folder: Path) -> dict[str, ServedModel]:
+    """A trained model of a number, whose transformer is given a weight."""
+    recipe = load_recipe(None, overrides=SETTINGS)
+    train_number(Sources(train=scored(40)), recipe, out=folder)
+    trained = load_model(folder, NUMBER)
+    readers = trained.config.readers.model_copy(update={"transformer": 0.5})
+    config = trained.config.model_copy(update={"readers": readers})
+    save_model(folder, replace(trained, config=config), card="# A model of a number\n")
+    return {"scores": ServedModel.load("scores", folder, device="cpu")}

@@ -17,9 +17,10 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.evaluate_number import evaluate_number, in_r2
 from glassformer.prediction.model_folder import NUMBER, load_model
 from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.number_answering import rows_needed
 from glassformer.prediction.number_config import held_out_of
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.number import train_number
+from glassformer.training.number import distances, train_number
 from glassformer.training.recipe import load_recipe
 from tests.cli.test_number import scored_rows
 from tests.training.samples import Memory
@@ -106,6 +107,33 @@ def test_held_out_rows_of_one_number_measure_nothing() -> None:
     sources = Sources(train=scored(40), validation=of_one)
     with pytest.raises(UsageError, match="every held-out row has the number 4"):
         train_number(sources, load_recipe(None, overrides=SETTINGS))
+
+
+def test_too_few_held_out_rows_give_no_interval_and_training_says_so() -> None:
+    few = replace(scored(8), frame=scored(8).frame.with_columns(text=pl.col("text") + " !"))
+    seen, settings = Memory(), SETTINGS | {"training.epochs": 0}
+    sources = Sources(train=scored(40), validation=few)
+    model = NumberPredictor(train_number(sources, load_recipe(None, overrides=settings), observer=seen))
+    said = "8 rows were held out in training, and intervals of 90% need at least 9"
+    assert model.why_no_interval() == said
+    assert model.why_no_interval(0.8) is None
+    assert any("8 rows were held out, and intervals of 90% need at least 9" in each for each in seen.messages)
+
+
+@pytest.mark.parametrize(("coverage", "rows"), [(0.5, 1), (0.8, 4), (0.9, 9), (0.95, 19), (0.99, 99)])
+def test_intervals_need_some_rows(coverage: float, rows: int) -> None:
+    assert rows_needed(coverage) == rows
+    place = round(coverage * 100) - 1
+    assert distances(np.ones(rows))[place] == 1
+    assert distances(np.ones(rows - 1))[place] is None
+
+
+def test_a_model_that_learned_nothing_is_warned_of() -> None:
+    noise = scored(40).frame.with_columns(label=pl.Series(map(str, np.random.default_rng(1).normal(size=40).round(3))))
+    seen = Memory()
+    settings = load_recipe(None, overrides=SETTINGS | {"training.epochs": 0})
+    train_number(Sources(train=replace(scored(40), frame=noise)), settings, observer=seen)
+    assert any("explain nothing of the variance (R² −0.0" in each for each in seen.messages)
 
 
 def test_an_r2_below_zero_has_a_minus() -> None:

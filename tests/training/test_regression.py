@@ -6,7 +6,7 @@ import torch
 from sklearn.linear_model import LinearRegression
 
 from glassformer.training.number import distances, rank_correlation
-from glassformer.training.regression import Regression, join_numbers
+from glassformer.training.regression import join_numbers, number_losses
 from glassformer.training.training_config import TrainingConfig
 
 
@@ -47,6 +47,36 @@ def test_intervals_hold_the_share_that_was_asked_for() -> None:
     assert np.mean(inside) == pytest.approx(0.8, abs=0.02)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_rows_left_out_are_those_of_a_fit_without_them(count: int) -> None:
+    draw = np.random.default_rng(6)
+    truth = draw.normal(size=12)
+    readers = [truth + draw.normal(size=12) for _ in range(count)]
+    for row, off in enumerate(join_numbers(readers, truth).left_out):
+        others = np.arange(12) != row
+        without = join_numbers([reader[others] for reader in readers], truth[others])
+        answer = without.bias + sum(w * reader[row] for w, reader in zip(without.weights, readers, strict=True))
+        assert off == pytest.approx(truth[row] - answer, abs=1e-4)
+
+
+def test_without_a_reader_that_helps_a_row_is_left_out_of_the_mean() -> None:
+    truth = np.array([1.0, 2.0, 6.0])
+    assert join_numbers([-truth], truth).left_out == pytest.approx([1 - 4, 2 - 3.5, 6 - 1.5], abs=1e-5)
+    alone = join_numbers([truth[:2]], truth[:2])  # a line through both rows
+    assert np.isfinite(alone.left_out).all()
+
+
+def test_intervals_hold_although_the_weights_were_fitted_to_the_same_few_rows() -> None:
+    draw, inside = np.random.default_rng(7), []
+    for _ in range(400):
+        truth = draw.normal(size=220)
+        readers = [0.7 * truth + 0.7 * draw.normal(size=220) for _ in range(2)]
+        joined = join_numbers([reader[:20] for reader in readers], truth[:20])
+        answers = joined.bias + np.stack(readers, axis=1)[20:] @ joined.weights
+        inside.append(np.abs(truth[20:] - answers) <= (distances(np.abs(joined.left_out))[89] or 0))
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.02)
+
+
 def test_rank_correlation_needs_two_numbers() -> None:
     assert rank_correlation(np.ones(3), np.arange(3.0)) is None
     assert rank_correlation(np.array([1.0, 2.0, 9.0]), np.arange(3.0)) == pytest.approx(1)
@@ -54,7 +84,6 @@ def test_rank_correlation_needs_two_numbers() -> None:
 
 @pytest.mark.parametrize(("loss", "expected"), [("huber", [0.125, 2.5]), ("squared", [0.25, 9.0])])
 def test_losses(loss: str, expected: list[float]) -> None:
-    task = Regression.__new__(Regression)
-    task.config = TrainingConfig.model_validate({"number_loss": loss})
-    found = task._errors(torch.tensor([0.5, 3.0]), torch.zeros(2))
+    config = TrainingConfig.model_validate({"number_loss": loss})
+    found = number_losses(torch.tensor([0.5, 3.0]), torch.zeros(2), config)
     assert found.tolist() == pytest.approx(expected)

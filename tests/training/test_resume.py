@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,13 @@ def test_another_recipe_or_other_data_cannot_resume(
     with pytest.raises(UsageError, match=f"`resume=True`: this run began with other data or settings: {changed}"):
         train_classifier(Sources(train=opinions(rows)), recipe(**values), out=tmp_path, resume=True)
     assert (tmp_path / "checkpoint" / "state.safetensors").read_bytes() == before
+
+
+def test_a_run_without_an_order_is_not_resumed_with_one(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    ordered = replace(opinions(), order=("bad", "good"))
+    with pytest.raises(UsageError, match="order was not set and is now 'bad < good'"):
+        train_classifier(Sources(train=ordered), recipe(), out=tmp_path, resume=True)
 
 
 @pytest.mark.parametrize("record", ['{"train": ', "[]", "[" * 100_000, None], ids=["cut", "list", "nested", "lost"])

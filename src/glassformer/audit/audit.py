@@ -15,13 +15,18 @@ from glassformer.audit.held_out import CannotMeasureError, measure_membership
 from glassformer.audit.judge import judge, verdict_of
 from glassformer.audit.result import Audit, Membership, Traced
 from glassformer.audit.traces import trace
+from glassformer.data.inputs import Inputs
 from glassformer.data.splits import Splits
 from glassformer.doctor.findings import LEVELS
 from glassformer.errors import UsageError
 from glassformer.evaluation.seen_rows import remembered_rows, split_again
 from glassformer.exporting.export import RECORD_FILE
 from glassformer.prediction.exported import is_exported
-from glassformer.prediction.folder_format import check_is_folder
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.folder_format import check_is_folder, format_of
+from glassformer.prediction.model_folder import NUMBER
+from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.number_config import NumberFolderConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
 
@@ -36,7 +41,7 @@ def audit(
     device: str = "cpu",
     say: Say = lambda _: None,
 ) -> Audit:
-    """Audit a classifier. Nothing is written, and nothing is sent anywhere.
+    """Audit a model that answers with labels or a number. Nothing is written, and nothing is sent anywhere.
 
     Args:
         folder: a model folder, or an export, of which only the files are read.
@@ -44,32 +49,34 @@ def audit(
         say: is told what is being done.
 
     Raises:
-        UsageError: there is no such folder, it holds no classifier, or `train` does not hold its training rows.
+        UsageError: there is no such folder, it holds no such model, or `train` does not hold its training rows.
         GlassformerError: a file of the model is damaged.
     """
     began = time.perf_counter()
     check_is_folder(folder, command="train")
     traced: tuple[Traced, ...] | None = None
     membership: Membership | None = None
+    inputs: Inputs | None = None
     unread = unmeasured = "an export does not know its training table; audit the model folder that it was made of"
     is_export = is_exported(folder) or (folder / RECORD_FILE).is_file()
     if not is_export:
         say("reading the model and its training table")
-        predictor = Predictor.load(folder, device=device)
-        splits = _training_rows(predictor, train, data_dir)
+        predictor = (NumberPredictor if format_of(folder) == NUMBER.format else Predictor).load(folder, device=device)
+        splits = _training_rows(predictor.trained.config, train, data_dir)
+        inputs = predictor.trained.config.inputs
         unread = unmeasured = splits if isinstance(splits, str) else ""
         if isinstance(splits, Splits):
             say("looking for personal data in the training table")
             traced = trace(_all_rows(splits), predictor.trained)
             try:
-                membership = measure_membership(predictor, splits, say=say)
+                membership = _membership(predictor, splits, say)
             except CannotMeasureError as error:
                 unmeasured = str(error)
     elif train is not None:
         raise UsageError(f"{folder} is an export, and only its files are read; leave out `train=`")
     say("reading every file of the folder")
     files = audit_files(folder, is_export=is_export)
-    findings = judge(files, traced, membership, unread=unread, unmeasured=unmeasured)
+    findings = judge(files, traced, membership, inputs, unread=unread, unmeasured=unmeasured)
     findings = tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
     return Audit(
         model=shown(folder),
@@ -86,13 +93,21 @@ def audit(
     )
 
 
-def _training_rows(predictor: Predictor, train: str | None, data_dir: Path | None) -> Splits | str:
+def _membership(predictor: Predictor | NumberPredictor, splits: Splits, say: Say) -> Membership:
+    if isinstance(predictor, NumberPredictor):
+        raise CannotMeasureError(
+            "the attacks need a model that answers with labels, and this one answers with a number"
+        )
+    return measure_membership(predictor, splits, say=say)
+
+
+def _training_rows(config: FolderConfig | NumberFolderConfig, train: str | None, data_dir: Path | None) -> Splits | str:
     """Read the rows that the model learned and those that were held out, or say why this is impossible."""
-    config = predictor.trained.config
+    labels = config.label_set if isinstance(config, FolderConfig) else None
     if "teacher" in config.data:
         return "the model is a student, which learned answers of its teacher; audit the teacher for its labelled rows"
     if train is None:
-        found = remembered_rows(config.remembered, config.label_set, data_dir)
+        found = remembered_rows(config.remembered, labels, data_dir)
         if isinstance(found, str):
             return f"{found[:1].lower()}{found[1:].rstrip('.')}" if found.startswith("The ") else found
         return found
@@ -101,7 +116,7 @@ def _training_rows(predictor: Predictor, train: str | None, data_dir: Path | Non
         raise UsageError(
             "the model was trained from Python on rows in memory, which no table is known to hold; leave out `train=`"
         )
-    splits = split_again(config.remembered, config.label_set, source.model_copy(update={"train": train}), data_dir)
+    splits = split_again(config.remembered, labels, source.model_copy(update={"train": train}), data_dir)
     if splits is None:
         raise UsageError(
             f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out "

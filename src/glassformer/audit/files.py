@@ -22,6 +22,7 @@ from glassformer.prediction.folder_names import (
     AUDIT_PAGE,
     CHECKPOINT_FOLDER,
     EVALUATION_FOLDER,
+    REPORT_FILE,
     SNAPSHOTS_FOLDER,
 )
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
@@ -43,6 +44,7 @@ _OF_THE_OWNER = {
     TEXTS_FILE: "all training texts",
     VECTORS_FILE: "a vector of each training text",
     LOCK_FILE: "who writes here: host and process",
+    REPORT_FILE: "the report of training: figures, row numbers, frequent words; with training texts, some of them",
     AUDIT_FILE: "this audit",
     AUDIT_PAGE: "this audit",
 }

@@ -104,7 +104,8 @@ def _sides(predictor: Predictor, splits: Splits, say: Say) -> _Sides:
         raise CannotMeasureError("nothing was held out at training, so the model has learned every row of its table")
     if counting is not None:
         say(f"fitting a counting reader to {train.frame.height:,} rows, without the other {validation.frame.height:,}")
-        counting = _fitted(predictor, train)
+        fewest = counting.settings.get("fewest_texts")
+        counting = _fitted(predictor, train, fewest if fewest in (1, 2) else None)
     return _Sides(
         members=_some(train),
         others=_some(validation),
@@ -120,8 +121,13 @@ def _some(table: Table) -> Table:
     return replace(table, frame=table.frame.sample(rows, seed=0, shuffle=True))
 
 
-def _fitted(predictor: Predictor, rows: Table) -> CountingReader:
-    """Fit a counting reader to some rows, as training fits one."""
+def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> CountingReader:
+    """Fit a counting reader to some rows, as training fits one.
+
+    Args:
+        fewest: of the texts that an n-gram of the model occurs in. With fewer rows, training may choose another number,
+            and n-grams of a single text would reveal more than those of the model.
+    """
     config = predictor.trained.config
     try:
         recipe = Recipe.model_validate(config.recipe)
@@ -137,7 +143,7 @@ def _fitted(predictor: Predictor, rows: Table) -> CountingReader:
         recipe=recipe, labels=config.label_set, splits=splits, own_texts=None, init=None, device="cpu", work=None,
         processes=ALONE,
     )  # fmt: skip
-    learned = learn_counting(prepared, Silent())
+    learned = learn_counting(prepared, Silent(), fewest=fewest)
     assert learned is not None  # the model has a counting reader, so its recipe asks for one
     return learned.fitted.reader
 

@@ -9,9 +9,11 @@ from glassformer.audit.patterns import DIRECT
 from glassformer.audit.result import Attack, FileAudit, Membership, Traced
 from glassformer.audit.traces import NAME
 from glassformer.counting.reader import NGRAMS_FILE
+from glassformer.data.inputs import Category, Inputs
 from glassformer.data.table import row_list
 from glassformer.data.wording import counted
 from glassformer.doctor.findings import Finding, Level
+from glassformer.errors import quoted
 
 _PLURALS = {
     "e-mail address": "e-mail addresses",
@@ -25,12 +27,17 @@ def judge(
     files: Sequence[FileAudit],
     traced: Sequence[Traced] | None,
     membership: Membership | None,
+    inputs: Inputs | None = None,
     *,
     unread: str,
     unmeasured: str,
 ) -> tuple[Finding, ...]:
-    """Return the findings, in the order of the audit."""
-    findings = [*_kept_back(files), *_in_files(files, traced)]
+    """Return the findings, in the order of the audit.
+
+    Args:
+        inputs: what the model reads if a row has several inputs.
+    """
+    findings = [*_kept_back(files), *_in_files(files, traced), *_categories(inputs)]
     if traced is None:
         findings.append(_not_done("training table", unread))
     else:
@@ -128,6 +135,22 @@ def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> It
     yield Finding(check=check, level=level, found="; ".join(named), advice=_MASK)
 
 
+def _categories(inputs: Inputs | None) -> Iterator[Finding]:
+    columns = () if inputs is None else inputs.columns
+    held = [
+        f"{quoted(column.name)} ({counted(len(column.values), 'category', 'categories')})"
+        for column in columns
+        if isinstance(column, Category)
+    ]
+    if held:
+        yield Finding(
+            check="categories in the files",
+            level="worth knowing",
+            found=f"config.json and tokenizer.json spell the categories of {', '.join(held)}",
+            advice="if a category names a person, or nobody may know it, train again without this column",
+        )
+
+
 def _several(kind: str, values: int) -> str:
     return counted(values, kind, _PLURALS.get(kind, f"{kind}s"))
 
@@ -209,9 +232,9 @@ def _twins(membership: Membership) -> Iterator[Finding]:
     yield Finding(
         check="memorisation",
         level="worth knowing" if certain else "good",
-        found=f"if a word of a text is replaced, its loss rises by {twins.training.value:.3f} nats for training "
-        "texts and "
-        f"by {twins.others.value:.3f} for others: the wording of training texts "
+        found=f"if a word of a text is replaced, its loss rises by {twins.training.value:.3f} nats for training texts "
+        f"and by {twins.others.value:.3f} for others; the difference is {twins.difference.value:.3f} (95% interval "
+        f"{twins.difference.low:.3f} to {twins.difference.high:.3f}): the wording of training texts "
         f"{'was memorised in part' if certain else 'is not known better than that of others'}",
     )
 

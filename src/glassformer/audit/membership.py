@@ -8,6 +8,7 @@ the area under the curve. The attack by twins compares the loss of a text with t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from glassformer.audit.result import Attack, Twins
 from glassformer.data.inputs import BEGIN, MARK, SEPARATOR, with_texts_changed
-from glassformer.evaluation.intervals import bootstrap_mean
+from glassformer.evaluation.intervals import LEVEL, bootstrap_mean, normal
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.probabilities import probabilities
 
@@ -27,7 +28,6 @@ FALSE_ALARMS = 0.01
 SEEN_WORDS, KNOWN_NGRAMS = "seen words and word pairs", "n-grams of the counting reader"
 _FEWEST_OTHERS = 100  # to know a share of 1 in 100
 _RESAMPLES = 500
-_Z = 1.959964  # the 97.5% quantile of the normal distribution
 _LEAST = 1e-12
 _WORD = re.compile(rf"{MARK}|[^\s{SEPARATOR}]+")
 
@@ -61,8 +61,8 @@ def area(members: Scores, others: Scores) -> Estimate:
     """Return the area under the ROC curve, with the interval of DeLong et al. 1988."""
     of_member, of_other = _beaten(members, others), 1 - _beaten(others, members)
     value = float(of_member.mean())
-    error = _Z * float(np.sqrt(_variance_of_mean(of_member) + _variance_of_mean(of_other)))
-    return Estimate(value=value, low=max(0.0, value - error), high=min(1.0, value + error))
+    error = math.sqrt(_variance_of_mean(of_member) + _variance_of_mean(of_other))
+    return normal(value, error, lowest=0.0, highest=1.0)
 
 
 def _beaten(scores: Scores, among: Scores) -> Scores:
@@ -89,7 +89,7 @@ def caught(members: Scores, others: Scores, *, seed: int) -> Estimate | None:
     resampled = [
         _share_above(draw.choice(members, len(members)), draw.choice(others, len(others))) for _ in range(_RESAMPLES)
     ]
-    low, high = np.quantile(resampled, [0.025, 0.975])
+    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value=_share_above(members, others), low=float(low), high=float(high))
 
 
@@ -140,11 +140,10 @@ def rises(logits_of: LogitsOf, texts: Sequence[str], copies: Sequence[Sequence[s
 def compare_twins(members: Scores, others: Scores) -> Twins:
     """Compare how much the loss rises for copies of learned texts and of others."""
     of_members, of_others = bootstrap_mean(members, seed=0), bootstrap_mean(others, seed=1)
-    value = of_members.value - of_others.value
-    error = _Z * float(np.sqrt(_variance_of_mean(members) + _variance_of_mean(others)))
+    error = math.sqrt(_variance_of_mean(members) + _variance_of_mean(others))
     return Twins(
         texts=len(members),
         training=of_members,
         others=of_others,
-        difference=Estimate(value=value, low=value - error, high=value + error),
+        difference=normal(of_members.value - of_others.value, error),
     )

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import (
+    Beside,
     DataDir,
     Device,
     FoldLabels,
     Json,
     LabelColumn,
     Multilabel,
+    Order,
     Preset,
     Quiet,
     RecipeName,
     Settings,
-    TextColumn,
+    Target,
+    TaskName,
+    TextColumns,
+    given_inputs,
 )
 from glassformer.cli.output import (
     command_line,
@@ -37,6 +42,7 @@ from glassformer.cli.output import (
 from glassformer.cli.resume import Stopped
 from glassformer.cli.task import chosen_task
 from glassformer.cli.writers import check_folder
+from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.experiments.variants.comparison_result import VariantComparison
@@ -58,8 +64,12 @@ def compare_variants(
     steps: Annotated[int | None, typer.Option(help="Steps of training per run. Default: 1000.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Seconds of training per run, instead of --steps.")] = None,
     test: Annotated[str | None, typer.Option(help="Measure on this table. Default: a fifth of the rows.")] = None,
-    text: TextColumn = None,
+    text: TextColumns = None,
+    columns: Beside = None,
     label: LabelColumn = None,
+    target: Target = None,
+    task: TaskName = None,
+    order: Order = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
     recipe: RecipeName = None,
@@ -89,20 +99,23 @@ def compare_variants(
     plan = plan_variants(
         vary, seeds=seeds, recipe=recipe, preset=preset, overrides=overrides, steps=steps, seconds=seconds
     )
-    target = choose_device(device)
-    source = chosen_task(
-        SourceConfig(train=data, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels)
-    )
+    place = choose_device(device)
+    inputs = given_inputs(text, columns)
+    source = SourceConfig(train=data, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
+    source = chosen_task(source, target, task, order)
+    if source.task == "number":
+        raise UsageError("compare-variants compares by accuracy, and a number has none; `train` each variant instead")
     sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
     measured = None
     if test is not None:
         labels = flat_labels(sources.train).unique().to_list()
-        measured = read_like_training(test, source, data_dir, text=None, label=None, multilabel=None, labels=labels)
+        read: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels}
+        measured = read_like_training(test, source, data_dir, **read, inputs=sources.train.inputs)
         say(f"note: if you choose a variant by its figures on {test}, measure its final figure on other rows")
     earlier = read_comparison(out / RESULTS_FILE)
     with only_writer(out), _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
         try:
-            found = compare(plan, sources, out, test=measured, device=target, command=command_line(), watcher=view)
+            found = compare(plan, sources, out, test=measured, device=place, command=command_line(), watcher=view)
         except (InterruptedTraining, KeyboardInterrupt) as error:
             done = len(list((out / RUNS_FOLDER).glob("*.json")))
             kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"

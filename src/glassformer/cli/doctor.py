@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
+from glassformer.cli.number import refuse
 from glassformer.cli.options import (
     Beside,
     DataDir,
@@ -19,11 +20,14 @@ from glassformer.cli.options import (
     LabelColumn,
     LearningRate,
     Multilabel,
+    Order,
     Preset,
     Quiet,
     RecipeName,
     Seed,
     Settings,
+    Target,
+    TaskName,
     Test,
     TextColumns,
     Validation,
@@ -33,6 +37,7 @@ from glassformer.cli.options import (
 from glassformer.cli.output import doing, duration, human_count, hush, say, show, write_json
 from glassformer.cli.task import chosen_task
 from glassformer.cli.writers import check_folder
+from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.doctor.findings import Diagnosis, Finding
@@ -46,6 +51,9 @@ def doctor(
     text: TextColumns = None,
     columns: Beside = None,
     label: LabelColumn = None,
+    target: Target = None,
+    task: TaskName = None,
+    order: Order = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
     test: Test = None,
@@ -59,6 +67,7 @@ def doctor(
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and findings.json. Default: nothing is written.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the earlier report in --out.")] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -67,6 +76,8 @@ def doctor(
         hush()
     if out is not None:
         check_folder(out, ours="findings.json")
+        if (out / "findings.json").is_file() and not overwrite:
+            raise UsageError(f"{out} holds an earlier report; choose another --out, or --overwrite to replace it")
     from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.doctor.examine import diagnose
@@ -84,18 +95,20 @@ def doctor(
     )
     start = None if init is None else read_initial_weights(init)
     chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
-    target = choose_device(device)
+    place = choose_device(device)
     inputs = given_inputs(text, columns)
-    source = chosen_task(
-        SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
-    )
+    source = SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
+    known = None if start is None else start.inputs
+    source = chosen_task(source.with_inputs(known, str(init)), target, task, order)
+    if source.task == "number":
+        refuse("check", fold_labels=fold_labels)
     doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, data_dir)
+    sources = read_sources(source, chosen.validation, data_dir, inputs=known)
     for note in sources.train.notes:
         say(note)
-    if unlike := unlike_labels(sources.train):
+    if source.task != "number" and (unlike := unlike_labels(sources.train)):
         say(f"warning: {as_flags(unlike)}")
-    diagnosis = diagnose(sources, chosen, device=target, init=start, on_check=_announce)
+    diagnosis = diagnose(sources, chosen, task=source.task, device=place, init=start, on_check=_announce)
     diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
     if out is not None:
         write_diagnosis(out, diagnosis)

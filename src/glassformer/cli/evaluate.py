@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.flags import as_flags
+from glassformer.cli.flags import with_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
 from glassformer.cli.number import is_number_model, refuse
@@ -114,7 +114,7 @@ def _evaluate_classifier(model: Path, data: str, folder: Path, device: str, *, j
         evaluation = evaluate_model(
             predictor, model, data, command=command_line(), say=announce, on_progress=on_progress, **asked
         )
-    evaluation = _with_flags(evaluation)
+    evaluation = with_flags(evaluation)
     document = evaluation.model_dump_json(indent=2)
     _say_what_is_left_out(evaluation)
     if json:
@@ -125,23 +125,6 @@ def _evaluate_classifier(model: Path, data: str, folder: Path, device: str, *, j
     _write(folder, evaluation, document, history)
     if not json:
         show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
-
-
-def _with_flags(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with the settings in notes and commands as flags."""
-    doubts, steps = evaluation.label_doubts, evaluation.next_steps
-    if doubts is not None and doubts.command is not None:
-        doubts = doubts.model_copy(update={"command": as_flags(doubts.command)})
-    return evaluation.model_copy(
-        update={
-            "notes": tuple(map(as_flags, evaluation.notes)),
-            "label_doubts": doubts,
-            "next_steps": tuple(
-                step if step.command is None else step.model_copy(update={"command": as_flags(step.command)})
-                for step in steps
-            ),
-        }
-    )
 
 
 def _say_what_is_left_out(evaluation: Evaluation) -> None:

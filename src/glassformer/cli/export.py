@@ -35,7 +35,7 @@ def export(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a classifier in another format: for ONNX Runtime, for the browser, or for the library transformers."""
+    """Write a model in another format: for ONNX Runtime, for the browser, or for the library transformers."""
     if quiet:
         hush()
     from glassformer.exporting.export import export as run

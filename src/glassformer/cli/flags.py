@@ -11,6 +11,10 @@ import re
 import shlex
 import sys
 from collections.abc import Container
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from glassformer.evaluation.result import Evaluation
 
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
@@ -56,3 +60,20 @@ def _typed(value: str) -> str:
     except (ValueError, SyntaxError):
         return value
     return read if isinstance(read, str) else value
+
+
+def with_flags(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation with the settings in notes and commands as flags."""
+    doubts, steps = evaluation.label_doubts, evaluation.next_steps
+    if doubts is not None and doubts.command is not None:
+        doubts = doubts.model_copy(update={"command": as_flags(doubts.command)})
+    return evaluation.model_copy(
+        update={
+            "notes": tuple(map(as_flags, evaluation.notes)),
+            "label_doubts": doubts,
+            "next_steps": tuple(
+                step if step.command is None else step.model_copy(update={"command": as_flags(step.command)})
+                for step in steps
+            ),
+        }
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from glassformer.cli.output import doing, one_line, print_json, say, show
 from glassformer.cli.writers import write_columns
+from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
@@ -21,15 +22,22 @@ def label_next(
     """Choose texts, and write them with an empty column of labels."""
     import polars as pl
 
+    from glassformer.data.input_columns import composed
+    from glassformer.data.inputs import shown
+    from glassformer.data.table import kept_name
     from glassformer.data.wording import counted
     from glassformer.labels.to_label import to_label
 
     pool = _read(unlabelled, table)
     doing("choosing texts")
-    found = to_label(table, pool, number)
-    text, label = table.text_column or "text", table.label_column or "label"
-    rows = found.rows.select(
-        "row", pl.col("text").alias(text), pl.lit("").alias(label), "suggested_label", "probability"
+    found = to_label(table, pool if table.inputs is None else composed(pool, table.inputs), number)
+    columns = {table.text_column: "text"}
+    if table.inputs is not None:
+        columns |= {name: kept_name(name) for name in table.inputs.names[1:]}
+    label = table.label_column or "label"
+    inputs = pool.frame.select("row", *(pl.col(column).alias(name) for name, column in columns.items()))
+    rows = found.rows.join(inputs, on="row", how="left", maintain_order="left").select(
+        "row", *columns, pl.lit("").alias(label), "suggested_label", "probability"
     )
     with write_columns(out, added=[], source=str(out), like=like, safe=safe_csv) as write:
         write(rows, rows.select())
@@ -39,7 +47,7 @@ def label_next(
         return
     show(f"{unlabelled}: {counted(found.new, 'text')} not in {table.source}; {rows.height:,} chosen")
     for row in found.rows.head(_SHOWN).iter_rows(named=True):
-        words = " ".join(row["text"].split())
+        words = " ".join(shown(row["text"]).split())
         beginning = words if len(words) <= _CHARACTERS_SHOWN else f"{words[: _CHARACTERS_SHOWN - 1]}…"
         show(one_line(f"  row {row['row']}: {beginning}"))
     show(f"\n{out}: fill in the column {label}, and add these rows to {table.source}")
@@ -48,14 +56,23 @@ def label_next(
 
 
 def _read(unlabelled: Path, table: Table) -> Table:
-    """Read the unlabelled texts from the column of the table, if they have it; otherwise it is found."""
+    """Read the unlabelled texts from the column of the table, if they have it; otherwise it is found.
+
+    The rows of a table with several inputs are not composed yet.
+    """
     from glassformer.data.columns import same_column
     from glassformer.data.shards import batches_of, files_of
     from glassformer.data.table import read_table
 
     doing(f"reading {unlabelled}")
     columns = next(batches_of(files_of(unlabelled), rows_per_batch=1)).columns
-    pool = read_table(unlabelled, text=same_column(table.text_column, columns), labelled=False)
+    text, inputs = same_column(table.text_column, columns), table.inputs
+    others: dict[str, Any] = {}
+    if inputs is not None:
+        if missing := [name for name in inputs.names if same_column(name, columns) is None]:
+            raise UsageError(f"{unlabelled} has no column {quoted(missing[0])}, which {table.source} is read with")
+        others = {"other_texts": inputs.texts[1:], "beside": [column.name for column in inputs.columns]}
+    pool = read_table(unlabelled, text=text, labelled=False, **others)
     for note in pool.notes:
         say(note)
     return pool

@@ -12,6 +12,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import (
+    Beside,
     DataDir,
     FoldLabels,
     Group,
@@ -20,7 +21,8 @@ from glassformer.cli.options import (
     Multilabel,
     Quiet,
     SafeCsv,
-    TextColumn,
+    TextColumns,
+    given_inputs,
 )
 from glassformer.cli.output import doing, hush, one_line, print_json, progressing, say, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
@@ -64,7 +66,8 @@ def labels(
             "FILE-to-label.csv.",
         ),
     ] = None,
-    text: TextColumn = None,
+    text: TextColumns = None,
+    columns: Beside = None,
     label: LabelColumn = None,
     multilabel: Multilabel = None,
     fold_labels: FoldLabels = False,
@@ -79,7 +82,7 @@ def labels(
         hush()
     if multilabel is not None:
         raise UsageError("--multilabel: only tables with one label per text can be checked")
-    read_as: dict[str, Any] = {"text": text, "label": label, "fold_labels": fold_labels}
+    read_as = given_inputs(text, columns) | {"label": label, "fold_labels": fold_labels}
     if apply is not None:
         of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv, "--next": next_}
         if given := [flag for flag, value in of_check.items() if value]:
@@ -108,7 +111,18 @@ def labels(
     filled_in = f"{out}: {_findings(check)}"
     show(f"\n{filled_in}. Fill in the column new_label: a label, or drop" if len(filled) else f"\n{filled_in}")
     if len(filled):
-        say(f"then: glassformer labels {shlex.quote(data)} --apply {shlex.quote(str(out))}")
+        say(f"then: glassformer labels {shlex.quote(data)}{_flags(read_as)} --apply {shlex.quote(str(out))}")
+
+
+def _flags(read_as: dict[str, Any]) -> str:
+    """Return the flags that read a table in this way, for a command line."""
+    from glassformer.data.wording import in_option
+
+    texts = [name for name in (read_as["text"], *read_as["other_texts"]) if name]
+    flags = [("--text", name) for name in texts] + [("--columns", in_option(name)) for name in read_as["columns"]]
+    flags += [("--label", read_as["label"])] if read_as["label"] else []
+    shown = "".join(f" {flag} {shlex.quote(name)}" for flag, name in flags)
+    return f"{shown} --fold-labels" if read_as["fold_labels"] else shown
 
 
 def _beside(data: str, to: str) -> Path:

@@ -13,30 +13,23 @@ if TYPE_CHECKING:
 
     from glassformer.data.sources import Sources
     from glassformer.prediction.model_folder import TrainedNumber
-    from glassformer.prediction.number import NumberPredictor
+    from glassformer.prediction.number_answering import NumberAnswering
     from glassformer.training.preparation import Prepared
     from glassformer.training.recipe import Recipe
 
 
 def is_number_model(folder: Path) -> bool:
     """Whether the folder holds a model that answers with a number. It may be damaged."""
-    from glassformer.prediction.folder_format import format_of
+    from glassformer.prediction.folder_format import answers_with_number
 
-    return format_of(folder) == "glassformer-number"
+    return answers_with_number(folder)
 
 
-def load_number(folder: Path, device: str) -> NumberPredictor:
-    """Read a model of a number. Raises `UsageError` where PyTorch is missing, and what `load_model` raises."""
-    from glassformer.prediction import installed
+def load_number(folder: Path, device: str) -> NumberAnswering:
+    """Read a model of a number, exported or not."""
+    from glassformer.prediction.load_answering import load_number as load
 
-    if not installed.is_installed("torch"):
-        raise UsageError(
-            f"{folder} answers with a number, which needs PyTorch; install glassformer in place of glassformer-light"
-        )
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.number import NumberPredictor
-
-    return NumberPredictor.load(folder, device=choose_device(device))
+    return load(folder, device=device)
 
 
 def train_number(
@@ -75,6 +68,7 @@ def train_number(
 def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
     import shlex
 
+    from glassformer.data.wording import figure
     from glassformer.prediction.number_config import held_out_of
 
     config, held_out = trained.config, held_out_of(trained.metrics)
@@ -94,7 +88,7 @@ def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
     said = "nothing was held out"
     if held_out is not None:
         kind = "validation" if held_out.folds == 1 else "cross-validated"
-        said = f"{kind} R² {held_out.r2:.4f}, mean absolute error {held_out.mae:.4g}"
+        said = f"{kind} R² {figure(held_out.r2)}, mean absolute error {held_out.mae:.4g}"
     alone = ", by counting alone" if config.answers_by_counting else ""
     show(f"{out}: {said}{alone}, trained in {duration(config.training_seconds)}")
     folder = shlex.quote(str(out))

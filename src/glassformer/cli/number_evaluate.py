@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassformer.cli.number import load_number
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 
 if TYPE_CHECKING:
@@ -27,9 +26,11 @@ def evaluate_numbers(
     """Measure a model of a number on a table, and write its report."""
     from glassformer.cli.flags import as_flags
     from glassformer.evaluation.evaluate_number import evaluate_number
+    from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.number import NumberPredictor
 
     doing(f"reading {model} and {data}")
-    predictor = load_number(model, device)
+    predictor = NumberPredictor.load(model, device=choose_device(device))  # what was exported is not measured
 
     def announce(what: str) -> None:
         say(what)
@@ -49,7 +50,7 @@ def evaluate_numbers(
     )
     found = found.model_copy(update={"notes": tuple(map(as_flags, found.notes))})
     for note in found.notes:
-        say(f"note: {note}")
+        say(note if note.startswith("warning: ") else f"note: {note}")
     for dropped in found.dropped:
         say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
     document = found.model_dump_json(indent=2) + "\n"
@@ -63,7 +64,7 @@ def evaluate_numbers(
 
 
 def _show_evaluation(found: NumberEvaluation) -> None:
-    from glassformer.data.wording import counted
+    from glassformer.data.wording import counted, figure
     from glassformer.evaluation.report import seconds, size
 
     show(f"{found.data.source}: {counted(found.metrics.rows, 'text')}\n")
@@ -73,10 +74,10 @@ def _show_evaluation(found: NumberEvaluation) -> None:
         lines.append(
             (
                 each.name,
-                f"{metrics.r2.value:.4f}",
-                f"{metrics.r2.low:.4f} to {metrics.r2.high:.4f}",
+                figure(metrics.r2.value),
+                f"{figure(metrics.r2.low)} to {figure(metrics.r2.high)}",
                 f"{metrics.mae.value:.4g}",
-                "-" if metrics.spearman is None else f"{metrics.spearman.value:.4f}",
+                "-" if metrics.spearman is None else figure(metrics.spearman.value),
                 seconds(each.fit_seconds),
                 seconds(each.predict_seconds),
                 size(each.size_bytes),

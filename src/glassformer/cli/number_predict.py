@@ -16,7 +16,7 @@ from glassformer.cli.writers import LONGEST_SHOWN, Style, write_columns, write_l
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from glassformer.prediction.number import NumberAnswers, NumberPredictor
+    from glassformer.prediction.number_answering import NumberAnswering, NumberAnswers
 
 
 def predict_numbers(
@@ -44,16 +44,16 @@ def predict_numbers(
         note_what_is_not_kept(predictor.trained.seen)
 
 
-def _say_what_intervals_are(predictor: NumberPredictor) -> None:
+def _say_what_intervals_are(predictor: NumberAnswering) -> None:
     held_out = predictor.held_out
-    if held_out is None or predictor.distance() is None:
-        say("note: there are no intervals: too few rows were held out in training")
-    else:
+    if why := predictor.why_no_interval():
+        say(f"note: there are no intervals: {why}")
+    elif held_out is not None:
         rows = human_count(held_out.rows)
         say(f"note: an interval should contain the true number of 90% of texts; calibrated on {rows} held-out rows")
 
 
-def _answer_texts(predictor: NumberPredictor, texts: list[str] | None, style: Style) -> None:
+def _answer_texts(predictor: NumberAnswering, texts: list[str] | None, style: Style) -> None:
     from glassformer.data.inputs import shown
 
     batches = text_batches(texts)
@@ -82,7 +82,7 @@ def _text_lines(answers: NumberAnswers, texts: Iterable[str]) -> Iterator[str]:
 
 
 def _answered(
-    predictor: NumberPredictor, file: Path, text: str | None, told: _Told
+    predictor: NumberAnswering, file: Path, text: str | None, told: _Told
 ) -> tuple[Iterator[tuple[Any, NumberAnswers]], Any]:
     """Return the batches of a table with their answers, and how its columns are separated."""
     inputs = predictor.trained.config.inputs
@@ -102,11 +102,11 @@ def _answered(
 
 
 def _answer_file(
-    predictor: NumberPredictor, file: Path, out: Path | None, text: str | None, *, safe_csv: bool, json: bool
+    predictor: NumberAnswering, file: Path, out: Path | None, text: str | None, *, safe_csv: bool, json: bool
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
     from glassformer.data.wording import counted
-    from glassformer.prediction.number import COLUMNS
+    from glassformer.prediction.number_answering import COLUMNS
 
     told = _Told("row")
     batches, like = _answered(predictor, file, text, told)
@@ -121,7 +121,7 @@ def _answer_file(
         show(f"{out}: {answered}{counted(told.rows, 'row')} answered")
 
 
-def _answer_file_as_json(predictor: NumberPredictor, file: Path, text: str | None, style: Style) -> None:
+def _answer_file_as_json(predictor: NumberAnswering, file: Path, text: str | None, style: Style) -> None:
     import json
 
     told = _Told("row")

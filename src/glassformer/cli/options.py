@@ -33,7 +33,7 @@ Beside = Annotated[
         "--columns",
         metavar="<names>",
         help="Columns of categories or numbers to read beside the text, with commas in between: price,shop. May be "
-        "repeated.",
+        "repeated. A name with a comma stands in double quotes.",
     ),
 ]
 SafeCsv = Annotated[
@@ -57,7 +57,8 @@ Order = Annotated[
     str | None,
     typer.Option(
         metavar="<labels>",
-        help="Ordered classes from lowest to highest, with commas in between: 'bad,fair,good'. Default: by number.",
+        help="Ordered classes from lowest to highest, with commas in between: 'bad,fair,good'. A name with a comma "
+        "stands in double quotes. Default: by number.",
     ),
 ]
 Multilabel = Annotated[
@@ -156,9 +157,10 @@ def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str
     Raises:
         UsageError: --columns names no column.
     """
+    from glassformer.data.wording import names_in
     from glassformer.errors import UsageError
 
-    beside = [name.strip() for name in ",".join(columns or []).split(",") if name.strip()]
+    beside = [name for given in columns or [] for name in names_in(given)]
     if columns and not beside:
         raise UsageError("--columns names no column; give names with commas in between: price,shop")
     named = texts or []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
     from glassformer.prediction.answered_rows import TextsOf
     from glassformer.prediction.answering import Answering
-    from glassformer.prediction.number import NumberPredictor
+    from glassformer.prediction.number_answering import NumberAnswering
 
 ROWS_PER_BATCH = 4096
 
@@ -45,7 +45,7 @@ def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
     return batched(texts, ROWS_PER_BATCH)
 
 
-def given_rows(predictor: Answering | NumberPredictor, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+def given_rows(predictor: Answering | NumberAnswering, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Return each given text as a row, and what the model reads: the text, or of a row in JSON its inputs.
 
     Raises:

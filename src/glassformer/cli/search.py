@@ -117,7 +117,8 @@ def search(
     source = chosen_task(source, target, task, order)
     if source.task == "number":
         raise UsageError(
-            "the target is a number, which cannot be searched yet; `task='ordered'` learns ordered classes"
+            "the target is a number, and a search rates its trials by the log loss of classes; train with the "
+            "defaults, or learn ordered classes with `task='ordered'`"
         )
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)

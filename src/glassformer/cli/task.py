@@ -22,12 +22,13 @@ def chosen_task(
     """
     from glassformer.data.sources import Task
     from glassformer.data.tasks import find_task
+    from glassformer.data.wording import names_in
 
     if task is not None and task not in get_args(Task):
         raise UsageError(f"--task {task}: the tasks are {', '.join(get_args(Task))}")
     if target is not None and source.label is not None:
         raise UsageError("--target and --label both name the column to learn; leave one out")
-    names = None if order is None else tuple(name.strip() for name in order.split(","))
+    names = None if order is None else tuple(names_in(order))
     asked = source.model_copy(update={"task": task, "order": names, "label": target or source.label})
     found = find_task(asked, by_content=target is not None)
     if found.said:

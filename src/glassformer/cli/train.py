@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.adding import Add, Replay, addition, check_named
-from glassformer.cli.flags import as_flags
+from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.number import refuse, train_number
 from glassformer.cli.options import (
     Beside,
@@ -47,14 +47,16 @@ from glassformer.cli.options import (
     given_inputs,
     given_settings,
 )
-from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
+from glassformer.cli.output import command_line, doing, duration, human_count, hush, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.task import chosen_task
 from glassformer.cli.torchrun import join
 
 if TYPE_CHECKING:
+    from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
+    from glassformer.evaluation.result import Evaluation
     from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.initial_weights import InitialWeights
     from glassformer.training.preparation import Prepared
@@ -144,8 +146,9 @@ def train(
         check_named(data, replay)
         load = partial(load_recipe, recipe, preset=preset, overrides=overrides)
         start, chosen = _recipe(init, load, processes, minutes, source.train, data_dir)  # before the tables are read
-        source = chosen_task(source, target, task, order)
-        sources = _read(source, chosen.validation, data_dir, unlabelled or [])
+        known = None if start is None else start.inputs
+        source = chosen_task(source.with_inputs(known, str(init)), target, task, order)
+        sources = _read(source, chosen.validation, data_dir, unlabelled or [], known)
         begun = Beginning(source=source, sources=sources, recipe=chosen, init=start)
     given: dict[str, Any] = {"source": begun.source, "init": begun.init, "resume": resume, "overwrite": overwrite}
     given["processes"] = processes
@@ -203,6 +206,7 @@ def _train(
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, view.line, recipe=chosen, device=target),
             snapshots=taken,
+            worded=_worded,
             **given,
         )
     _show_result(trained, out, json=json)
@@ -210,15 +214,29 @@ def _train(
         say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")
 
 
-def _read(source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, unlabelled: list[str]) -> Sources:
-    """Read the tables and the unlabelled texts. Warn of labels that do not look like classes or have two spellings."""
+def _worded(evaluation: Evaluation) -> Evaluation:
+    return with_flags(evaluation.model_copy(update={"command": command_line()}))
+
+
+def _read(
+    source: SourceConfig,
+    validation: ValidationConfig,
+    data_dir: Path | None,
+    unlabelled: list[str],
+    inputs: Inputs | None,
+) -> Sources:
+    """Read the tables and the unlabelled texts. Warn of labels that do not look like classes or have two spellings.
+
+    Args:
+        inputs: see `read_sources`.
+    """
     from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import read_sources
     from glassformer.data.spellings import table_spellings
     from glassformer.data.unlabelled import read_unlabelled
 
     doing(f"reading {source.train}")
-    sources = read_sources(source, validation, data_dir)
+    sources = read_sources(source, validation, data_dir, inputs=inputs)
     warnings = [] if source.task == "number" else [unlike_labels(sources.train), table_spellings(sources.train)]
     for warning in filter(None, warnings):
         say(f"warning: {as_flags(warning)}")
@@ -245,10 +263,13 @@ def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
         )
         return
     from glassformer.data.inputs import example_of
+    from glassformer.prediction.folder_names import REPORT_FILE
 
     alone = ", by counting alone" if trained.config.answers_by_counting else ""  # said under --quiet too
     show(f"{out}: {_measured(trained)}{alone}, trained in {duration(trained.config.training_seconds)}")
     _say_doubts(trained)
+    if (out / REPORT_FILE).is_file():
+        say(f"report: {out / REPORT_FILE} (the figures, and what to do next)")
     folder, text = shlex.quote(str(out)), example_of(trained.config.inputs)
     say(f"next: glassformer predict {folder} {text}    glassformer explain {folder} {text}")
     say(f"      glassformer evaluate {folder} TEST_TABLE")
@@ -265,13 +286,14 @@ def _say_doubts(trained: TrainedModel) -> None:
     if doubts is None or not doubts.doubtful:
         return
     where = "" if doubts.source == trained.config.data["source"] else f" of {doubts.source}"
+    kind = "held-out row" if trained.config.data["validation_rows"] else "row"
     have = "has" if doubts.doubtful == 1 else "have"
     numbers = [each.row for each in doubts.listed]
     first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
     command = labels_command(trained.config)
     more = "" if command is None else f"; `{as_flags(command)}` checks all rows"
     say(
-        f"labels: {doubts.doubtful:,} of {counted(doubts.rows, 'held-out row')}{where} {have} a label that the model "
+        f"labels: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} a label that the model "
         f"doubts ({first}){more}"
     )
 

@@ -64,6 +64,7 @@ def fit_counting(
     groups: Labels | None = None,
     row_weights: FloatArray | None = None,
     positive_weights: FloatArray | None = None,
+    fewest: int | None = None,
     seed: int = 0,
 ) -> FittedCounting:
     """Fit a reader to all texts.
@@ -78,12 +79,14 @@ def fit_counting(
         groups: a number for each row that the first fold learns from. Cross-validation splits no group.
         row_weights: (texts,) the weight of each text in the loss.
         positive_weights: (n_classes,) with several labels per text, the weight of the texts that carry a label.
+        fewest: of the texts that an n-gram occurs in. None: two, and with few texts cross-validation may choose one.
     """
     began = time.perf_counter()
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
-    fewest = (_FEWEST_TEXTS,) if len(texts) >= _ROWS_TO_LEAVE_OUT_RARE else (_FEWEST_TEXTS, 1)
+    by_size = (_FEWEST_TEXTS,) if len(texts) >= _ROWS_TO_LEAVE_OUT_RARE else (_FEWEST_TEXTS, 1)
+    tried = by_size if fewest is None else (fewest,)
     problem = _Problem(
-        counts=count_families(Corpus.of(texts), min(fewest), words_alone=counting == "nb"),
+        counts=count_families(Corpus.of(texts), min(tried), words_alone=counting == "nb"),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
@@ -94,11 +97,10 @@ def fit_counting(
     given = many or len(folds) > 1 or len(folds[0].learned) < 2
     trials = folds if given else folds_within(folds[0], labels, seed, groups, _numbers(texts)[folds[0].learned])
     thinned = [fold.thinned(_MOST_ROWS_TO_CHOOSE_BY, seed) for fold in trials]
-    plans = [problem.plan(_ways(counting, n_classes), each, thinned) for each in fewest]
+    plans = [problem.plan(_ways(counting, n_classes), each, thinned) for each in tried]
     plan = min(plans, key=itemgetter(0))[1]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
-    everything = np.arange(len(texts))
-    reader = problem.fit(plan, everything).reader(_settings(counting, plan))
+    reader = problem.fit(plan, np.arange(len(texts))).reader(_settings(counting, plan))
     return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from glassformer.course import exercises_of_attention, exercises_of_blocks, exercises_of_training
+from glassformer.course.exercise import Exercise, Kind
 from glassformer.errors import UsageError, brief_value
 
 _TOLERANCE = 6e-3
 """Two decimals are enough."""
-Kind = Literal["numbers", "word", "function"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exercise:
-    """An exercise.
-
-    Attributes:
-        right: computes the right answer; or the right function, which is called with the same arguments as the answer.
-        calls: for a function, the arguments of each call.
-        slips: wrong answers that many give, computed in the same way, and what to say to them.
-        hint: what to say to other wrong answers.
-        learned: what to say to the right one.
-    """
-
-    right: Callable[..., Any]
-    hint: str
-    learned: str
-    kind: Kind = "numbers"
-    calls: Callable[[], Sequence[tuple[Any, ...]]] = tuple
-    slips: Sequence[tuple[Callable[..., Any], str]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +55,6 @@ def judge(name: str, answer: Any) -> Verdict:
 
 def all_exercises() -> Mapping[str, Exercise]:
     """Return name → exercise, in the order of the course."""
-    from glassformer.course import exercises_of_attention, exercises_of_blocks, exercises_of_training
-
     return {
         **exercises_of_attention.EXERCISES,
         **exercises_of_blocks.EXERCISES,

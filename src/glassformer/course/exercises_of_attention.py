@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from glassformer.course.checking import Exercise
+from glassformer.course.exercise import Exercise
 from glassformer.course.model import small_model
 from glassformer.layers.attention import attention_weights, plain_attention
 from glassformer.tracing.trace import trace

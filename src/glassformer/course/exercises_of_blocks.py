@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from glassformer.course.checking import Exercise
+from glassformer.course.exercise import Exercise
 from glassformer.layers.norms import plain_layer_norm, plain_rms_norm
 from glassformer.layers.positions import sinusoidal_table
 

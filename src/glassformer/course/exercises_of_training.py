@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from glassformer.course.checking import Exercise
+from glassformer.course.exercise import Exercise
 from glassformer.layers.pooling import MeanPooling
 
 _IDS = [2, 6, 7, 5, 1]

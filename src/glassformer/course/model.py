@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.course.grammar import opinions
+from glassformer.estimators.text_classifier import TextClassifier
 from glassformer.prediction.predictor import Predictor
-from glassformer.text_classifier import TextClassifier
 
 N_TRAIN = 1_000
 """The first rows of `opinions` train the model. The others measure it."""

@@ -12,6 +12,7 @@ import polars as pl
 from glassformer.data.column_kinds import is_named_as_id, is_near_unique, is_opaque, kind_of
 from glassformer.data.columns import listing, same_column
 from glassformer.data.inputs import (
+    BLANK,
     MISSING,
     OTHER,
     RESERVED,
@@ -21,6 +22,7 @@ from glassformer.data.inputs import (
     Inputs,
     Number,
     as_number,
+    is_plain_name,
     mark,
     plain_value,
 )
@@ -56,6 +58,8 @@ class Asked:
         for setting, names in {"text": texts, "columns": list(self.columns)}.items():
             if twice := next((name for number, name in enumerate(names) if name in names[:number]), None):
                 raise UsageError(f"`{setting}=` names the column {quoted(twice)} twice; name it once.")
+        if odd := [name for name in (*texts, *self.columns) if not is_plain_name(name)] if self.names else []:
+            raise UsageError(f"The name of the column {quoted(odd[0])} has a character that is reserved; rename it.")
         for name in self.columns:
             if name in texts:
                 raise UsageError(f"Column {quoted(name)} cannot be both `text=` and `columns=`; leave one out.")
@@ -93,7 +97,7 @@ def compose_frame(frame: pl.DataFrame, inputs: Inputs) -> pl.Series:
     texts = [frame[name].cast(pl.String).fill_null("").str.replace_all(RESERVED, "") for name in inputs.texts]
     marks = [_marks(frame[column.name], column) for column in inputs.columns]
     joined = pl.select(pl.concat_str(*marks, pl.concat_str(*texts, separator=SEPARATOR))).to_series()
-    blank = pl.select(pl.all_horizontal(*(text.str.strip_chars() == "" for text in texts))).to_series()
+    blank = pl.select(pl.all_horizontal(*(text.str.contains(BLANK) for text in texts))).to_series()
     return pl.select(pl.when(blank).then(pl.lit("")).otherwise(joined)).to_series()
 
 

@@ -20,9 +20,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from glassformer.errors import InputError, UsageError, brief_value, quoted
 
@@ -33,6 +33,9 @@ BEGIN, END = "\ufdd1", "\ufdd2"
 MISSING, OTHER = "missing", "other"
 RESERVED = f"[{SEPARATOR}{BEGIN}{END}]"
 """A pattern of the characters above. They are removed from what users give."""
+
+BLANK = r"^[\s\x1c-\x1f]*$"
+"""A pattern of a text without anything to read. Python takes U+001C to U+001F for white space, and polars does not."""
 
 MARK = f"{BEGIN}([^{BEGIN}{END}]*){END}"
 """A pattern of the value of a column in a composed row."""
@@ -52,6 +55,18 @@ class Category(BaseModel):
     name: str
     values: tuple[str, ...] = Field(min_length=1)
     """The categories, the most frequent first. Capitals and white space do not distinguish them."""
+
+    @field_validator("values")
+    @classmethod
+    def _are_read_as_themselves(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        seen = {MISSING, OTHER}
+        for value in values:
+            if plain_value(value) != value:
+                raise ValueError(f"{quoted(value)} is not written as a category is")
+            if value.casefold() in seen:
+                raise ValueError(f"{quoted(value)} occurs twice")
+            seen.add(value.casefold())
+        return values
 
     @property
     def all_values(self) -> tuple[str, ...]:
@@ -78,6 +93,13 @@ class Number(BaseModel):
     edges: tuple[float, ...] = Field(min_length=1)
     """Where the next quantile begins, in ascending order."""
 
+    @field_validator("edges")
+    @classmethod
+    def _rise(cls, edges: tuple[float, ...]) -> tuple[float, ...]:
+        if fall := next((pair for pair in pairwise(edges) if pair[0] >= pair[1]), None):
+            raise ValueError(f"{fall[1]:g} follows {fall[0]:g}, and each must be larger than the one before")
+        return edges
+
     @cached_property
     def all_values(self) -> tuple[str, ...]:
         """What a value is read as."""
@@ -103,6 +125,15 @@ class Inputs(BaseModel):
     """The columns of the texts."""
     columns: tuple[Column, ...] = ()
     """The columns beside them."""
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        for number, name in enumerate(self.names):
+            if not is_plain_name(name):
+                raise ValueError(f"{quoted(name)} is not the name of a column")
+            if name in self.names[:number]:
+                raise ValueError(f"the column {quoted(name)} occurs twice")
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,6 +214,11 @@ class Inputs(BaseModel):
         )
 
 
+def is_plain_name(name: str) -> bool:
+    """Whether a column of this name can be an input."""
+    return bool(name) and not re.search(RESERVED, name)
+
+
 def example_of(inputs: Inputs | None) -> str:
     """Return what a model is asked in an example of the command line, in quotes for a shell."""
     return '"a text"' if inputs is None else shlex.quote(inputs.example)
@@ -201,7 +237,7 @@ def refuse_several(inputs: Inputs | None, what: str, instead: str) -> None:
 
 def mark(column: str, value: str) -> str:
     """Return the value of a column as it stands in a composed row."""
-    return f"{BEGIN}{re.sub(RESERVED, '', column)}={value}{END}"
+    return f"{BEGIN}{column}={value}{END}"
 
 
 def with_parts(texts: Mapping[str, str], values: Mapping[str, str], inputs: Inputs) -> str:

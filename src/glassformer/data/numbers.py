@@ -11,7 +11,7 @@ from glassformer.data.table import Table, row_list
 from glassformer.errors import UsageError, quoted
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
-_MOST = 1e100  # the squares of larger numbers could not be added up
+MOST = 1e100  # the squares of larger numbers could not be added up
 
 
 def numbers_of(table: Table) -> Numbers:
@@ -21,7 +21,7 @@ def numbers_of(table: Table) -> Numbers:
         UsageError: a label is not a number, is infinite or far too large.
     """
     numbers = table.frame["label"].cast(pl.Float64, strict=False)
-    usable = numbers.is_not_null() & numbers.is_finite().fill_null(value=False) & (numbers.abs() < _MOST)
+    usable = numbers.is_not_null() & numbers.is_finite().fill_null(value=False) & (numbers.abs() < MOST)
     if not usable.all():
         odd = table.frame.filter(~usable.fill_null(value=False))
         label, rows = odd["label"][0], odd.filter(pl.col("label") == odd["label"][0])["row"].to_list()

@@ -103,6 +103,25 @@ class SourceConfig(BaseModel):
         """The inputs beside the first text."""
         return Asked(texts=self.other_texts, columns=self.columns)
 
+    def with_inputs(self, inputs: Inputs | None, name: str) -> SourceConfig:
+        """Return how a table is read for a model that reads these inputs.
+
+        Args:
+            name: the name of the model in messages.
+
+        Raises:
+            UsageError: the columns of other inputs were requested.
+        """
+        if inputs is None:
+            return self
+        texts, columns = inputs.texts, tuple(column.name for column in inputs.columns)
+        own = () if self.text is None else (self.text, *self.other_texts)
+        if own not in ((), texts) or self.columns not in ((), columns):
+            raise UsageError(
+                f"`init={name!r}` reads {inputs.in_words}, by their names; leave out `text=` and `columns=`"
+            )
+        return self.model_copy(update={"text": texts[0], "other_texts": texts[1:], "columns": columns})
+
     @classmethod
     def of_training(cls, data: Mapping[str, Any]) -> SourceConfig | None:
         """Return how the training rows of a model were read, with the columns in use, or None if they came from memory.
@@ -118,8 +137,13 @@ class SourceConfig(BaseModel):
         return read_as.model_copy(update={"text": data["text_column"], "label": data["label_column"]})
 
 
-def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: Path | None) -> Sources:
-    """Read every table of a run. How its inputs are read is learned from the training table.
+def read_sources(
+    config: SourceConfig, validation: ValidationConfig, data_dir: Path | None, *, inputs: Inputs | None = None
+) -> Sources:
+    """Read every table of a run.
+
+    Args:
+        inputs: how the inputs are read, if a model decides it. None: this is learned from the training table.
 
     Raises:
         UsageError: a table is missing or cannot be read, or inputs do not go together.
@@ -135,7 +159,7 @@ def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: P
 
     train = resolve(config.train, "train", data_dir, group=validation.group, **how)
     if asked.names:
-        inputs = learn_inputs(train, asked)
+        inputs = inputs or learn_inputs(train, asked)
         train = replace(composed(train, inputs), notes=(*train.notes, *described(train, inputs)))
     train = _noted(train)
     own = None if validation.file is None else read(validation.file, "train")
@@ -147,6 +171,7 @@ def read_sources(config: SourceConfig, validation: ValidationConfig, data_dir: P
     test = config.test or (config.train if config.train in KNOWN else None)
     labels = flat_labels(train).unique().to_list() if config.added else []
     columns: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels, "split": "train"}
+    columns["inputs"] = train.inputs
     return Sources(
         train=train,
         validation=own,

@@ -11,7 +11,7 @@ import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, check_is_there, find_columns, same_column
-from glassformer.data.inputs import MARK, Inputs
+from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.rows import delimiter_note, with_columns
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.wording import counted
@@ -268,7 +268,7 @@ def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
 def _drop_unusable(
     frame: pl.DataFrame, texts: list[str], *, labelled: bool
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    filled = [pl.col(name).fill_null("").str.strip_chars() != "" for name in texts]
+    filled = [~pl.col(name).fill_null("").str.contains(BLANK) for name in texts]
     has_text = frame.select(pl.any_horizontal(filled)).to_series()
     reasons = {"empty text": ~has_text}
     if labelled:

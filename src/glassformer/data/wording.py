@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from typing import Any
 
 
@@ -24,6 +26,12 @@ def decimals(probability: float) -> str:
     return f"{probability:.3f}" if probability >= 0.0005 else "<0.001"
 
 
+def figure(value: float) -> str:
+    """Write −.01234 as −0.0123, and −.00001 as 0.0000."""
+    rounded = round(value, 4) + 0.0  # no −0.0
+    return f"{rounded:.4f}".replace("-", "−")
+
+
 def label_name(label: object) -> str:
     """Return a label of any type as a string, as a table would give it. A whole number loses its ".0"."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
@@ -37,3 +45,13 @@ def label_text(label: object) -> str:
 def label_cell(label: Any) -> str:
     """Format an answer as a cell of a table. Several labels share a cell."""
     return "|".join(map(str, label)) if isinstance(label, list) else str(label)
+
+
+def names_in(option: str) -> list[str]:
+    """Return the names in an option. As in a CSV, commas are in between, and a name with a comma stands in quotes."""
+    return [name.strip() for name in next(csv.reader([option], skipinitialspace=True), []) if name.strip()]
+
+
+def in_option(name: str) -> str:
+    """Return a name as it stands in such an option."""
+    return '"' + name.replace('"', '""') + '"' if re.search('[",]', name) else name

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,7 @@ from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.order import one_pass, plan_epoch
+from glassformer.training.regression import number_losses
 from glassformer.training.training_config import TrainingConfig
 
 _FEWEST_STEPS = 20  # taken even if the time is up, because fewer steps show nothing
@@ -32,10 +34,13 @@ class Bench:
     """What a check of the model needs. Each check works on a copy of `model` and leaves the original unchanged.
 
     Attributes:
+        target: what the model answers with, for messages.
         model: the model before its first step.
         data: the encoded training texts, or a sample if there are very many.
         from_weights: whether the model starts from trained weights.
     """
+
+    target: ClassVar[str] = "label"
 
     model: nn.Module
     data: TrainingData
@@ -143,6 +148,15 @@ class Bench:
             for optimizer in optimizers:
                 optimizer.step()
             yield loss
+
+
+class NumberBench(Bench):
+    """The bench of a model that answers with a standardised number. Logits of zero answer with the mean."""
+
+    target = "number"
+
+    def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, float]:
+        return number_losses(logits[:, 0], labels.to(logits), self.config).sum(), float(len(labels))
 
 
 def without_dropout(model: nn.Module) -> nn.Module:

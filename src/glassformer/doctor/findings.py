@@ -114,12 +114,14 @@ class TokenReport(Record):
     """How texts are cut into tokens.
 
     Attributes:
+        target: what the model learns. The `labels` of a number are its quarters, such as "1 to 2.5".
         held_out: whether the vocabulary was not learned from these texts.
         labels: those with most unknown tokens first; `more_labels` are not listed.
         standing_out: labels whose texts are cut into more tokens per word than others, or have more unknown ones.
         cut_words: those with most tokens first.
     """
 
+    target: Literal["label", "number"] = "label"
     held_out: bool
     all_texts: LabelTokens
     labels: tuple[LabelTokens, ...]

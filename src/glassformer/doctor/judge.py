@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.doctor.bench import Bench
+from glassformer.doctor.bench import Bench, NumberBench
 from glassformer.doctor.findings import Finding, GradientFigures, LayerFigures, Level, percent
 from glassformer.doctor.signals import SAMPLE, Signals
 
@@ -19,33 +19,28 @@ _DEPTH, _STEEP_DEPTH = 30.0, 1_000.0  # ratio of the last block to the first: ou
 _LARGE_STEP, _HUGE_STEP = 0.05, 0.3  # ‖ΔW‖ / ‖W‖; about 1e-3 is usual
 _SMALL_STEP, _TINY_STEP = 1e-4, 2e-5
 _NAMED = 3
+_MATCH = "trunk.embedding.match"  # see `SegmentedEmbedding`
 
 
 def check_initial_loss(bench: Bench) -> Finding:
     """Compare the loss before the first step with the loss of equal chances.
 
     With one label per text, equal chances give ln(number of logits). With class weights or several labels per text, the
-    reference is the loss of logits that are all zero.
+    reference is the loss of logits that are all zero. A number is compared with always answering the mean.
     """
     sample = bench.sample(SAMPLE)
     loss = bench.mean_loss(bench.copy_of_model(dropout=False), sample)
     labels = torch.cat([bench.labels(batch) for batch in sample])
     blind = bench.blind_answer()
     equal = bench.loss_of_one_answer(blind, labels)
-    known = bench.loss_of_one_answer(_best_answer(bench, labels, len(blind)), labels)
-    plain = bench.config.loss == "cross-entropy" and not bench.data.multilabel
-    name = f" (ln {len(blind)})" if plain else ""
-    found = (
-        f"the first loss is {loss:.3f}; equal chances for every label give {equal:.3f}{name}, and knowing the "
-        f"frequency of each label gives {known:.3f}"
-    )
+    found = f"the first loss is {loss:.3f}; {_without_reading(bench, labels, blind, equal)}"
     if not math.isfinite(loss):
         advice = "a weight or a layer gives NaN or infinity before any training: see the activations at the start"
         return Finding(check="first loss", level="problem", found=found, advice=advice)
     if loss > _FAR * equal:
         advice = (
-            "the head that came with the weights is confidently wrong here: check that its labels mean the same as "
-            "the labels of the table"
+            f"the head that came with the weights is confidently wrong here: check that its {bench.target} means the "
+            "same as that of the table"
             if bench.from_weights
             else "the untrained model is confidently wrong, and its first steps only unlearn that: initialise the "
             "head's weights at or near zero, and its bias at zero"
@@ -79,6 +74,23 @@ def check_signals(signals: Signals, *, from_weights: bool = False) -> list[Findi
         _gradients(signals.gradients, signals.after, after),
         _step_size(signals.gradients, after),
     ]
+
+
+def _without_reading(bench: Bench, labels: Tensor, blind: Tensor, equal: float) -> str:
+    """Say which losses answers have that do not depend on the text.
+
+    Args:
+        equal: the loss of the answer `blind`.
+    """
+    if isinstance(bench, NumberBench):
+        return f"always answering the mean gives {equal:.3f}"
+    known = bench.loss_of_one_answer(_best_answer(bench, labels, len(blind)), labels)
+    plain = bench.config.loss == "cross-entropy" and not bench.data.multilabel
+    name = f" (ln {len(blind)})" if plain else ""
+    return (
+        f"equal chances for every label give {equal:.3f}{name}, and knowing the frequency of each label gives "
+        f"{known:.3f}"
+    )
 
 
 def _best_answer(bench: Bench, labels: Tensor, n_logits: int) -> Tensor:
@@ -170,6 +182,9 @@ def _gradients(gradients: Sequence[GradientFigures], layers: Sequence[LayerFigur
     """Judge parameters without a gradient after the steps, and gradients that vanish or explode with depth."""
     check = f"gradients {after}"
     unreached = [name for own in gradients for name in ([own.name] if own.gradient == 0 else own.unreached)]
+    if unreached == [_MATCH]:
+        found = "the texts of a row share no token in the sample, so their exact match (embedding.match) learns nothing"
+        return Finding(check=check, level="worth knowing", found=found, advice="the model compares texts by attention")
     if unreached:
         advice = "these weights cannot learn: look for dead units after them, a detached path, or an unused part"
         return Finding(check=check, level="problem", found=f"no gradient reaches {_named(unreached)}", advice=advice)

@@ -48,8 +48,8 @@ def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[f
         ), tuple(best)
     alike = _alike(batch, bench.data.train_labels)
     advice = (
-        f"{alike} of these texts look to the model like a text with another label: see the findings on unknown words "
-        "and conflicting labels"
+        f"{alike} of these texts look to the model like a text with another {bench.target}: see the findings on "
+        f"unknown words and conflicting {bench.target}s"
         if alike
         else "the model has a broken path (no gradient, dead or saturated units), too few parameters, or a window that "
         "cuts off the words that matter; see the findings on activations and gradients"
@@ -94,7 +94,8 @@ def _few_texts(bench: Bench) -> Batch:
     width = int(windows.lengths.max()) + 1
     count = min(_MOST_TEXTS, max(4, _MOST_TOKENS // width), len(store))
     order = np.random.default_rng(bench.config.seed).permutation(len(store))
-    return assemble(store, windows, order[:count] if labels.ndim == 2 else _in_turns(order, labels)[:count])
+    of_classes = labels.ndim == 1 and labels.dtype.kind == "i"
+    return assemble(store, windows, (_in_turns(order, labels) if of_classes else order)[:count])
 
 
 def _in_turns(order: IntArray, labels: IntArray) -> IntArray:

@@ -46,7 +46,7 @@ def render_diagnosis(diagnosis: Diagnosis) -> str:
         "layers": ("Layer by layer", _layers(diagnosis)),
         "gradients": ("Gradients and steps", _gradients(diagnosis)),
         "lengths": ("Length of texts", _lengths(diagnosis)),
-        "tokens": ("Tokens by label", _tokens(diagnosis)),
+        "tokens": (f"Tokens by {diagnosis.tokens.target}", _tokens(diagnosis)),
         "method": ("How this was checked", _method(diagnosis)),
     }
     return page(
@@ -152,8 +152,8 @@ def _tokens(diagnosis: Diagnosis) -> str:
     report = diagnosis.tokens
     more = f" {counted(report.more_labels, 'label is', 'labels are')} not listed." if report.more_labels else ""
     of_which = "held-out texts, which the vocabulary was not learned from," if report.held_out else "training texts"
-    caption = f"How {of_which} are cut into tokens, the labels with most unknown tokens first."
-    head = ("label", "texts", "words per text", "tokens per word", "unknown tokens", "longer than the window")
+    caption = f"How {of_which} are cut into tokens, the {report.target}s with most unknown tokens first."
+    head = (report.target, "texts", "words per text", "tokens per word", "unknown tokens", "longer than the window")
     shown = table(
         caption + more,
         head,

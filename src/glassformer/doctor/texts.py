@@ -67,17 +67,15 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
 
 
 def check_spellings(table: Table) -> list[Finding]:
-    """Report labels with several spellings, and values such as `n/a` that may mean a missing value."""
+    """Report labels with several spellings."""
     several = table_spellings(table)
-    return [
-        *([Finding(
-            check="spelling of labels",
-            level="problem",
-            found=several,
-            advice="join them if they mean the same, in `train` too",
-        )] if several else []),
-        *(Finding(check="no value", level="worth knowing", found=note) for note in stand_ins(table)),
-    ]  # fmt: skip
+    advice = "join them if they mean the same, in `train` too"
+    return [Finding(check="spelling of labels", level="problem", found=several, advice=advice)] if several else []
+
+
+def check_stand_ins(table: Table) -> list[Finding]:
+    """Report texts and labels such as `n/a`, which may mean a missing value."""
+    return [Finding(check="no value", level="worth knowing", found=note) for note in stand_ins(table)]
 
 
 def _rare_labels(labels: LabelSet, counts: np.ndarray) -> list[Finding]:
@@ -174,14 +172,19 @@ def check_unknown(
         return Finding(check=check, level=level, found=found, advice=advice)
     full = _is_full(tokenizer, config)
     larger = f"more entries than {config.vocab_size:,} (`tokenizer.vocab_size=`), " if full else ""
-    advice = f"try {larger}pieces of words (`tokenizer.kind='bpe'`, which knows every word)" + (
+    pieces = "pieces of words" if config.kind == "word" else "pieces of bytes"
+    advice = f"try {larger}{pieces} (`tokenizer.kind='bpe'`, which knows every word)" + (
         " or `tokenizer.min_frequency=1`" if config.min_frequency > 1 else ""
     )
     return Finding(check=check, level=level, found=found, advice=advice)
 
 
-def check_rows(table: Table, splits: Splits) -> list[Finding]:
-    """Report duplicate texts, texts with different labels, and rows that are left out."""
+def check_rows(table: Table, splits: Splits, target: str = "label") -> list[Finding]:
+    """Report duplicate texts, texts with different labels, and rows that are left out.
+
+    Args:
+        target: "number" if a number is learned. Texts may well have several of them.
+    """
     height = table.frame.height
     repeated = height - text_keys(table.frame["text"]).n_unique()
     conflicts = conflicting_rows(table)
@@ -198,11 +201,11 @@ def check_rows(table: Table, splits: Splits) -> list[Finding]:
         examples = "; ".join(row_list(rows) for rows in conflicts[:3])
         occur = counted(len(conflicts), "text occurs", "texts occur")
         findings.append(Finding(
-            check="conflicting labels",
-            level="problem" if clashing > _SOME_CONFLICTS * height else "worth knowing",
-            found=f"{occur} with different labels, so no model can get all {clashing:,} rows right ({examples}"
+            check=f"conflicting {target}s",
+            level="problem" if clashing > _SOME_CONFLICTS * height and target == "label" else "worth knowing",
+            found=f"{occur} with different {target}s, so no model can get all {clashing:,} rows right ({examples}"
             f"{'; …' if len(conflicts) > 3 else ''})",
-            advice="correct or remove these rows; `glassformer labels` lists them",
+            advice="correct or remove these rows" + ("; `glassformer labels` lists them" if target == "label" else ""),
         ))  # fmt: skip
     parts = [splits.train, *([splits.validation] if splits.validation is not None else [])]
     left_out = {(dropped.reason, tuple(dropped.rows)) for part in parts for dropped in part.dropped}

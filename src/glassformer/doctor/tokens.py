@@ -15,6 +15,7 @@ from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import CUT_INTO_WORDS, UNKNOWN_ID, TextTokenizer
 from glassformer.doctor.findings import CutWord, Finding, LabelTokens, TokenReport, percent
+from glassformer.doctor.numbers import quarters
 
 _MOST_LABELS, _MOST_WORDS = 20, 10  # that are listed
 _MOST_TEXTS = 2_000  # that are searched for cut words
@@ -47,13 +48,22 @@ class _Counts:
 
 
 def report_tokens(
-    tokenizer: TextTokenizer, table: Table, rows: IntArray, labels: LabelSet, *, max_seq_len: int, held_out: bool
+    tokenizer: TextTokenizer,
+    table: Table,
+    rows: IntArray,
+    labels: LabelSet | None,
+    *,
+    max_seq_len: int,
+    held_out: bool,
+    kind: str = "word",
 ) -> tuple[TokenReport, Finding]:
     """Measure how texts are cut, for each label and for all.
 
     Args:
         rows: the rows of `table` to read.
+        labels: None if a number is learned. Its quarters are then compared in the place of labels.
         held_out: whether the vocabulary was not learned from these rows.
+        kind: that of the tokenizer (`TokenizerConfig.kind`).
     """
     part = table.frame[rows]
     texts = list(map(texts_alone, part["text"]))
@@ -64,12 +74,11 @@ def report_tokens(
         unknown=np.array([int((of_text == UNKNOWN_ID).sum()) for of_text in ids]),
         longer=np.array([len(of_text) > max_seq_len - 1 for of_text in ids]),
     )
-    of_label = _rows_of_labels(table, rows, labels)
-    lines = [counts.of(name, found) for name, found in zip(labels.names, of_label, strict=True) if len(found)]
-    standing = [
-        name for name, found in zip(labels.names, of_label, strict=True) if _stands_out(counts, found, len(texts))
-    ]
+    of_label = quarters(table, rows) if labels is None else _rows_of_labels(table, rows, labels)
+    lines = [counts.of(name, found) for name, found in of_label.items() if len(found)]
+    standing = [name for name, found in of_label.items() if _stands_out(counts, found, len(texts))]
     report = TokenReport(
+        target="number" if labels is None else "label",
         held_out=held_out,
         all_texts=counts.of("all", np.arange(len(texts))),
         labels=tuple(sorted(lines, key=lambda line: (-line.unknown, -line.tokens_per_word))[:_MOST_LABELS]),
@@ -77,14 +86,14 @@ def report_tokens(
         standing_out=tuple(standing),
         cut_words=_cut_words(tokenizer, texts[:_MOST_TEXTS]),
     )
-    return report, _judge(report)
+    return report, _judge(report, kind)
 
 
-def _rows_of_labels(table: Table, rows: IntArray, labels: LabelSet) -> list[Numbers]:
+def _rows_of_labels(table: Table, rows: IntArray, labels: LabelSet) -> dict[str, Numbers]:
     """Return for each label the places of its texts among `rows`."""
     encoded = labels.encode(table)[rows]
     hot = encoded > 0 if encoded.ndim == 2 else encoded[:, None] == np.arange(len(labels.names))
-    return [np.flatnonzero(column) for column in hot.T]
+    return {name: np.flatnonzero(column) for name, column in zip(labels.names, hot.T, strict=True)}
 
 
 def _stands_out(counts: _Counts, rows: Numbers, texts: int) -> bool:
@@ -114,8 +123,8 @@ def _cut_words(tokenizer: TextTokenizer, texts: Sequence[str]) -> tuple[CutWord,
     return tuple(CutWord(word=word, tokens=number, texts=in_texts[word]) for word, number in ordered[:_MOST_WORDS])
 
 
-def _judge(report: TokenReport) -> Finding:
-    whole = report.all_texts
+def _judge(report: TokenReport, kind: str) -> Finding:
+    whole, check = report.all_texts, f"tokens by {report.target}"
     rows = "held-out texts" if report.held_out else "training texts"
     found = f"{whole.tokens_per_word:.2f} tokens per word of {rows}"
     if not whole.unknown:
@@ -123,15 +132,20 @@ def _judge(report: TokenReport) -> Finding:
     elif len(report.labels) > 1:
         unknown = [line.unknown for line in report.labels]
         least = "" if report.more_labels else f"{percent(min(unknown))} to "
-        found += f"; unknown tokens by label: {least}{percent(max(unknown))}"
+        found += f"; unknown tokens by {report.target}: {least}{percent(max(unknown))}"
     if not report.standing_out:
-        return Finding(check="tokens by label", level="good", found=found)
+        return Finding(check=check, level="good", found=found)
     names = ", ".join(map(repr, report.standing_out[:5]))
+    better = {
+        "word": "pieces of words (`tokenizer.kind='bpe'`) know every word",
+        "pretrained": "other weights may cut these texts better",
+    }
     more = f" and {len(report.standing_out) - 5} more" if len(report.standing_out) > 5 else ""
     return Finding(
-        check="tokens by label",
+        check=check,
         level="worth knowing",
-        found=f"{found}; the words of {names}{more} are cut or unknown more often than those of other labels",
-        advice="look at recall for these labels; pieces of words (`tokenizer.kind='bpe'`) know every word, and more "
-        "rows of these labels teach their words",
+        found=f"{found}; the words of {names}{more} are cut or unknown more often than those of other {report.target}s",
+        advice=f"look at the errors for these {report.target}s; "
+        f"{better.get(kind, 'a larger vocabulary (`tokenizer.vocab_size=`) cuts fewer words')}, and more rows like "
+        "these teach their words",
     )

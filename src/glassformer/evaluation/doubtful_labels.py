@@ -9,9 +9,10 @@ import polars as pl
 from glassformer.data.inputs import texts_alone
 from glassformer.data.known import KNOWN
 from glassformer.data.splits import Splits
+from glassformer.data.wording import in_option
 from glassformer.evaluation.weak_spots import DoubtfulLabels, DoubtfulRow
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
+from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 
 _LONGEST_TEXT = 320  # characters
@@ -34,16 +35,19 @@ def doubtful_labels(trained: TrainedModel, seen: Splits | str) -> DoubtfulLabels
         source=doubts.source,
         rows=doubts.rows,
         doubtful=doubts.doubtful,
-        listed=tuple(DoubtfulRow(**each.model_dump(), text=_text_of(each, rows)) for each in doubts.listed),
+        listed=tuple(
+            DoubtfulRow(**each.model_dump(), text=text_of(each.row, each.label, rows)) for each in doubts.listed
+        ),
         command=labels_command(trained.config),
+        cross_fitted=trained.config.data.get("validation_rows") == 0,
     )
 
 
-def _text_of(doubted: DoubtedLabel, rows: pl.DataFrame | None) -> str | None:
+def text_of(row: int, label: str, rows: pl.DataFrame | None) -> str | None:
     """Return the beginning of the text of a row. None if the table has another label there, so it is another row."""
     if rows is None:
         return None
-    found = rows.filter((pl.col("row") == doubted.row) & (pl.col("label") == doubted.label))["text"]
+    found = rows.filter((pl.col("row") == row) & (pl.col("label") == label))["text"]
     if not len(found):
         return None
     text = texts_alone(found[0])
@@ -54,13 +58,15 @@ def labels_command(config: FolderConfig) -> str | None:
     """Return the command that checks the labels of the whole training table, with its flags as settings.
 
     Returns:
-        None if the command cannot: the rows came from memory or from several tables, have several labels or several
-        texts, or got their labels from a teacher.
+        None if the command cannot: the rows came from memory or from several tables, have several labels, or got their
+        labels from a teacher.
     """
     read_as = config.remembered.data.read_as
-    if read_as is None or config.multilabel or read_as.other_texts or read_as.added or "teacher" in config.data:
+    if read_as is None or config.multilabel or read_as.added or "teacher" in config.data:
         return None
     group = None if read_as.train in KNOWN else config.remembered.recipe.validation.group
-    named = {"text": read_as.text, "label": read_as.label, "group": group, "fold_labels": read_as.fold_labels or None}
-    settings = [f"`{name}={value!r}`" for name, value in named.items() if value is not None]
+    texts, columns = (read_as.text, *read_as.other_texts), map(in_option, read_as.columns)
+    named = [*(("text", name) for name in texts), *(("columns", name) for name in columns), ("label", read_as.label)]
+    settings = [f"`{name}={value!r}`" for name, value in [*named, ("group", group)] if value is not None]
+    settings += ["`fold_labels=True`"] if read_as.fold_labels else []
     return " ".join(["glassformer labels", shlex.quote(read_as.train), *settings])

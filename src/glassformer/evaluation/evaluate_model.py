@@ -192,7 +192,7 @@ def measure_model(
             trained_on=config.remembered.data.source,
             training_rows=config.remembered.data.rows,
         ),
-        model=_model_summary(trained, folder),
+        model=model_summary(trained, folder),
         baselines=baselines,
         readers=reader_outcomes(config, by_reader),
         thresholds=None if held_out is None else held_out.thresholds,
@@ -200,13 +200,18 @@ def measure_model(
         fit_seconds=config.training_seconds,
         predict_seconds=predict_seconds,
         size_bytes=sum((folder / name).stat().st_size for name in files),
-        dropped=[
-            DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
-            for dropped in table.dropped
-        ],
+        dropped=dropped_rows(table),
         notes=notes,
         seed=config.remembered.recipe.training.seed,
         command=command,
+    )
+
+
+def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:
+    """Return the rows of a table that were left out, as a result holds them."""
+    return tuple(
+        DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
+        for dropped in table.dropped
     )
 
 
@@ -281,7 +286,8 @@ def _run_baselines(rows: Table, trained: TrainedModel, texts: list[str], say: Sa
     ]
 
 
-def _model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
+def model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
+    """Return the facts about a model that its report shows. The folder gives it its name."""
     config = trained.config
     shape: dict[str, Any] = config.model.model_dump(mode="json")
     return {

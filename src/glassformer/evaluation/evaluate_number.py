@@ -16,13 +16,15 @@ from glassformer.data.known import KNOWN
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import read_like_training
 from glassformer.data.splits import Splits, fingerprint
-from glassformer.data.table import Table
+from glassformer.data.table import Table, other_columns
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError
-from glassformer.evaluation.evaluate_model import learnable
+from glassformer.errors import UsageError, quoted
+from glassformer.evaluation.evaluate_model import dropped_rows, learnable
 from glassformer.evaluation.intervals import RESAMPLES, share_right
 from glassformer.evaluation.number_baselines import NumberOutcome, answer_with_mean, answer_with_ridge
+from glassformer.evaluation.number_errors import by_answer, doubtful_numbers, far_off
 from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
+from glassformer.evaluation.number_next_steps import number_next_steps
 from glassformer.evaluation.number_result import (
     IntervalCoverage,
     NumberComparison,
@@ -33,7 +35,7 @@ from glassformer.evaluation.number_result import (
 )
 from glassformer.evaluation.readers import NAMES
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.result import DataSummary, DroppedRows, Machine
+from glassformer.evaluation.result import DataSummary, Machine
 from glassformer.evaluation.seen_rows import counted_of, remembered_rows, shared, split_again
 from glassformer.evaluation.verdict import share, signed
 from glassformer.models.build import parameter_count
@@ -41,11 +43,13 @@ from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import Remembered
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES
 from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.number_config import NumberFolderConfig
 from glassformer.prediction.unlike import SEEN_FILE
 
 Numbers = NDArray[np.float64]
 ASKED = (0.8, 0.9, 0.95)
 WORST_ERRORS, MOST_POINTS = 20, 1_000
+_ROOM, _MANY_OUTSIDE = 0.1, 0.1  # a tenth of the rows, by more than a tenth of the range
 
 
 def evaluate_number(
@@ -74,6 +78,7 @@ def evaluate_number(
     )
     truth, texts, notes = numbers_of(table), table.frame["text"].to_list(), list(table.notes)
     check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
+    notes += _differences(table.label_column, truth, config)
     seen = _seen(remembered, train, data_dir)
     say(f"answering {counted(len(texts), 'text')} of {table.source}")
     began = time.perf_counter()
@@ -96,7 +101,8 @@ def evaluate_number(
         predict_seconds=seconds,
         size_bytes=sum((folder / name).stat().st_size for name in files if (folder / name).exists()),
     )
-    return NumberEvaluation(
+    columns = None if data in KNOWN else other_columns(Path(data), table)
+    found = NumberEvaluation(
         data=DataSummary(
             source=table.source,
             split="test" if data in KNOWN else "the rows with text and number" if table.dropped else "the whole table",
@@ -111,11 +117,11 @@ def evaluate_number(
         duel=_duel(measured, model, answers, outcomes, _alone(predictor, by_reader)),
         intervals=_coverage(predictor, answers, truth),
         points=_points(truth, answers),
+        by_answer=by_answer(answers, truth, predictor.distance()),
+        far_off=far_off(texts, answers, truth, columns),
+        doubts=doubtful_numbers(predictor.trained.metrics, seen),
         worst_errors=_worst(truth, answers, texts, table.frame["row"].to_list()),
-        dropped=tuple(
-            DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
-            for dropped in table.dropped
-        ),
+        dropped=dropped_rows(table),
         notes=tuple(notes),
         resamples=resamples,
         seed=config.seed,
@@ -123,6 +129,25 @@ def evaluate_number(
         command=command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+    return found.model_copy(update={"next_steps": number_next_steps(found)})
+
+
+def _differences(column: str | None, truth: Numbers, config: NumberFolderConfig) -> list[str]:
+    """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
+    scale, found = config.scale, []
+    if column is not None and column.casefold() != config.target.casefold():
+        found.append(
+            f"warning: the column {quoted(column)} is measured, but the model learned {quoted(config.target)}; "
+            "`label=` names another column"
+        )
+    room = _ROOM * (scale.highest - scale.lowest)
+    outside = float(((truth < scale.lowest - room) | (truth > scale.highest + room)).mean())
+    if outside > _MANY_OUTSIDE:
+        found.append(
+            f"warning: {outside:.0%} of the numbers, {truth.min():g} to {truth.max():g}, are far outside of those of "
+            f"training, {scale.lowest:g} to {scale.highest:g}. Is it the same number, in the same unit?"
+        )
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,12 @@
-"""Confidence intervals, by bootstrap, exact or Wilson's, also of paired differences; and McNemar's exact test."""
+"""Confidence intervals: bootstrap, exact, normal and Wilson's, also of paired differences; and McNemar's exact test."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from glassformer.evaluation.record import Estimate
 
@@ -104,6 +105,12 @@ def wilson(right: int, rows: int) -> Estimate:
     """Return a share with Wilson's interval (Wilson 1927), which needs no resampling and also holds for few rows."""
     interval = binomtest(right, rows).proportion_ci(LEVEL, method="wilson")
     return Estimate(value=right / rows, low=float(interval.low), high=float(interval.high))
+
+
+def normal(value: float, standard_error: float, *, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:
+    """Return an estimate that is about normally distributed, with its interval, cut off at the bounds of its values."""
+    half = float(norm.ppf((1 + LEVEL) / 2)) * standard_error
+    return Estimate(value=value, low=max(lowest, value - half), high=min(highest, value + half))
 
 
 def mcnemar(correct_a: Bool[np.ndarray, " n"], correct_b: Bool[np.ndarray, " n"]) -> tuple[int, int, float]:

@@ -63,9 +63,10 @@ def _check_labels(evaluation: Evaluation) -> NextStep | None:
     doubts = evaluation.label_doubts
     if doubts is None:
         return None
+    kind = "row" if doubts.cross_fitted else "held-out row"
     have = "has a label" if doubts.doubtful == 1 else "have a label"
     return NextStep(
-        text=f"Check labels: {doubts.doubtful:,} of {counted(doubts.rows, 'held-out row')} of {doubts.source} {have} "
+        text=f"Check labels: {doubts.doubtful:,} of {counted(doubts.rows, kind)} of {doubts.source} {have} "
         "that the model doubts.",
         section="labels",
         command=doubts.command,

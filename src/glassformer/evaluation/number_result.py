@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import DataSummary, DroppedRows, Machine
+from glassformer.evaluation.weak_spots import NextStep, Slices
 
 
 class NumberMetrics(Record):
@@ -72,6 +73,55 @@ class NumberError(Record):
     prediction: float
 
 
+class AnswerRange(Record):
+    """The rows whose answers lie from `low` to `high`: a quarter of all.
+
+    `mae` is their mean absolute error, `bias` the mean of answer − truth, `held` the share of these rows whose number
+    lies in the interval of 90%. It is None if the model has no such intervals.
+    """
+
+    low: float
+    high: float
+    rows: int
+    mae: float
+    bias: float
+    held: float | None
+
+
+class FarOff(Record):
+    """Where answers are far off: by more than `distance`, as a fifth of all are.
+
+    In `slices`, a row that is not far off counts as right.
+    """
+
+    distance: float
+    slices: Slices
+
+
+class DoubtfulNumber(Record):
+    """A held-out row of training whose number is far from the answer. `label` is the number as the table has it.
+
+    `text` is its beginning, None if the training table cannot be read any more.
+    """
+
+    row: int
+    label: str
+    answer: float
+    text: str | None
+
+
+class DoubtfulNumbers(Record):
+    """The numbers of training that the model doubts: those of `doubtful` of the `rows` rows held out from it.
+
+    `listed` are the most doubtful of them, with their row numbers in `source`.
+    """
+
+    source: str
+    rows: int
+    doubtful: int
+    listed: tuple[DoubtfulNumber, ...]
+
+
 class NumberEvaluation(Record):
     """All results of an evaluation. The report shows only these.
 
@@ -86,6 +136,10 @@ class NumberEvaluation(Record):
     duel: NumberDuel
     intervals: tuple[IntervalCoverage, ...]
     points: tuple[tuple[float, float], ...]
+    by_answer: tuple[AnswerRange, ...] = ()
+    far_off: FarOff | None = None
+    doubts: DoubtfulNumbers | None = None
+    next_steps: tuple[NextStep, ...] = ()
     worst_errors: tuple[NumberError, ...]
     dropped: tuple[DroppedRows, ...]
     notes: tuple[str, ...]

@@ -27,6 +27,7 @@ from glassformer.pages.html import asset, page, scrolling, table
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
+_STYLE = ".errors li:has(> p:only-child) { padding: .25rem 0 0; }"  # rows without texts stand close together
 
 
 def write_report(path: Path, evaluation: Evaluation, history: History | None = None) -> None:
@@ -39,35 +40,43 @@ def write_report(path: Path, evaluation: Evaluation, history: History | None = N
     write_aside(path, render(evaluation, history))
 
 
-def render(evaluation: Evaluation, history: History | None = None) -> str:
-    """Return the report as HTML. Everything from the user's data is escaped."""
+def render(evaluation: Evaluation, history: History | None = None, *, of_training: bool = False) -> str:
+    """Return the report as HTML. Everything from the user's data is escaped.
+
+    Args:
+        of_training: the rows are those that training held out. They gave the model its thresholds and its temperature.
+    """
+    known_errors = bool(evaluation.worst_errors) or evaluation.metrics.accuracy.value == 1
     sections = {
         "next": ("What to do next", next_section(evaluation.next_steps)),
-        "duel": ("Compared with baselines", _duel(evaluation)),
+        "duel": ("Both readers", _duel(evaluation) if evaluation.duel.readers else "")
+        if of_training
+        else ("Compared with baselines", _duel(evaluation)),
         "curves": ("Learning curves", learning_curves(history, evaluation) if history else ""),
         "confusion": ("Confusion matrix", _confusion(evaluation)),
         "ranks": ("How far off?", ranks_section(evaluation)),
         "classes": ("Class by class", _classes(evaluation)),
         "ranking": ("Which threshold?", ranking_curves(evaluation) + thresholds_part(evaluation)),
         "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
-        "review": ("Send to a person", review_section(evaluation.review)),
+        "review": ("Send to a person", review_section(evaluation.review, of_training=of_training)),
         "inputs": ("What each input gives", inputs_section(evaluation.inputs)),
         "slices": ("Where it is worse", slices_section(evaluation.slices)),
         "changes": ("Small changes of the text", robustness_section(evaluation.robustness)),
         "labels": ("Labels to check", labels_section(evaluation.label_doubts)),
-        "errors": ("Worst errors", errors_section(evaluation.worst_errors)),
+        "errors": ("Worst errors", errors_section(evaluation.worst_errors) if known_errors else ""),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
-        "method": ("How this was measured", _method(evaluation)),
+        "method": ("How this was measured", _method(evaluation, of_training=of_training)),
     }
     data = evaluation.data
     return page(
         str(evaluation.model.get("name", "model")),
-        "report",
-        subtitle=f"measured on {escape(data.source)} ({escape(data.split)}, {_rows(evaluation)})",
+        "report of training" if of_training else "report",
+        subtitle=f"{'Report of training: ' * of_training}measured on {escape(data.source)} ({escape(data.split)}, "
+        f"{_rows(evaluation)})",
         headline=_headline(evaluation),
         sections=sections,
         footer=f"glassformer · {evaluation.created}",
-        style=MARKED_STYLE + THRESHOLDS_STYLE,
+        style=MARKED_STYLE + THRESHOLDS_STYLE + _STYLE,
         module=asset("evaluation", "thresholds.js") if evaluation.class_thresholds else "",
     )
 
@@ -220,7 +229,7 @@ def _dropped(evaluation: Evaluation) -> str:
     return listed + _list([escape(note) for note in evaluation.notes])
 
 
-def _method(evaluation: Evaluation) -> str:
+def _method(evaluation: Evaluation, *, of_training: bool) -> str:
     data, machine = evaluation.data, evaluation.machine
     facts = {
         "data": f"{data.source}, {data.split}, {_rows(evaluation)}",
@@ -241,13 +250,18 @@ def _method(evaluation: Evaluation) -> str:
         if evaluation.multilabel
         else ""
     )
+    learned = (
+        "The rows were not learned, but they were used to choose between models, so the figures are a little too good."
+        if of_training
+        else "The baselines were trained on all rows that the model, or the teacher of a student, saw: training and "
+        "validation rows."
+    )
     return (
         f'<dl class="facts">{listed}</dl><p class="soft">{several}Intervals: 95% percentile bootstrap over rows, '
         f"{evaluation.resamples:,} resamples; exact binomial if all rows are right or all are wrong. Differences are "
         "paired. McNemar’s test is exact and two-sided. Macro averages are means over the classes that occur in the "
         "truth or the predictions. ROC-AUC of more than two classes is the mean of each class against the rest. "
-        "Log loss is in nats. The baselines were trained on all rows that the "
-        "model, or the teacher of a student, saw: training and validation rows.</p>"
+        f"Log loss is in nats. {learned}</p>"
     )
 
 

@@ -22,6 +22,8 @@ def errors_section(errors: Sequence[WorstError]) -> str:
         if explained
         else ""
     )
+    if not any(error.text for error in errors):
+        said = " Their texts are not in this page, which lies in the model folder. Look them up by their rows."
     return (
         f'<p class="soft">Wrong answers given with the highest confidence: hard texts, or wrong labels.{said}</p>'
         f'<ol class="errors">{"".join(map(_error, errors))}</ol>'
@@ -34,7 +36,7 @@ def _error(error: WorstError) -> str:
         f"confidence {share(error.confidence)}"
     )
     if error.reasons is None:
-        return f'<li><p class="soft">{said}</p>{folded(error.text)}</li>'
+        return f'<li><p class="soft">{said}</p>{folded(error.text) if error.text else ""}</li>'
     words = "".join(map(marked, pieces_of(error.text, error.reasons.words)))
     return f'<li><p class="soft">{said}<br>{_legend(error.reasons)}</p><div class="text" dir="auto">{words}</div></li>'
 

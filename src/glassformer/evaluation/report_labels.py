@@ -15,9 +15,11 @@ def labels_section(doubts: DoubtfulLabels | None) -> str:
     check = "" if doubts.command is None else f" To check the whole table, run <code>{escape(doubts.command)}</code>."
     few = len(doubts.listed) < doubts.doubtful
     shown = f" These are the {len(doubts.listed):,} most doubtful ones." if few else ""
-    held_out = counted(doubts.rows, "row that was", "rows that were")
+    rows = f"{counted(doubts.rows, 'row that was', 'rows that were')} held out from training"
+    if doubts.cross_fitted:
+        rows = f"{counted(doubts.rows, 'row')}, each answered by a model that had not learned it"
     return (
-        f"<p>Of {held_out} held out from training, {doubts.doubtful:,} {'has' if doubts.doubtful == 1 else 'have'} a "
+        f"<p>Of {rows}, {doubts.doubtful:,} {'has' if doubts.doubtful == 1 else 'have'} a "
         f"label that the model doubts (confident learning).{shown} The rows are those of {escape(doubts.source)}.</p>"
         '<p class="soft">Some of these labels are wrong. Others are right, and the text is hard. Read each text before '
         f'you change its label.{check}</p><ol class="errors">{"".join(map(_doubt, doubts.listed))}</ol>'

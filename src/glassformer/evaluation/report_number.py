@@ -9,13 +9,16 @@ from glassformer.data.files import write_aside
 from glassformer.data.inputs import shown
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import HEIGHT, Dot, axis, frame, interval_charts, svg, x_at, y_at
-from glassformer.evaluation.evaluate_number import in_r2
+from glassformer.evaluation.evaluate_number import ASKED, in_r2
 from glassformer.evaluation.number_result import NumberContestant, NumberEvaluation
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import seconds, size
+from glassformer.evaluation.report_next import next_section
+from glassformer.evaluation.report_number_errors import by_answer_section, doubts_section, far_off_section, in_unit
 from glassformer.evaluation.report_review import with_interval
 from glassformer.evaluation.verdict import share
 from glassformer.pages.html import folded, page, table
+from glassformer.prediction.number_answering import rows_needed
 
 
 def write_number_report(path: Path, evaluation: NumberEvaluation) -> None:
@@ -27,9 +30,13 @@ def render_number(evaluation: NumberEvaluation) -> str:
     """Return the report as HTML. Everything from the user's data is escaped."""
     data = evaluation.data
     sections = {
+        "next": ("What to do next", next_section(evaluation.next_steps)),
         "duel": ("Compared with baselines", _duel(evaluation)),
         "scatter": ("Answers and truth", _scatter(evaluation)),
         "intervals": ("Do the intervals hold?", _intervals(evaluation)),
+        "by-answer": ("How far off, by answer", by_answer_section(evaluation.by_answer)),
+        "slices": ("Where it is worse", far_off_section(evaluation.far_off)),
+        "doubts": ("Numbers to check", doubts_section(evaluation.doubts)),
         "errors": ("Worst errors", _errors(evaluation)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
         "method": ("How this was measured", _method(evaluation)),
@@ -43,11 +50,6 @@ def render_number(evaluation: NumberEvaluation) -> str:
         sections=sections,
         footer=f"glassformer · {evaluation.created}",
     )
-
-
-def in_unit(value: float) -> str:
-    """Write a number of the user's unit with four significant digits."""
-    return f"{value:.4g}".replace("-", "−")
 
 
 def _unit_interval(estimate: Estimate) -> str:
@@ -136,8 +138,11 @@ def _scatter(evaluation: NumberEvaluation) -> str:
 
 
 def _intervals(evaluation: NumberEvaluation) -> str:
+    missing = [asked for asked in ASKED if asked not in {each.asked for each in evaluation.intervals}]
+    needs = ", ".join(f"{asked:.0%} need at least {rows_needed(asked)}" for asked in missing)
+    without = f"<p>Too few rows were held out in training for all intervals: those of {needs}.</p>" if missing else ""
     if not evaluation.intervals:
-        return "<p>The model has no intervals: too few rows were held out in training.</p>"
+        return without
     rows = [
         (f"{each.asked:.0%}", [f"± {in_unit(each.distance)}", with_interval(each.coverage)])
         for each in evaluation.intervals
@@ -151,6 +156,7 @@ def _intervals(evaluation: NumberEvaluation) -> str:
             ("should hold", "answer", "holds"),
             rows,
         )
+        + without
     )
 
 

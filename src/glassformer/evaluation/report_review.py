@@ -10,16 +10,27 @@ from glassformer.evaluation.verdict import share
 from glassformer.pages.html import table
 
 
-def review_section(review: Review | None) -> str:
-    """Draw the risk–coverage curve, and show thresholds and label sets."""
+def review_section(review: Review | None, *, of_training: bool = False) -> str:
+    """Draw the risk–coverage curve, and show thresholds and label sets.
+
+    Args:
+        of_training: the rows of the report are those that gave the thresholds.
+    """
     if review is None:
         return ""
     missing = f'<p class="soft">{escape(review.missing_because)}</p>' if review.missing_because else ""
+    origin = (
+        "The rows of this report gave the thresholds of confidence. <code>glassformer evaluate</code> shows what the "
+        "thresholds do on other rows."
+        if of_training
+        else "The threshold of confidence comes from held-out rows of training. The rows of this report only show what "
+        "it does."
+    )
+    beside = _found(review) if of_training else _asked_and_got(review)
     return (
-        "<p>If a person sees the answers with the lowest confidence, fewer of the others are wrong. The threshold of "
-        "confidence comes from held-out rows of training. The rows of this report only show what it does.</p>"
-        f'<div class="pair"><figure>{_curve(review)}</figure>{_asked_and_got(review)}</div>'
-        f"{_shares(review)}{missing}{_by_class(review)}{_sets(review)}"
+        f"<p>If a person sees the answers with the lowest confidence, fewer of the others are wrong. {origin}</p>"
+        f'<div class="pair"><figure>{_curve(review)}</figure>{beside}</div>'
+        f"{'' if of_training else _shares(review)}{missing}{_by_class(review)}{_sets(review)}"
     )
 
 
@@ -73,6 +84,19 @@ def _shares(review: Review) -> str:
         head,
         [(f"{each.asked:.0%}", [with_interval(each.error), *_applied(each)]) for each in review.shares],
     )
+
+
+def _found(review: Review) -> str:
+    """Show the thresholds beside the rows that gave them."""
+    rows = [
+        (
+            f"{each.asked:.0%}",
+            [with_interval(each.error), "–" if each.threshold is None else share(each.threshold.confidence)],
+        )
+        for each in review.shares
+    ]
+    head = ("automatic", "wrong among the surest", "threshold")
+    return f"<div>{table('The surest answers, and their lowest confidence. Intervals: 95%.', head, rows)}</div>"
 
 
 def _applied(each: AutomaticShare) -> list[str]:

@@ -1,10 +1,11 @@
 """The section of the report that says where the model is worse than elsewhere."""
 
+from collections.abc import Callable
 from html import escape
 
 from glassformer.data.wording import counted
 from glassformer.errors import quoted
-from glassformer.evaluation.report_review import with_interval
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.slices import FEWEST_ROWS
 from glassformer.evaluation.verdict import p_value, share, slice_name
 from glassformer.evaluation.weak_spots import Slices
@@ -19,6 +20,22 @@ def slices_section(slices: Slices | None) -> str:
     """Show the slices that are most significantly worse than the rest, or say that none is."""
     if slices is None:
         return ""
+    return worse_slices(
+        slices,
+        worse="the model is right significantly less often than on all other rows",
+        columns=("accuracy", "others"),
+        shown=share,
+    )
+
+
+def worse_slices(slices: Slices, *, worse: str, columns: tuple[str, str], shown: Callable[[float], str]) -> str:
+    """Show the slices that are most significantly worse than the rest, or say that none is.
+
+    Args:
+        worse: how the slices are worse, as the end of a sentence.
+        columns: the names of the columns with the figure of a slice, and of the other rows.
+        shown: writes the figure that belongs to a share of right rows.
+    """
     if not slices.looked_at:
         return (
             "<p>There was no slice to look at. A slice needs at least "
@@ -32,25 +49,29 @@ def slices_section(slices: Slices | None) -> str:
             escape(slice_name(each)),
             [
                 f"{each.rows:,}",
-                with_interval(each.accuracy),
-                share(each.accuracy_of_rest),
+                f"{shown(each.accuracy.value)}<small>{_interval(each.accuracy, shown)}</small>",
+                shown(each.accuracy_of_rest),
                 p_value(each.corrected_p).removeprefix("p ").removeprefix("= "),
             ],
         )
         for each in slices.listed[: min(_SHOWN, slices.significantly_worse)]
     ]
-    worse = counted(slices.significantly_worse, "slice", "slices")
     return (
-        f"<p>On {worse}, the model is right significantly less often than on all other rows. {looked_at}</p>"
+        f"<p>On {counted(slices.significantly_worse, 'slice')}, {worse}. {looked_at}</p>"
         '<p class="soft">Slices overlap: one cause may show in several. A slice says where to read, not why the '
         "answers are wrong. If you change the model because of one, measure again on other rows.</p>"
         + table(
             "The most significant slices, those with p below .05. Intervals: 95%, Wilson. p: Fisher’s "
             "exact test, one-sided, corrected by Benjamini–Hochberg for all slices that were looked at.",
-            ("slice", "rows", "accuracy", "others", "p"),
+            ("slice", "rows", *columns, "p"),
             rows,
         )
     )
+
+
+def _interval(accuracy: Estimate, shown: Callable[[float], str]) -> str:
+    low, high = sorted((shown(accuracy.low), shown(accuracy.high)))
+    return f"{low} to {high}"
 
 
 def _kinds(slices: Slices) -> str:

@@ -46,7 +46,7 @@ def split_again(
         UsageError: a table cannot be read, or a table of validation rows has a new label by now.
     """
     validation, seed = remembered.recipe.validation, remembered.recipe.training.seed
-    seen = read_sources(source, validation, data_dir).split(validation, seed=seed)
+    seen = read_sources(source, validation, data_dir, inputs=remembered.inputs).split(validation, seed=seed)
     if fingerprint(seen.train) != remembered.data.fingerprint:
         return None
     if seen.validation is not None and labels is not None:

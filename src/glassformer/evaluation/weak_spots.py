@@ -18,7 +18,7 @@ class ErrorReasons(Record):
 
 
 class WorstError(Record):
-    """A row with a wrong answer of high confidence.
+    """A row with a wrong answer of high confidence. `text` is empty if it is not to be shown.
 
     `truth` and `prediction` hold the name of one label, or any number of names with several labels per text.
     `confidence` is the probability that the model gave to its wrong answer. With several labels, it is that of
@@ -136,6 +136,8 @@ class DoubtfulLabels(Record):
     doubtful: int
     listed: tuple[DoubtfulRow, ...]
     command: str | None
+    cross_fitted: bool = False
+    """Whether the rows are all those of training, each answered by a model that had not learned it."""
 
 
 class NextStep(Record):

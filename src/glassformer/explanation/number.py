@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.input_layout import Layout
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief
 from glassformer.explanation.words import TextInWords, Word
 from glassformer.prediction.answers import Reader
-from glassformer.prediction.number import NumberPredictor, significant
+from glassformer.prediction.number_answering import NumberAnswering, significant
 
 MOST_WORDS = 2_000
+_WORDS_SHOWN = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,8 @@ class WordEffect:
     word: Word
     readers: Mapping[Reader, float]
     total: float
+    input: str | None = None
+    """The column of the text that the word is in, or whose value it is. None if the model reads one text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,10 @@ class NumberExplanation:
     distance: float | None
     words: tuple[WordEffect, ...]
     unlike_training: bool | None
+
+    def __repr__(self) -> str:
+        words = {word: significant(sum(each.total for each in group)) for word, group in self.strongest(_WORDS_SHOWN)}
+        return f"NumberExplanation(text={brief(self.text)!r}, value={significant(self.value)}, strongest={words})"
 
     def strongest(self, most: int) -> list[tuple[str, Sequence[WordEffect]]]:
         """Return the words with the largest effects, all occurrences of a word together."""
@@ -68,13 +75,14 @@ class NumberExplanation:
                     "end": each.word.end,
                     "effect": significant(each.total),
                     "readers": {name: significant(effect) for name, effect in each.readers.items()},
+                    **({} if each.input is None else {"input": each.input}),
                 }
                 for each in self.words
             ],
         }
 
 
-def explain_number(predictor: NumberPredictor, text: str) -> NumberExplanation:
+def explain_number(predictor: NumberAnswering, text: str) -> NumberExplanation:
     """Answer the text, and again without each of its words (leave one out: Li et al. 2016).
 
     Raises:
@@ -102,6 +110,7 @@ def explain_number(predictor: NumberPredictor, text: str) -> NumberExplanation:
                 word=_shown(word, layout),
                 readers={name: float(effects[i]) for name, effects in lost.items()},
                 total=float(total[i]),
+                input=layout.input_of(word.start),
             )
             for i, word in enumerate(cut.words)
         ),

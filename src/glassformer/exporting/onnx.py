@@ -84,8 +84,10 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     (folder / "tokenizer.json").write_text(trained.tokenizer.to_json(), encoding="utf-8")
     checked: dict[str, Any] = {}
     if not config.answers_by_counting:
-        _write_transformer(trained.model, folder / MODEL_FILE, config.vocab_size, predictor.max_seq_len)
-        checked["largest_difference"] = _largest_difference(predictor, folder / MODEL_FILE)
+        write_transformer(trained.model, folder / MODEL_FILE, config.vocab_size, predictor.max_seq_len)
+        checked["largest_difference"] = largest_difference(
+            trained.model, folder / MODEL_FILE, config.vocab_size, config.n_classes, predictor.max_seq_len
+        )
         if precision == "int8":
             _quantise(folder / MODEL_FILE)
     if trained.counting is not None:
@@ -135,7 +137,7 @@ def _write_config(folder: Path, config: ExportedConfig) -> None:
     (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
-def _write_transformer(model: nn.Module, path: Path, vocab_size: int, max_seq_len: int) -> None:
+def write_transformer(model: nn.Module, path: Path, vocab_size: int, max_seq_len: int) -> None:
     """Write a classifier as an ONNX model, for any number of windows of any width.
 
     Raises:
@@ -199,19 +201,18 @@ def _quantise(path: Path) -> None:
         root.setLevel(level)
 
 
-def _largest_difference(predictor: Predictor, path: Path) -> float:
+def largest_difference(model: nn.Module, path: Path, vocab_size: int, n_classes: int, max_seq_len: int) -> float:
     """Return the largest difference of a logit between the model and its export, on random windows with padding.
 
     Raises:
         GlassformerError: it is larger than `TOLERANCE`.
     """
-    config, model = predictor.trained.config, predictor.trained.model
-    session = open_session(path, config.n_classes)
+    session = open_session(path, n_classes)
     random = np.random.default_rng(0)
     largest = 0.0
-    for windows, width in (*_SHAPES, (1, predictor.max_seq_len)):
-        width = min(width, predictor.max_seq_len)
-        token_ids = random.integers(0, config.vocab_size, (windows, width))
+    for windows, width in (*_SHAPES, (1, max_seq_len)):
+        width = min(width, max_seq_len)
+        token_ids = random.integers(0, vocab_size, (windows, width))
         mask = np.arange(width) < random.integers(1, width + 1, (windows, 1))
         mask[0] = True  # one window is as wide as the batch
         with torch.inference_mode():

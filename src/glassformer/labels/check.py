@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.data.in_memory import as_table, as_texts
+from glassformer.data.in_memory import as_table
+from glassformer.data.in_memory_rows import as_texts
+from glassformer.data.inputs import shown, values_of
 from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
@@ -68,7 +70,8 @@ def check_table(table: Table, test: Table | None = None, *, on_progress: OnProgr
     """Look for wrong labels, contradictions and repeated texts in a table.
 
     Each row is answered by a counting reader that has not seen it, nor any row with nearly the same text or of the same
-    group. No row of the test table is learned from.
+    group. No row of the test table is learned from. Rows may have several inputs: a text is then the same if all texts
+    of the row are, and labels contradict each other only if the columns beside the texts are equal too.
 
     Args:
         table: with one label per text. The column `group` of its frame is respected if there is one.
@@ -111,7 +114,9 @@ def check_table(table: Table, test: Table | None = None, *, on_progress: OnProgr
     found = _Found(table, names.names, classes, probabilities)
     parts = [
         found.of_rows(WRONG, doubts.rows, suggested=doubts.suggested),
-        *_conflicts_and_repeats(found, repeats),
+        *_conflicts_and_repeats(
+            found, repeats if table.inputs is None else repeats.by_value(list(map(values_of, texts)))
+        ),
     ]
     if test is not None:
         parts += _in_test(found, everything, test)
@@ -158,7 +163,7 @@ class _Found:
         """
         columns: dict[str, Any] = {
             "row": self.numbers[rows],
-            "text": self.frame["text"][rows.tolist()],
+            "text": [shown(text) for text in self.frame["text"][rows.tolist()]],
             "label": self.frame["label"][rows.tolist()],
             "why": [why] * len(rows),
             "suggested_label": None,

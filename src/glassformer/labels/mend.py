@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.files import written_aside
+from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
 from glassformer.data.rows import OPENERS, Delimited, format_of, iterate_rows
 from glassformer.data.spellings import label_key
@@ -45,7 +46,8 @@ def read_changes(filled_in: Path, table: Table) -> dict[int, str | None]:
         UsageError: the file cannot be read, belongs to another table or to an earlier version of it, or asks for a
             label that the table does not have. The message names the row of the file.
     """
-    known = dict(zip(table.frame["row"], zip(table.frame["text"], table.frame["label"], strict=True), strict=True))
+    texts = map(shown, table.frame["text"])
+    known = dict(zip(table.frame["row"], zip(texts, table.frame["label"], strict=True), strict=True))
     labels = sorted(table.frame["label"].unique())
     changes: dict[int, str | None] = {}
     asked_at: dict[int, int] = {}
@@ -90,8 +92,8 @@ def _checked_row(line: Mapping[str, str | None], known: Mapping[int, tuple[str, 
     text, label = known[row]
     if not _same_text(line["text"] or "", text):
         raise UsageError(
-            f"{place}: row {row} of {source} has another text: {quoted(text)}. The table has changed, or the file is "
-            "for another table; run `glassformer labels` again"
+            f"{place}: row {row} of {source} has another text: {quoted(text)}. The table has changed, the file is for "
+            "another table, or `text=` and `columns=` are not those of the check; run `glassformer labels` again"
         )
     if _tidy(line["label"]) != label:
         raise UsageError(

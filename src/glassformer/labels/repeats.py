@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from glassformer.counting.ngrams import words_of
+from glassformer.data.inputs import without_columns
 from glassformer.labels.near import OnProgress, Pairs, near_pairs, silent
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -19,6 +21,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Repeats:
     """Rows by their texts. Texts are the same if their words are, without regard to case (see `words_of`).
+
+    Of rows with several inputs, all texts must be the same, or nearly. `by_value` also tells the columns apart.
 
     Attributes:
         text_of_row: (rows,) the number of the text of each row. Texts are numbered in the order of the rows.
@@ -31,9 +35,33 @@ class Repeats:
     @classmethod
     def of(cls, texts: Sequence[str], *, on_progress: OnProgress = silent) -> Repeats:
         numbers: dict[str, int] = {}
-        text_of_row = [numbers.setdefault(" ".join(words_of(text)), len(numbers)) for text in texts]
+        text_of_row = [numbers.setdefault(" ".join(words_of(without_columns(text))), len(numbers)) for text in texts]
         pairs = near_pairs(list(numbers), on_progress=on_progress)
         return cls(text_of_row=np.array(text_of_row, np.int64), pairs=pairs)
+
+    def by_value(self, values: Sequence[Sequence[str]]) -> Repeats:
+        """Return the rows by their texts and columns. Only texts with the same columns may be nearly the same.
+
+        Args:
+            values: the values of the columns of each row.
+        """
+        numbers: dict[tuple[int, tuple[str, ...]], int] = {}
+        keys = zip(self.text_of_row.tolist(), map(tuple, values), strict=True)
+        text_of_row = [numbers.setdefault(key, len(numbers)) for key in keys]
+        of_text = defaultdict[int, dict[tuple[str, ...], int]](dict)
+        for (text, value), number in numbers.items():
+            of_text[text][value] = number
+        pairs = [
+            (*sorted((number, of_text[second][value])), similarity)
+            for first, second, similarity in zip(*map(np.ndarray.tolist, astuple(self.pairs)), strict=True)
+            for value, number in of_text[first].items()
+            if value in of_text[second]
+        ]
+        first, second, similarity = np.array(pairs).reshape(-1, 3).T
+        return Repeats(
+            text_of_row=np.array(text_of_row, np.int64),
+            pairs=Pairs(first=first.astype(np.int64), second=second.astype(np.int64), similarity=similarity),
+        )
 
     def groups(self, n_folds: int, given: Array | None = None) -> Array:
         """Return a number for each row: rows with the same or nearly the same text have the same number.

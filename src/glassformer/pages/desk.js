@@ -72,7 +72,7 @@ export class Desk {
     this.later("speak", SPEAKING, () => {
       byId("spoken").textContent = this.columns.map(({ state: { model, answer, changed } }) => {
         const now = changed ?? answer;
-        return now?.prediction == null ? "" : `${model.name}: ${said(now.prediction)}, ${percent(now.confidence)}.`;
+        return now?.prediction == null ? "" : `${model.name}: ${said(now.prediction)}${now.confidence === undefined ? "" : `, ${percent(now.confidence)}`}.`;
       }).join(" ");
     });
   }

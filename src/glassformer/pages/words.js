@@ -42,10 +42,10 @@ export class Words {
       button.setAttribute("aria-haspopup", "dialog");
       colour(button, reasons.words[number].total / most);
     });
-    this.legend.append(
-      el("span", { className: "key for" }, "speaks for"), ` ${reasons.label}   `,
-      el("span", { className: "key against" }, "speaks against"),
-      reasons.rival === null ? " it" : ` it, for ${reasons.rival}`);
+    const [raises, lowers] = reasons.sides ?? ["speaks for", "speaks against"];
+    this.legend.append(el("span", { className: "key for" }, raises), reasons.sides ? "   " : ` ${reasons.label}   `,
+      el("span", { className: "key against" }, lowers));
+    if (!reasons.sides) this.legend.append(reasons.rival === null ? " it" : ` it, for ${reasons.rival}`);
     this.mark();
   }
 

@@ -13,10 +13,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from glassformer.counting.reader import CountingReader
 from glassformer.data.arrays import check_is_file
@@ -37,6 +37,8 @@ from glassformer.prediction.unlike import Seen
 FORMAT, MODEL_FILE = "glassformer-onnx", "model.onnx"
 TOKEN_IDS, ATTENTION_MASK, LOGITS = "token_ids", "attention_mask", "logits"
 """The names of the inputs and the output of the ONNX model."""
+Config = TypeVar("Config", bound=BaseModel)
+
 _BATCH_TOKENS, _BATCH_SIZE = 2_048, 256
 
 
@@ -91,13 +93,8 @@ class ExportedPredictor(Answering):
             UsageError: ONNX Runtime is not installed.
             GlassformerError: a file is missing or damaged, of a later format, or does not match the others.
         """
-        config = _read_config(folder / "config.json")
-        tokenizer = TextTokenizer.load(folder / "tokenizer.json")
-        if tokenizer.vocab_size != config.vocab_size:
-            raise GlassformerError(
-                f"{folder}: tokenizer.json has {tokenizer.vocab_size:,} tokens where config.json says "
-                f"{config.vocab_size:,}; the files come from different models"
-            )
+        config = read_config(folder / "config.json", ExportedConfig)
+        tokenizer = read_tokenizer(folder, config.vocab_size)
         counting = None
         if config.readers is not None:
             counting = CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
@@ -129,27 +126,49 @@ class ExportedPredictor(Answering):
         Raises:
             UsageError: the model answers by counting alone.
         """
-        store = TokenStore.in_memory(rows)
-        windows = covering_windows(store.lengths, self.max_seq_len)
-        tokens, so_far = max(1, int(windows.lengths.sum())), 0
-        totals = np.zeros((len(rows), self.trained.config.n_classes), np.float32)
-        for chosen in bucket(windows.lengths, batch_tokens=_BATCH_TOKENS, batch_size=_BATCH_SIZE):
-            token_ids = padded(store, windows, chosen)
-            mask = np.arange(token_ids.shape[1]) <= windows.lengths[chosen][:, None]
-            np.add.at(totals, windows.rows[chosen], self.read(token_ids, mask))
-            so_far += int(windows.lengths[chosen].sum())
-            if on_progress:
-                on_progress(so_far / tokens)
-        means: FloatArray = totals / np.bincount(windows.rows, minlength=len(rows)).astype(np.float32)[:, None]
-        return means
+        return score_windows(
+            self.read,
+            rows,
+            max_seq_len=self.max_seq_len,
+            n_classes=self.trained.config.n_classes,
+            on_progress=on_progress,
+        )
 
     def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
         if self.trained.session is None:
             raise UsageError("this exported model answers by counting alone; it holds no transformer")
-        inputs = {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask}
-        (logits,) = self.trained.session.run([LOGITS], inputs)
-        found: FloatArray = logits
-        return found
+        return read_windows(self.trained.session, token_ids, attention_mask)
+
+
+def read_windows(session: Any, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
+    """Return the logits (windows, n_classes) of windows with padding."""
+    (logits,) = session.run([LOGITS], {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask})
+    found: FloatArray = logits
+    return found
+
+
+def score_windows(
+    read: Callable[[IntArray, BoolArray], FloatArray],
+    rows: list[IntArray],
+    *,
+    max_seq_len: int,
+    n_classes: int,
+    on_progress: Callable[[float], None] | None = None,
+) -> FloatArray:
+    """Return the logits (texts, n_classes) of token ids, by `read` for windows. A text of several gets their mean."""
+    store = TokenStore.in_memory(rows)
+    windows = covering_windows(store.lengths, max_seq_len)
+    tokens, so_far = max(1, int(windows.lengths.sum())), 0
+    totals = np.zeros((len(rows), n_classes), np.float32)
+    for chosen in bucket(windows.lengths, batch_tokens=_BATCH_TOKENS, batch_size=_BATCH_SIZE):
+        token_ids = padded(store, windows, chosen)
+        mask = np.arange(token_ids.shape[1]) <= windows.lengths[chosen][:, None]
+        np.add.at(totals, windows.rows[chosen], read(token_ids, mask))
+        so_far += int(windows.lengths[chosen].sum())
+        if on_progress:
+            on_progress(so_far / tokens)
+    means: FloatArray = totals / np.bincount(windows.rows, minlength=len(rows)).astype(np.float32)[:, None]
+    return means
 
 
 def is_exported(folder: Path) -> bool:
@@ -191,7 +210,19 @@ def threads_asked() -> int:
     return int(asked) if asked.isdigit() else 0
 
 
-def _read_config(path: Path) -> ExportedConfig:
+def read_tokenizer(folder: Path, vocab_size: int) -> TextTokenizer:
+    """Read the tokenizer. Raises `GlassformerError` if it does not belong to `config.json`."""
+    tokenizer = TextTokenizer.load(folder / "tokenizer.json")
+    if tokenizer.vocab_size != vocab_size:
+        raise GlassformerError(
+            f"{folder}: tokenizer.json has {tokenizer.vocab_size:,} tokens where config.json says {vocab_size:,}; the "
+            "files come from different models"
+        )
+    return tokenizer
+
+
+def read_config(path: Path, kind: type[Config]) -> Config:
+    """Read the `config.json` of an export. Raises `GlassformerError` if it is damaged or of a later format."""
     check_is_file(path)
     raw = read_json(path)
     version = raw.get("format_version") if isinstance(raw, dict) else None
@@ -200,8 +231,9 @@ def _read_config(path: Path) -> ExportedConfig:
             f"{path} was written by a later glassformer (format {version}); this one reads format 1; upgrade it"
         )
     try:
-        return ExportedConfig.model_validate(raw)
+        return kind.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "config.json"
-        raise GlassformerError(f"{path}: {name}: {first['msg']}; the file is damaged") from error
+        what = first["msg"].removeprefix("Value error, ")
+        raise GlassformerError(f"{path}: {name}: {what}; the file is damaged") from error

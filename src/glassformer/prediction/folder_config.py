@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from glassformer.data.inputs import Inputs
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
-from glassformer.data.wording import label_name
+from glassformer.data.wording import counted, label_name
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
@@ -104,6 +105,8 @@ class TrainingRows(BaseModel):
     label_column: str | None = None
     fold_labels: bool = False
     """Whether labels in memory were joined if they differ only by case or white space; of a table see `read_as`."""
+    label_columns: tuple[Any, ...] | None = None
+    """The labels of the columns, if labels in memory were a matrix of 0 and 1."""
     rows: int = 0
     fingerprint: str = ""
 
@@ -145,6 +148,7 @@ class Remembered(BaseModel):
 
     data: TrainingRows
     recipe: TrainingChoices
+    inputs: Inputs | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -165,6 +169,13 @@ class Remembered(BaseModel):
         return self.data.fold_labels or (self.data.read_as is not None and self.data.read_as.fold_labels)
 
 
+def check_texts(model: BaseModel, inputs: Inputs | None) -> None:
+    """Raise `ValueError` if a model reads another number of texts than its inputs have."""
+    named, read = 1 if inputs is None else len(inputs.texts), getattr(model, "texts", 1)
+    if named != read:
+        raise ValueError(f"inputs: a row has {counted(named, 'text')}, and the model reads {read}")
+
+
 class FolderConfig(AnsweringConfig, AnyFolderConfig):
     """`config.json` of a classifier."""
 
@@ -175,10 +186,15 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
     ordered: bool = Field(default=False, exclude_if=lambda ordered: not ordered)
     """Whether each label is more than the one before it."""
 
+    @model_validator(mode="after")
+    def _reads_its_texts(self) -> Self:
+        check_texts(self.model, self.inputs)
+        return self
+
     @property
     def remembered(self) -> Remembered:
         """What the config says about its training rows."""
-        return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
+        return Remembered.model_validate({"data": self.data, "recipe": self.recipe, "inputs": self.inputs})
 
     @property
     def learner(self) -> str:

@@ -9,6 +9,10 @@ from pathlib import Path
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
+NUMBER_FORMAT = "glassformer-number"
+"""The format of a model that answers with a number."""
+EXPORTED_NUMBER_FORMAT = "glassformer-onnx-number"
+"""The format of such a model that was exported."""
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
 
 
@@ -24,6 +28,11 @@ def format_of(folder: Path) -> str | None:
             named = re.search(rb'"format"\s*:\s*"([^"]*)"', opened.read(_BEGINNING))
         return None if named is None else named[1].decode(errors="replace")
     return str(raw.get("format")) if isinstance(raw, dict) else None
+
+
+def answers_with_number(folder: Path) -> bool:
+    """Whether the folder holds a model that answers with a number, exported or not. It may be damaged."""
+    return format_of(folder) in (NUMBER_FORMAT, EXPORTED_NUMBER_FORMAT)
 
 
 def check_is_folder(folder: Path, *, command: str) -> None:

@@ -8,6 +8,7 @@ counting.safetensors  their weights
 seen.safetensors    the words and word pairs of the training texts, as hashes
 training-texts.*    the training texts and their vectors, if they were to be kept
 metrics.json        the training history and the figures of validation
+report.html         these figures as a page, if rows were held out
 README.md           the model card
 
 `KINDS` lists the kinds of models. `load_model(folder, CLASSIFIER)` reads a model of one kind, `save_model` writes any.
@@ -48,7 +49,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
-from glassformer.prediction.folder_format import check_is_folder, format_of
+from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, check_is_folder, format_of
 from glassformer.prediction.folder_names import (
     AUDIT_FILE,
     AUDIT_PAGE,
@@ -136,12 +137,15 @@ KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, L
 """The kinds of models by their format."""
 
 
-def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
+def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: str | None = None) -> None:
     """Write a model folder. If it replaces a model, its evaluation, audit and snapshots go. Other files are kept.
 
     The new files are first written to a temporary folder, flushed to the disk and read back. Only then do they replace
     the files of an earlier model. After this function has returned, the folder can be read, and a run may delete its
     checkpoint.
+
+    Args:
+        report: the page about the held-out rows, if there is one.
 
     Raises:
         GlassformerError: the files cannot be written. The folder has not changed.
@@ -155,6 +159,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
         "tokenizer.json": trained.tokenizer.to_json(),
         "metrics.json": json.dumps(_finite(trained.metrics), indent=2, allow_nan=False) + "\n",
         "README.md": card,
+        **({} if report is None else {REPORT_FILE: report}),
     }
     aside = folder / f".writing-{os.getpid()}"
     try:
@@ -165,7 +170,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str) -> None:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
         # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
         (folder / "config.json").unlink(missing_ok=True)
-        for name in (*COUNTING_FILES, SEEN_FILE, *KEPT_FILES):
+        for name in (*COUNTING_FILES, SEEN_FILE, *KEPT_FILES, *([REPORT_FILE] if replaced else [])):
             (folder / name).unlink(missing_ok=True)  # the new model may not have them
         for name in _written(aside):
             (aside / name).replace(folder / name)
@@ -255,7 +260,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         GlassformerError: a file is missing, incomplete or of a later format, or does not match the others.
     """
     check_is_folder(folder, command=kind.command)
-    if format_of(folder) == EXPORTED:
+    if format_of(folder) in (EXPORTED, EXPORTED_NUMBER_FORMAT):
         raise UsageError(
             f"{folder} is an exported model, which only answers and explains; name the model folder that it was made of"
         )

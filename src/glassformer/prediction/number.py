@@ -1,103 +1,24 @@
-"""Answer texts with a number and an interval."""
+"""Answer texts with a number by a model folder."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import polars as pl
 
 from glassformer.data.store import TokenStore
-from glassformer.data.tokenizers import UNKNOWN_ID
-from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.answers import BoolArray, Reader
 from glassformer.prediction.model_folder import NUMBER, TrainedNumber, load_model
-from glassformer.prediction.number_config import HeldOutNumbers, held_out_of
-from glassformer.prediction.review import percent_of
+from glassformer.prediction.number_answering import NumberAnswering, Numbers
+from glassformer.prediction.number_config import held_out_of
+from glassformer.prediction.number_readers import HeldOutNumbers
 from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, logits_of, score
-from glassformer.prediction.unlike import Seen
-
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
-
-COVERAGE = 0.9
-"""The share of right numbers that the intervals of answers should hold."""
-COLUMNS = ["prediction", "interval_low", "interval_high", "unseen_share", "unlike_training"]
-"""The keys of an answer in a table or in JSON."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NumberAnswers:
-    """The answers to some texts. A text of white space only gets no answer.
-
-    Attributes:
-        values: (texts,)
-        distance: half of the width of the interval around each value. None if the model does not know it.
-        readers: what each reader adds to the value of each text. The rest is the same for all texts.
-    """
-
-    values: Numbers
-    distance: float | None
-    readers: Mapping[Reader, Numbers]
-    empty: BoolArray
-    texts: Sequence[str]
-    seen: Seen | None
-    find_unknown: Callable[[], Counter[str]] = Counter
-
-    @cached_property
-    def unknown(self) -> Counter[str]:
-        """The words that are not in the vocabulary, each with the number of texts that it occurs in."""
-        return self.find_unknown()
-
-    @cached_property
-    def _unseen(self) -> np.ndarray[Any, Any] | None:
-        return None if self.seen is None else self.seen.unseen_shares(self.texts)
-
-    @property
-    def unlike(self) -> BoolArray | None:
-        """Which texts are unlike the training data. None if the model does not know."""
-        if self.seen is None or self._unseen is None:
-            return None
-        return self.seen.is_unlike(self._unseen) & ~self.empty
-
-    def columns(self) -> pl.DataFrame:
-        """Return the columns `COLUMNS`, with a row for each text. They are null for an empty text."""
-        rows = [[record[name] for name in COLUMNS] for record in self.records()]
-        types = {name: pl.Boolean if name == "unlike_training" else pl.Float64 for name in COLUMNS}
-        return pl.DataFrame(rows, schema=types, orient="row")
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield the JSON of each answer: `COLUMNS`, and with two readers `readers`."""
-        unlike = self.unlike
-        for row, value in enumerate(self.values.tolist()):
-            if self.empty[row]:
-                yield dict.fromkeys(COLUMNS) | ({"readers": None} if len(self.readers) > 1 else {})
-                continue
-            away = self.distance
-            record: dict[str, Any] = {
-                "prediction": significant(value),
-                "interval_low": None if away is None else significant(value - away),
-                "interval_high": None if away is None else significant(value + away),
-                "unseen_share": None if self._unseen is None else round(float(self._unseen[row]), 6),
-                "unlike_training": None if unlike is None else bool(unlike[row]),
-            }
-            if len(self.readers) > 1:
-                record["readers"] = {name: significant(float(added[row])) for name, added in self.readers.items()}
-            yield record
-
-    def lines(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-        """Yield a line of JSON for each text: the given row, then its record."""
-        for row, record in zip(rows, self.records(), strict=True):
-            yield json.dumps({**row, **record}, ensure_ascii=False)
-
-
-class NumberPredictor:
+class NumberPredictor(NumberAnswering):
     """Answers texts with a trained model."""
+
+    trained: TrainedNumber
 
     def __init__(self, trained: TrainedNumber, *, device: str = "cpu") -> None:
         self.trained = trained
@@ -109,6 +30,11 @@ class NumberPredictor:
         return cls(load_model(folder, NUMBER), device=device)
 
     @property
+    def max_seq_len(self) -> int:
+        """The most tokens that the transformer reads at once, with the start token."""
+        return self.trained.config.model.max_seq_len
+
+    @property
     def text_column(self) -> str | None:
         """The column of the training table that the texts came from. None if they came from memory."""
         remembered = self.trained.config.remembered
@@ -118,104 +44,14 @@ class NumberPredictor:
     def held_out(self) -> HeldOutNumbers | None:
         return held_out_of(self.trained.metrics)
 
-    def distance(self, coverage: float = COVERAGE) -> float | None:
-        """Return the distance from an answer within which the right number should lie. None if it is not known.
-
-        Args:
-            coverage: the share of the right numbers, from 0.01 to 0.99 in whole percents.
-
-        Raises:
-            UsageError: it is not such a share.
-        """
-        place = percent_of(coverage, "coverage") - 1
-        if place > 98:
-            raise UsageError("`coverage=1`: no interval holds every number; give at most 0.99")
-        return None if self.held_out is None else self.held_out.distances[place]
-
-    def read(self, texts: Sequence[str], on_progress: Callable[[float], None] | None = None) -> dict[Reader, Numbers]:
-        """Return the answers of each reader on the scale of training: (texts,).
-
-        Beside another reader, one of weight 0 is not asked.
-        """
-        counting, found, weights = self.trained.counting, dict[Reader, Numbers](), self.trained.config.readers
-        if counting is not None and (weights.counting or not weights.transformer):  # one reader is always asked
-            found["counting"] = counting.logits(texts)[:, 0].astype(np.float64)
-        if weights.transformer or counting is None:
-            found["transformer"] = self._transformer(texts, on_progress)
-        return found
-
     def _transformer(self, texts: Sequence[str], on_progress: Callable[[float], None] | None) -> Numbers:
         on_cpu = next(self.trained.model.parameters()).device.type == "cpu"
         answers = score(
             logits_of(self.trained.model),
             TokenStore.in_memory(self.trained.tokenizer.encode(texts)),
-            max_seq_len=self.trained.config.model.max_seq_len,
+            max_seq_len=self.max_seq_len,
             n_classes=1,
             batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
             on_progress=on_progress,
         )
         return answers[:, 0].astype(np.float64)
-
-    def added(self, by_reader: Mapping[Reader, Numbers]) -> dict[Reader, Numbers]:
-        """Return what each reader of `read` adds to the answer, in the unit of the number: (texts,)."""
-        config = self.trained.config
-        weights = {"counting": config.readers.counting or 0.0, "transformer": config.readers.transformer}
-        return {name: weights[name] * values * config.scale.deviation for name, values in by_reader.items()}
-
-    @property
-    def base(self) -> float:
-        """The answer to which the readers add: the mean of the training rows and the bias."""
-        scale = self.trained.config.scale
-        return scale.mean + self.trained.config.readers.bias * scale.deviation
-
-    def alone(self, reader: Reader, values: Numbers) -> Numbers | None:
-        """Return the answers of a reader of `read` if it answered alone. None if no rows were held out."""
-        scale = self.trained.config.scale
-        found = None if self.held_out is None else getattr(self.held_out, reader)
-        return None if found is None else scale.mean + scale.deviation * (found.bias + found.weight * values)
-
-    def total(self, by_reader: Mapping[Reader, Numbers]) -> Numbers:
-        """Return the answers of the model from those of its readers: (texts,).
-
-        Raises:
-            GlassformerError: an answer is NaN or infinite.
-        """
-        values: Numbers = self.base + np.sum(list(self.added(by_reader).values()), axis=0)
-        if not np.isfinite(values).all():
-            raise GlassformerError("the model gives NaN or infinite numbers: its weights are damaged")
-        return values
-
-    def answer(
-        self,
-        texts: Sequence[str],
-        *,
-        coverage: float = COVERAGE,
-        on_progress: Callable[[float], None] | None = None,
-    ) -> NumberAnswers:
-        """Return a number for each text, with an interval that should hold the right number of this share of texts."""
-        by_reader = self.read(texts, on_progress)
-        return NumberAnswers(
-            values=self.total(by_reader),
-            distance=self.distance(coverage),
-            readers=self.added(by_reader),
-            empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
-            texts=texts,
-            seen=self.trained.seen,
-            find_unknown=partial(self._unknown_words, texts),
-        )
-
-    def _unknown_words(self, texts: Sequence[str]) -> Counter[str]:
-        if self.trained.config.answers_by_counting:
-            return Counter()
-        tokenizer = self.trained.tokenizer
-        return Counter(
-            word
-            for text, row in zip(texts, tokenizer.encode(texts), strict=True)
-            if UNKNOWN_ID in row
-            for word in tokenizer.unknown_words(text)
-        )
-
-
-def significant(value: float) -> float:
-    """Round to six significant digits."""
-    return float(f"{value:.6g}")

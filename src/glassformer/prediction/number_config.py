@@ -2,70 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, model_validator
 
-from glassformer.counting.reader import HEAVIEST
 from glassformer.data.inputs import Inputs
 from glassformer.models.build import AnyModelConfig
-from glassformer.prediction.folder_config import AnyFolderConfig, FolderMetrics, Remembered
+from glassformer.prediction.folder_config import AnyFolderConfig, FolderMetrics, Remembered, check_texts
+from glassformer.prediction.folder_format import NUMBER_FORMAT
+from glassformer.prediction.label_doubts import NumberDoubts
+from glassformer.prediction.number_readers import HeldOutNumbers, NumberReaders, Scale
 from glassformer.prediction.unlike import UnlikeConfig
-
-Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(min_length=99, max_length=99)]
-
-
-class Scale(BaseModel):
-    """The numbers of the training rows. Both readers learn (number − mean) / deviation."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    mean: float
-    deviation: float = Field(gt=0)
-    lowest: float
-    highest: float
-
-
-class NumberReaders(BaseModel):
-    """How both readers add up, on the scale of training: bias + counting · ridge + transformer · transformer.
-
-    None means that there is no counting reader. Beside another reader, one of weight 0 is not asked.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    bias: float
-    counting: float | None = Field(ge=0, le=HEAVIEST)
-    transformer: float = Field(ge=0, le=HEAVIEST)
-
-
-class ReaderAlone(BaseModel):
-    """A reader that answers alone, on the scale of training: bias + weight · its answer, fitted to held-out rows."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-    r2: float
-    bias: float
-    weight: float
-
-
-class HeldOutNumbers(BaseModel):
-    """The answers to rows that the readers had not learned (`held_out` in `metrics.json`)."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-    rows: int = Field(ge=1)
-    folds: int = Field(ge=1)
-    r2: float
-    """The share of the variance that the answers explain."""
-    mae: float
-    spearman: float | None
-    counting: ReaderAlone | None
-    transformer: ReaderAlone | None
-    """None if there is no such reader, or if it was not trained."""
-    distances: Distances
-    """For 1%, 2%, … 99%: the distance from the answer within which the right number of so many new texts should lie.
-    None if there are too few rows (split conformal prediction: Lei et al. 2018, algorithm 2)."""
 
 
 class NumberMetrics(FolderMetrics):
@@ -73,6 +20,8 @@ class NumberMetrics(FolderMetrics):
 
     held_out: HeldOutNumbers | None = None
     """None if no rows were held out."""
+    number_doubts: NumberDoubts | None = None
+    """None if the numbers could not be doubted, or if an older version trained the model."""
 
 
 class NumberFolderConfig(AnyFolderConfig):
@@ -80,7 +29,7 @@ class NumberFolderConfig(AnyFolderConfig):
 
     metrics = NumberMetrics
 
-    format: str = "glassformer-number"
+    format: str = NUMBER_FORMAT
     model: AnyModelConfig
     target: str
     """The column that was learned."""
@@ -90,15 +39,20 @@ class NumberFolderConfig(AnyFolderConfig):
     inputs: Inputs | None = Field(default=None, exclude_if=lambda inputs: inputs is None)
     """What the model reads, if a row has several inputs. None if it is one text."""
 
+    @model_validator(mode="after")
+    def _reads_its_texts(self) -> Self:
+        check_texts(self.model, self.inputs)
+        return self
+
     @property
     def remembered(self) -> Remembered:
         """What the config says about its training rows."""
-        return Remembered.model_validate({"data": self.data, "recipe": self.recipe})
+        return Remembered.model_validate({"data": self.data, "recipe": self.recipe, "inputs": self.inputs})
 
     @property
     def answers_by_counting(self) -> bool:
         """Whether the counting reader answers alone."""
-        return self.readers.counting is not None and self.readers.transformer == 0
+        return self.readers.counting_alone
 
     @property
     def seed(self) -> int:

@@ -61,9 +61,9 @@ class Drift:
         return found
 
     def add(self, model: ServedModel, answers: Iterable[Mapping[str, Any]]) -> None:
-        """Count answers (`Answers.records`). Those to empty texts are left out."""
+        """Count answers (`Answers.records`). Those to empty texts are left out, and numbers."""
         for answer in answers:
-            if answer["confidence"] is not None:
+            if answer.get("confidence") is not None:
                 given = answer["prediction"]
                 labels = tuple(map(str, given)) if isinstance(given, list) else (str(given),)
                 seen = _Seen(labels, answer["confidence"], answer["unseen_share"], answer["unlike_training"])
@@ -99,6 +99,8 @@ class Drift:
             labels=["model", "figure", "of"],
         )
         for name, model in list(self._models.items()):
+            if model.is_number:
+                continue
             count, _, figures = self.compare(model)
             texts.add_metric([name], count)
             for figure in figures:
@@ -151,6 +153,10 @@ def add_drift(app: FastAPI, drift: Drift, models: Mapping[str, ServedModel]) -> 
         """Compare the recent answers of each model with its answers to held-out rows."""
         found = []
         for name, model in list(models.items()):
+            if model.is_number:
+                sentence = "This model answers with a number. Drift is measured for models that answer with labels."
+                found.append({"model": name, "texts": 0, "held_out_rows": None, "figures": [], "sentence": sentence})
+                continue
             texts, usual, figures = drift.compare(model)
             found.append(
                 {

@@ -93,6 +93,8 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
         service.limits.check_texts([body.text])
         model = named(service.models, body.model)
         config = model.predictor.trained.config
+        if model.is_number:
+            raise UsageError("feedback is kept for labels, and this model answers with a number")
         refuse_several(config.inputs, "feedback is kept for", "add rows with their labels to the training table")
         _check_label(body.label, config.labels, multilabel=config.multilabel)
         note(request, model.name, [body.text])

@@ -7,10 +7,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
+from glassformer.errors import UsageError
 from glassformer.explanation.counterfactual import Counterfactual, Steps
-from glassformer.serving import shapes
+from glassformer.serving import inside_shapes as shapes
 from glassformer.serving.limits import RefusedError
-from glassformer.serving.served_model import named
+from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import CLOSED, REFUSALS, Service, unless_closed
 from glassformer.serving.watching import note
 
@@ -21,10 +22,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
     @app.post("/counterfactual", responses=REFUSALS, response_model=shapes.Counterfactual)
     async def counterfactual(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
-        model = named(service.models, body.model)
-        text = model.read(body.text)
-        service.limits.check_explained(text)
-        note(request, model.name, [text])
+        model, text = _asked(service, request, body)
         steps = model.counterfactual(text, label=body.label)
         found = await service.worker.do(partial(_step, steps))
         while found is None:
@@ -36,22 +34,29 @@ def add_inside(app: FastAPI, service: Service) -> None:
     @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads)
     async def heads(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Say what each attention head adds to an answer, and which words it looks at."""
-        model = named(service.models, body.model)
-        text = model.read(body.text)
-        service.limits.check_explained(text)
-        note(request, model.name, [text])
+        model, text = _asked(service, request, body)
         found = await unless_closed(request, service.worker.do(lambda: model.heads(text, label=body.label)))
         return {"model": model.name} | found
 
     @app.post("/attention", responses=REFUSALS, response_model=shapes.Attention)
     async def attention(request: Request, body: shapes.AttentionRequest) -> dict[str, Any]:
         """Say how much attention each word gets from the asked word, by each head."""
-        model = named(service.models, body.model)
-        text = model.read(body.text)
-        service.limits.check_explained(text)
-        note(request, model.name, [text])
+        model, text = _asked(service, request, body)
         found = await unless_closed(request, service.worker.do(lambda: model.attention(text, word=body.word)))
         return {"model": model.name} | found
+
+
+def _asked(
+    service: Service, request: Request, body: shapes.InsideRequest | shapes.AttentionRequest
+) -> tuple[ServedModel, str]:
+    """Return the model that is asked, and what it reads."""
+    model = named(service.models, body.model)
+    if model.is_number:
+        raise UsageError(f"the model {model.name} answers with a number; this is for models that answer with labels")
+    text = model.read(body.text)
+    service.limits.check_explained(text)
+    note(request, model.name, [text])
+    return model, text
 
 
 def _step(steps: Steps) -> Counterfactual | None:

@@ -21,6 +21,7 @@ from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
+from glassformer.prediction.folder_format import answers_with_number
 from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.load_answering import load_answering
 
@@ -67,6 +68,10 @@ class ServedModel:
     def load(cls, name: str, folder: Path, *, device: str) -> ServedModel:
         """Read a model folder or an exported model (raises what `load_answering` raises)."""
         version = version_of(folder)
+        if answers_with_number(folder):
+            from glassformer.serving.served_number import ServedNumber  # it imports this file
+
+            return ServedNumber.read_folder(name, folder, version, device=device)
         predictor = load_answering(folder, device=device)
         return cls(name=name, folder=folder, predictor=predictor, version=version, device=device)
 
@@ -87,6 +92,11 @@ class ServedModel:
     @property
     def exported(self) -> bool:
         return isinstance(self.predictor, ExportedPredictor)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it answers with a number."""
+        return False
 
     @property
     def depends_on_batch(self) -> bool:
@@ -215,6 +225,22 @@ class ServedModel:
     def about(self) -> dict[str, Any]:
         """Return what is known about the model."""
         config = self.predictor.trained.config
+        return {
+            "name": self.name,
+            "exported": self.exported,
+            **self._what_it_answers(),
+            "answers_by_counting": config.answers_by_counting,
+            "has_heads": self.has_heads,
+            **({} if config.inputs is None else {"inputs": _described(config.inputs)}),
+            "has_time_lapse": self.time_lapse is not None,
+            "vocabulary": config.vocab_size,
+            "window": self.predictor.max_seq_len,
+            "measured": self._measured(),
+            "card": self._card(),
+        }
+
+    def _what_it_answers(self) -> dict[str, Any]:
+        config = self.predictor.trained.config
         if isinstance(self.predictor, ExportedPredictor):
             exported = self.predictor.trained.config
             keeps_texts, parameters, created = False, exported.parameters, exported.made_of["created"]
@@ -223,22 +249,12 @@ class ServedModel:
             keeps_texts, created = trained.kept is not None, trained.config.created
             parameters = sum(weight.numel() for weight in trained.model.parameters())
         return {
-            "name": self.name,
-            "exported": self.exported,
             "labels": list(config.labels),
             "multilabel": config.multilabel,
-            "answers_by_counting": config.answers_by_counting,
             "has_counting_reader": config.readers is not None,
             "keeps_texts": keeps_texts,
-            "has_heads": self.has_heads,
-            **({} if config.inputs is None else {"inputs": _described(config.inputs)}),
-            "has_time_lapse": self.time_lapse is not None,
             "parameters": parameters,
-            "vocabulary": config.vocab_size,
-            "window": self.predictor.max_seq_len,
             "created": created,
-            "measured": self._measured(),
-            "card": self._card(),
         }
 
     def _measured(self) -> dict[str, Any] | None:

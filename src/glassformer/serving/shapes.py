@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 Label = str | int | float | bool
@@ -20,7 +20,12 @@ def _text_or_row(given: Any) -> Any:
 
 Text = Annotated[str | dict[str, str | int | float | bool | None], BeforeValidator(_text_or_row)]
 """A text; or for a model that reads several inputs a row with a value for each."""
-_MODEL = "The name of the model, if there are several. Default: the first one."
+_ONLY_WITH_SEVERAL = Field(
+    default=None,
+    exclude_if=lambda given: given is None,
+    description="The text that the word is in, or the column whose value it is. Only with several inputs.",
+)
+MODEL = "The name of the model, if there are several. Default: the first one."
 
 
 class BodyOfRequest(BaseModel):
@@ -49,7 +54,7 @@ class PredictRequest(BodyOfRequest):
         default=None, description="One text. For a model that reads several inputs, an object with a value for each."
     )
     texts: list[Text] | None = Field(default=None, description="Several texts, in place of `text`.")
-    model: str | None = Field(default=None, description=_MODEL)
+    model: str | None = Field(default=None, description=MODEL)
     review_below: float | None = Field(
         default=None, ge=0, le=1, description="Answers with a lower confidence get `needs_review: true`."
     )
@@ -73,6 +78,14 @@ class Margins(BaseModel):
     transformer: float
 
 
+class TextWord(BaseModel):
+    """A word of the text: the characters (code points) from `start` to `end`."""
+
+    word: str
+    start: int
+    end: int
+
+
 class Share(BaseModel):
     """What a word adds to the margin, in logits. `start` and `end` count the characters (code points) before it."""
 
@@ -82,11 +95,7 @@ class Share(BaseModel):
     counting: float
     transformer: float
     total: float
-    input: str | None = Field(
-        default=None,
-        exclude_if=lambda given: given is None,
-        description="The text that the word is in, or the column whose value it is. Only with several inputs.",
-    )
+    input: str | None = _ONLY_WITH_SEVERAL
 
 
 class NearText(BaseModel):
@@ -146,6 +155,38 @@ class Answer(BaseModel):
     explanation: Explanation | None = Field(default=None, description="Only with `explain`.")
 
 
+class EffectOfWord(TextWord):
+    """How much a number falls without a word."""
+
+    effect: float
+    readers: dict[str, float] = Field(description="By each reader.")
+    input: str | None = _ONLY_WITH_SEVERAL
+
+
+class ExplanationOfNumber(BaseModel):
+    """What each word adds to a number, in its unit. The effects need not add up to the number."""
+
+    text: str
+    prediction: float
+    interval_low: float | None
+    interval_high: float | None
+    unlike_training: bool | None
+    words: list[EffectOfWord]
+
+
+class AnswerOfNumber(BaseModel):
+    """The answer of a model of a number. An empty text has nulls."""
+
+    prediction: float | None
+    interval_low: float | None = Field(description="Null if too few rows were held out in training.")
+    interval_high: float | None
+    readers: dict[str, float] | None = Field(default=None, description="What each reader adds, if there are two.")
+    unseen_share: float | None
+    unlike_training: bool | None
+    reading: Reading | None
+    explanation: ExplanationOfNumber | None = None
+
+
 class Prediction(BaseModel):
     """The answers in the order of the texts."""
 
@@ -178,7 +219,7 @@ class Prediction(BaseModel):
     )
 
     model: str
-    answers: list[Answer]
+    answers: list[Answer | AnswerOfNumber]
 
 
 class ExplainRequest(BodyOfRequest):
@@ -197,7 +238,7 @@ class ExplainRequest(BodyOfRequest):
         default=False,
         description="Also return the nearest training texts, if the model keeps them (`keeps_texts` in /model).",
     )
-    model: str | None = Field(default=None, description=_MODEL)
+    model: str | None = Field(default=None, description=MODEL)
 
 
 class Reasons(Explanation):
@@ -233,136 +274,10 @@ class Reasons(Explanation):
     model: str
 
 
-class InsideRequest(BodyOfRequest):
-    """A text whose answer is looked into."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
-
-    text: Text
-    label: Label | None = Field(default=None, description="Ask about this label. Default: the most probable one.")
-    model: str | None = Field(default=None, description=_MODEL)
-
-
-class Change(BaseModel):
-    """A word that is changed: the characters (code points) from `start` to `end` of the text."""
-
-    before: str
-    after: str = Field(description="Empty if the word is dropped.")
-    start: int
-    end: int
-
-
-class Counterfactual(BaseModel):
-    """A change of words that turns the answer."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "reviews",
-                    "changes": [{"before": "bad", "after": "good", "start": 11, "end": 14}],
-                    "text": "not at all good",
-                    "prediction": "negative",
-                    "confidence": 0.71,
-                    "probability": 0.29,
-                    "answers": 22,
-                    "budget": 500,
-                    "sentence": "The answer turns if you replace 'bad' by 'good' (22 changed texts were answered).",
-                }
-            ]
-        }
-    )
+class ReasonsOfNumber(ExplanationOfNumber):
+    """An explanation of a number, with the name of the model."""
 
     model: str
-    changes: list[Change] = Field(description="In the order of the text. Empty if none was found within the budget.")
-    text: str = Field(description="The changed text.")
-    prediction: Label | list[Label] = Field(description="The answer to the changed text.")
-    confidence: float = Field(description="The probability of that answer.")
-    probability: float = Field(description="The probability of the asked label in the changed text.")
-    answers: int = Field(description="How many changed texts the model answered.")
-    budget: int = Field(description="How many it was allowed to answer.")
-    sentence: str
-
-
-class TextWord(BaseModel):
-    """A word of the text: the characters (code points) from `start` to `end`."""
-
-    word: str
-    start: int
-    end: int
-
-
-class HeadAttention(BaseModel):
-    """A head, and how much of its attention each word gets. The rest goes to the start token and to white space."""
-
-    layer: int = Field(description="From 1.")
-    head: int = Field(description="From 1, in its layer.")
-    attention: list[float]
-
-
-class HeadShare(HeadAttention):
-    """What the margin loses if the output of a head is set to 0, in logits. Its attention is a mean over the tokens."""
-
-    share: float
-
-
-_EXAMPLE_WORDS: list[JsonValue] = [{"word": "not", "start": 0, "end": 3}, {"word": "bad", "start": 4, "end": 7}]
-
-
-class Heads(BaseModel):
-    """What each attention head adds to the margin of `label` over `rival`."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "reviews",
-                    "label": "positive",
-                    "rival": "negative",
-                    "words": _EXAMPLE_WORDS,
-                    "heads": [{"layer": 1, "head": 1, "attention": [0.5, 0.3], "share": 0.7}],
-                }
-            ]
-        }
-    )
-
-    model: str
-    label: Label
-    rival: Label | None = Field(description="Null with several labels per text.")
-    words: list[TextWord]
-    heads: list[HeadShare]
-
-
-class AttentionRequest(BodyOfRequest):
-    """A text, and the word that attends."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "word": 3}]})
-
-    text: Text
-    word: int = Field(description="The number of the word in `words`, from 0.")
-    model: str | None = Field(default=None, description=_MODEL)
-
-
-class Attention(BaseModel):
-    """The attention of each head from a word."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "reviews",
-                    "word": 1,
-                    "words": _EXAMPLE_WORDS,
-                    "heads": [{"layer": 1, "head": 1, "attention": [0.6, 0.1]}],
-                }
-            ]
-        }
-    )
-
-    model: str
-    word: int
-    words: list[TextWord]
-    heads: list[HeadAttention]
 
 
 class About(BaseModel):

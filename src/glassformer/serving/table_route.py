@@ -95,6 +95,11 @@ class _Lines(StreamingResponse):
 
 def _read(path: Path, name: str, service: Service, text: str | None, label: str | None) -> SentTable:
     model = next(iter(service.models.values()))
+    if any(each.is_number for each in service.models.values()):
+        raise UsageError(
+            "tables are not answered with numbers here; `glassformer predict` answers them, and `glassformer evaluate` "
+            "measures the answers"
+        )
     try:
         sent = read_sent(path, name, model, service.limits, text=text, label=label)
         check_columns(sent, service.models)

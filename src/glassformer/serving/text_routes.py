@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from glassformer.errors import UsageError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
-from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons
+from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons, ReasonsOfNumber
 from glassformer.serving.watching import note
 
 
@@ -25,6 +25,8 @@ def add_texts(app: FastAPI, service: Service) -> None:
             raise UsageError("give `text` or `texts`, and not both")
         texts = [body.text] if body.texts is None else body.texts
         model = named(service.models, body.model)
+        if body.review_below is not None and model.is_number:
+            raise UsageError("`review_below` is for labels: an answer with a number has an interval, and no confidence")
         asked = [model.read(text) for text in texts if text is not None]
         service.limits.check_texts(asked)
         if body.explain:
@@ -35,7 +37,7 @@ def add_texts(app: FastAPI, service: Service) -> None:
             service.drift.add(model, answers)
         return {"model": model.name, "answers": [{"readers": None} | answer for answer in answers]}
 
-    @app.post("/explain", responses=REFUSALS, response_model=Reasons)
+    @app.post("/explain", responses=REFUSALS, response_model=Reasons | ReasonsOfNumber)
     async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
         """Say what each word adds to an answer, and whether that can be trusted."""
         model = named(service.models, body.model)

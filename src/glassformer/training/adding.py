@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from glassformer.data.known import check_source
 from glassformer.data.sources import SourceConfig, Sources, read_sources
+from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.seen_rows import remembered_rows
+from glassformer.models.model_config import SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
-from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.training.initial_weights import HUB, InitialWeights
 from glassformer.training.recipe import Recipe, load_recipe
+
+_AGAIN = "Train a new model on all rows, with one table of old and new ones"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,19 +57,60 @@ def add_to(
     check_source(added)
     trained = load_model(folder, CLASSIFIER)
     source = _rows_of(trained.config, folder, data_dir)
+    _check_share(replay)
+    source = source.model_copy(update={"added": (*source.added, added), "replay": replay})
+    validation = trained.config.remembered.recipe.validation
+    sources = read_sources(source, validation, data_dir, inputs=trained.config.inputs)
+    recipe, init = _further(trained, sources, settings, str(folder))
+    return Beginning(source=source, sources=sources, recipe=recipe, init=init)
+
+
+def add_in_memory(
+    trained: TrainedModel, old: Sources | None, new: Table, *, replay: float, settings: Mapping[str, Any]
+) -> tuple[Sources, Recipe, InitialWeights | None]:
+    """Prepare the same for rows in memory, and a model that can grow (see `check_can_grow`).
+
+    Args:
+        old: the rows that the model has learned. None: the model folder that it was read from says where they are.
+        new: the rows that are added.
+
+    Raises:
+        UsageError: see `add_to`.
+    """
+    _check_share(replay)
+    if old is None and trained.config.remembered.read_as is None:
+        raise UsageError(
+            "`add=`: this model learned rows in memory, which its folder does not hold. A model that learns new rows "
+            "alone forgets the old ones. Add them to the classifier that `fit` returned, or train a new one on all rows"
+        )
+    if old is None:
+        source = _rows_of(trained.config, Path("this model"), None)
+        old = read_sources(source, trained.config.remembered.recipe.validation, None, inputs=trained.config.inputs)
+    if "weight" in old.train.frame.columns:
+        raise UsageError(f"`add=`: this model has learned rows with weights, which new rows do not have. {_AGAIN}.")
+    sources = replace(old, added=(*old.added, new), replay=replay)
+    recipe, init = _further(trained, sources, settings, "this model")
+    return sources, recipe, init
+
+
+def _further(
+    trained: TrainedModel, sources: Sources, settings: Mapping[str, Any], name: str
+) -> tuple[Recipe, InitialWeights | None]:
+    """Return how a model learns these rows, and the weights to start from: none if it held out no rows."""
+    recipe = trained.config.remembered.recipe
+    held_out = sources.split(recipe.validation, seed=recipe.training.seed).validation
+    if held_out is None and sources.replay < 1:
+        raise UsageError(
+            f"`replay={sources.replay:g}`: {name} held out no rows, so training begins anew and needs all old rows; "
+            "leave it out"
+        )
+    init = None if held_out is None else InitialWeights.of(trained, name)
+    return _recipe(trained.config, init, settings), init
+
+
+def _check_share(replay: float) -> None:
     if not 0 <= replay <= 1:
         raise UsageError(f"`replay={replay:g}`: give a share from 0 to 1")
-    source = source.model_copy(update={"added": (*source.added, added), "replay": replay})
-    recipe = trained.config.remembered.recipe
-    sources = read_sources(source, recipe.validation, data_dir)
-    held_out = sources.split(recipe.validation, seed=recipe.training.seed).validation
-    if held_out is None and replay < 1:
-        raise UsageError(
-            f"`replay={replay:g}`: {folder} held out no rows, so training begins anew and needs all old rows; leave it "
-            "out"
-        )
-    init = None if held_out is None else InitialWeights.of(trained, str(folder))
-    return Beginning(source=source, sources=sources, recipe=_recipe(trained.config, init, settings), init=init)
 
 
 def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> SourceConfig:
@@ -74,30 +119,31 @@ def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> Sourc
     Raises:
         UsageError: they are not, or rows cannot be added to such a model.
     """
+    check_can_grow(config, str(folder))
     remembered = config.remembered
-    again = "Train a new model on all rows, with one table of old and new ones"
-    if "teacher" in config.data:
-        raise UsageError(f"`add=`: {folder} learned from another model and not from labels. {again}.")
-    if config.label_set.ordered:
-        raise UsageError(f"`add=`: {folder} has ordered classes, among which a new one has no place. {again}.")
-    if remembered.recipe.validation.group is not None:
-        raise UsageError(f"`add=`: {folder} holds out whole groups, which new rows may belong to. {again}.")
-    if remembered.read_as is not None and remembered.read_as.asked.names:
-        raise UsageError(
-            f"`add=`: {folder} reads more than one text column, and rows can only be added to a model of one text. "
-            f"{again}."
-        )
     found = remembered_rows(remembered, config.label_set, data_dir)
     if isinstance(found, str) or remembered.read_as is None:
         raise UsageError(
             f"`add=`: {found}. A model that learns new rows alone forgets the old ones, so they are needed too. "
-            f"Put the old table back in its place. Or {again[0].lower()}{again[1:]}."
+            f"Put the old table back in its place. Or {_AGAIN[0].lower()}{_AGAIN[1:]}."
         )
     return remembered.read_as
+
+
+def check_can_grow(config: FolderConfig, name: str) -> None:
+    """Raise `UsageError` if rows cannot be added to such a model."""
+    if "teacher" in config.data:
+        raise UsageError(f"`add=`: {name} learned from another model and not from labels. {_AGAIN}.")
+    if config.label_set.ordered:
+        raise UsageError(f"`add=`: {name} has ordered classes, among which a new one has no place. {_AGAIN}.")
+    if config.remembered.recipe.validation.group is not None:
+        raise UsageError(f"`add=`: {name} holds out whole groups, which new rows may belong to. {_AGAIN}.")
 
 
 def _recipe(config: FolderConfig, init: InitialWeights | None, settings: Mapping[str, Any]) -> Recipe:
     own: dict[str, Any] = {}
     for section in ("training", "validation", *(() if init else ("model", "tokenizer"))):
         own |= {f"{section}.{name}": value for name, value in config.recipe[section].items() if value is not None}
+    if isinstance(config.model, SeveralTextsConfig):  # training makes it of our own design (see `recipe_for_inputs`)
+        own = {name: value for name, value in own.items() if name not in ("model.design", "model.texts")}
     return load_recipe(overrides=own | dict(settings), init=init)

@@ -3,15 +3,18 @@ are doubtful."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Self
 
 import numpy as np
 
 from glassformer.data.sources import SourceConfig
+from glassformer.data.table import Table
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
 from glassformer.prediction.answering_config import Readers
-from glassformer.prediction.answers import Answers
+from glassformer.prediction.answers import Answers, Reader
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
 from glassformer.prediction.probabilities import probabilities
@@ -22,29 +25,81 @@ from glassformer.training.readers import LearnedCounting
 MOST_LISTED = 20
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOut:
+    """The rows that were held out from training, and what each reader said about them.
+
+    Attributes:
+        table: the table that they are rows of.
+        places: their places in `table`, in the order of the logits.
+        labels: the right labels. None if they are not known.
+        readers: the weights of both readers. None if the model is a transformer alone.
+        counting, transformer: the logits (rows, n_classes) of a reader. None if it did not answer.
+    """
+
+    table: Table
+    places: np.ndarray[Any, Any]
+    labels: np.ndarray[Any, Any] | None
+    readers: Readers | None
+    counting: FloatArray | None
+    transformer: FloatArray | None
+
+    @classmethod
+    def of(
+        cls,
+        prepared: Prepared,
+        readers: Readers | None,
+        counting: LearnedCounting | None,
+        transformer: FloatArray | None,
+    ) -> Self | None:
+        """Return the held-out rows of a run, or None if nothing is held out."""
+        if counting is None and transformer is None:
+            return None
+        table = prepared.splits.validation or prepared.splits.train
+        places = np.arange(table.frame.height)
+        if prepared.splits.validation is None and counting is not None:
+            places = np.concatenate([fold.held_out for fold in counting.folds])
+        return cls(
+            table=table,
+            places=places,
+            labels=prepared.known_labels if counting is None else counting.labels,
+            readers=readers,
+            counting=None if counting is None else counting.held_out,
+            transformer=transformer,
+        )
+
+    def by_reader(self, which: np.ndarray[Any, Any] | None = None) -> dict[Reader, FloatArray]:
+        """Return the weighted logits of each reader that answered. Their sum is that of the model.
+
+        Args:
+            which: the numbers of some of the rows. None means all of them.
+        """
+        logits: dict[Reader, FloatArray | None] = {"counting": self.counting, "transformer": self.transformer}
+        some = {
+            reader: found if which is None else found[which] for reader, found in logits.items() if found is not None
+        }
+        if self.readers is None:
+            return some
+        return {reader: getattr(self.readers, reader).weight * found for reader, found in some.items()}
+
+
 def held_out_figures(
+    held_out: HeldOut | None,
     prepared: Prepared,
     source: SourceConfig | None,
-    readers: Readers | None,
     temperature: float,
-    counting: LearnedCounting | None,
-    transformer: FloatArray | None,
     unseen: FloatArray | None,
     threshold: float | None,
 ) -> dict[str, Any]:
     """Return the entries of `metrics.json` about held-out rows. They are empty if nothing is held out.
 
     Args:
-        transformer: its logits (rows, n_classes) for the held-out rows. None if it was not trained.
         unseen, threshold: see `HeldOutAnswers.of`.
     """
-    total = transformer
-    if readers is not None and counting is not None:
-        total = readers.counting.weight * counting.held_out
-        total = total if transformer is None else total + readers.transformer.weight * transformer
-    if total is None:
+    if held_out is None:
         return {}
     labels = prepared.labels
+    total = reduce(np.add, held_out.by_reader().values())
     probs = probabilities(total, temperature=temperature, multilabel=labels.multilabel).astype(np.float32)
     answers = Answers(
         labels=labels.names,
@@ -53,20 +108,15 @@ def held_out_figures(
         empty=np.zeros(len(probs), np.bool_),
         readers={},
     )
-    truth = prepared.known_labels if counting is None else counting.labels
-    found = HeldOutAnswers.of(answers, unseen, threshold=threshold, labels=truth)
+    found = HeldOutAnswers.of(answers, unseen, threshold=threshold, labels=held_out.labels)
     figures = {"held_out_answers": found.model_dump()}
-    if doubts := _label_doubts(prepared, source, counting, probs, truth):
+    if doubts := _label_doubts(held_out, prepared, source, probs):
         figures["label_doubts"] = doubts.model_dump(mode="json")
     return figures
 
 
 def _label_doubts(
-    prepared: Prepared,
-    source: SourceConfig | None,
-    counting: LearnedCounting | None,
-    probs: FloatArray,
-    labels: np.ndarray[Any, Any] | None,
+    held_out: HeldOut, prepared: Prepared, source: SourceConfig | None, probs: FloatArray
 ) -> LabelDoubts | None:
     """Compare the labels of the held-out rows with the answers to them, by confident learning (see `doubtful`).
 
@@ -75,16 +125,15 @@ def _label_doubts(
         added (their numbers are those of several tables), or if the model is hardly better than always the most
         frequent label: then its doubts say little.
     """
-    several = labels is None or prepared.labels.multilabel
-    if several or labels is None or "teacher" in prepared.record or (source is not None and source.added):
+    labels = held_out.labels
+    if labels is None or prepared.labels.multilabel:
+        return None
+    if "teacher" in prepared.record or (source is not None and source.added):
         return None
     most_frequent = float(np.bincount(labels).max() / len(labels))
     if knows_little(float((probs.argmax(axis=1) == labels).mean()), most_frequent):
         return None
-    table = prepared.splits.validation or prepared.splits.train
-    numbers = table.frame["row"].to_numpy()
-    if prepared.splits.validation is None and counting is not None:
-        numbers = numbers[np.concatenate([fold.held_out for fold in counting.folds])]
+    numbers = held_out.table.frame["row"].to_numpy()[held_out.places]
     found, names = doubtful(probs, labels), prepared.labels.names
     listed = [
         DoubtedLabel(
@@ -95,4 +144,4 @@ def _label_doubts(
         )
         for at, suggested in zip(found.rows[:MOST_LISTED], found.suggested, strict=False)
     ]
-    return LabelDoubts(source=table.source, rows=len(labels), doubtful=len(found.rows), listed=tuple(listed))
+    return LabelDoubts(source=held_out.table.source, rows=len(labels), doubtful=len(found.rows), listed=tuple(listed))

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from glassformer.data.inputs import refuse_several
+from glassformer.data.inputs import Inputs
 from glassformer.data.json_files import read_json
 from glassformer.data.labels import LabelSet
 from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
@@ -25,7 +25,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
-from glassformer.models.model_config import LanguageModelConfig, ModelConfig, TrunkConfig
+from glassformer.models.model_config import LanguageModelConfig, ModelConfig, SeveralTextsConfig, TrunkConfig
 from glassformer.models.parts import names_of, parts_of
 from glassformer.models.shapes_only import shapes_only
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
@@ -55,6 +55,8 @@ class InitialWeights:
         labels: the labels of the rows of the last matrix, or None if they are not known.
         free: the settings of `model` that the weights do not fix.
         new_words: the words that were learned from definitions. They are kept.
+        inputs: those of the rows that the weights were trained on, if a row has several. `model` is then the shape of
+            a model that reads one text (see `recipe_for_inputs`).
     """
 
     name: str
@@ -66,6 +68,7 @@ class InitialWeights:
     multilabel: bool
     free: frozenset[str] = frozenset()
     new_words: tuple[NewWord, ...] = ()
+    inputs: Inputs | None = None
 
     @classmethod
     def of(cls, trained: TrainedModel | TrainedLanguageModel, name: str = "a model in memory") -> InitialWeights:
@@ -85,7 +88,11 @@ class InitialWeights:
         if isinstance(config, LanguageFolderConfig):
             trunk, free = _trunk(config, name), frozenset({"pooling"})
             return cls(model=trunk, labels=None, multilabel=False, free=free, **around)
-        return cls(model=config.model, labels=config.label_set.names, multilabel=config.multilabel, **around)
+        around |= {"labels": config.label_set.names, "multilabel": config.multilabel, "inputs": config.inputs}
+        shape = config.model
+        if isinstance(shape, SeveralTextsConfig):
+            shape = ModelConfig(**shape.model_dump(exclude={"design", "texts"}))
+        return cls(model=shape, **around)
 
     @cached_property
     def record(self) -> dict[str, str]:
@@ -119,9 +126,7 @@ def read_initial_weights(name: str) -> InitialWeights:
         )
     if format_of(folder) == LANGUAGE_MODEL.format:
         return InitialWeights.of(load_model(folder, LANGUAGE_MODEL), name)
-    trained = load_model(folder, CLASSIFIER)
-    refuse_several(trained.config.inputs, "`init=` takes models of", "train from scratch, without it")
-    return InitialWeights.of(trained, name)
+    return InitialWeights.of(load_model(folder, CLASSIFIER), name)
 
 
 def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:

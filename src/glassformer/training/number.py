@@ -21,23 +21,26 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, figure
 from glassformer.errors import UsageError
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import TrainedNumber
-from glassformer.prediction.number_config import HeldOutNumbers, NumberFolderConfig, NumberReaders, ReaderAlone, Scale
+from glassformer.prediction.number_answering import COVERAGE, rows_needed
+from glassformer.prediction.number_config import NumberFolderConfig, held_out_of
+from glassformer.prediction.number_readers import HeldOutNumbers, NumberReaders, ReaderAlone, Scale
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.number_card import number_card
+from glassformer.training.number_doubts import number_doubts
 from glassformer.training.own_text import own_texts
 from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
 from glassformer.training.recipe import Recipe
-from glassformer.training.regression import JoinedNumbers, Regression, join_numbers
+from glassformer.training.regression import JoinedNumbers, Numbers, Regression, join_numbers
 from glassformer.training.run import Kept, Way, data_record, identity_of, train_prepared
 from glassformer.training.unfinished import versions, work_in
 from glassformer.training.unlike import learn_seen
@@ -96,17 +99,28 @@ def train_number(
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare_number(sources, recipe, init=init, device=device, work=work, processes=processes)
-    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card)
+    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card, page=lambda *_: None)
     kept = Kept(source=source, out=out)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
         trained: TrainedNumber = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
-    found = trained.metrics.get("held_out")
-    if found is not None and found["r2"] <= 0:
-        observer.on_message(
-            f"warning: on held-out rows the answers explain nothing of the variance (R² {found['r2']:.4f}): the model "
-            "learned nothing that helps. Check the column"
-        )
+    _warn(held_out_of(trained.metrics), observer)
     return trained
+
+
+def _warn(held_out: HeldOutNumbers | None, observer: Observer) -> None:
+    """Say it if the answers are not better than the mean, or if too few rows were held out for intervals."""
+    if held_out is None:
+        return
+    if held_out.r2 <= 0:
+        observer.on_message(
+            f"warning: on held-out rows the answers explain nothing of the variance (R² {figure(held_out.r2)}): the "
+            "model learned nothing that helps. Check the column"
+        )
+    if held_out.rows < (needed := rows_needed(COVERAGE)):
+        observer.on_message(
+            f"warning: answers will have no intervals: {counted(held_out.rows, 'row was', 'rows were')} held out, and "
+            f"intervals of {COVERAGE:.0%} need at least {needed}. Hold out more rows"
+        )
 
 
 def prepare_number(
@@ -121,8 +135,7 @@ def prepare_number(
     """Split the rows (see `prepare`)."""
     if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
-    if sources.train.inputs is not None:
-        recipe = recipe_for_inputs(recipe, sources, init)
+    recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet(names=(sources.train.label_column or "number",))
     check_head(recipe, labels)
     _check_training(recipe)
@@ -189,7 +202,7 @@ def _finished(
     counting: LearnedCounting | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
-) -> TrainedNumber:
+) -> tuple[TrainedNumber, None]:
     """Weigh both readers by the held-out rows, and return the model as the model folder will hold it."""
     assert isinstance(prepared, PreparedNumber)
     state, recipe, data = trainer.state, prepared.recipe, prepared.data
@@ -197,7 +210,7 @@ def _finished(
     if data.validation is not None and not recipe.training.counting_alone:
         window = recipe.model.max_seq_len
         transformer = score(logits_of(trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
-    readers, held_out = _weighed(prepared, counting, transformer)
+    readers, held_out, off = _weighed(prepared, counting, transformer)
     if held_out is not None:
         trainer.observer.on_message(_in_words(readers, held_out))
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
@@ -221,29 +234,54 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
     )
-    return TrainedNumber(
+    trained = TrainedNumber(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | ({} if held_out is None else {"held_out": held_out.model_dump()}),
+        metrics=state.metrics() | _held_out_metrics(prepared, source, counting, held_out, off),
         counting=None if counting is None else counting.fitted.reader,
         seen=seen,
     )
+    return trained, None
+
+
+def _held_out_metrics(
+    prepared: PreparedNumber,
+    source: SourceConfig | None,
+    counting: LearnedCounting | None,
+    held_out: HeldOutNumbers | None,
+    off: Numbers,
+) -> dict[str, Any]:
+    """Return the entries of `metrics.json` about held-out rows. A model that explains nothing doubts no number."""
+    if held_out is None:
+        return {}
+    found: dict[str, Any] = {"held_out": held_out.model_dump()}
+    if held_out.r2 > 0 and not (source is not None and source.added):
+        table, rows = prepared.splits.validation, np.arange(len(off))
+        if table is None and counting is not None:
+            rows = np.concatenate([fold.held_out for fold in counting.folds])
+        table = table or prepared.splits.train
+        doubts = number_doubts(table, rows, off, numbers_of(table)[rows])
+        found |= {} if doubts is None else {"number_doubts": doubts.model_dump()}
+    return found
 
 
 def _weighed(
     prepared: PreparedNumber, counting: LearnedCounting | None, transformer: FloatArray | None
-) -> tuple[NumberReaders, HeldOutNumbers | None]:
+) -> tuple[NumberReaders, HeldOutNumbers | None, Numbers]:
     """Find the weights of both readers. The transformer gets 0 unless both together are clearly better than counting.
 
     Args:
         transformer: its answers to the held-out rows, on the scale of training. None if it was not trained.
+
+    Returns:
+        The weights, figures, and how far each held-out row is off, in the unit of the number: truth − answer.
     """
     counted = None if counting is None else counting.held_out[:, 0]
     truth = prepared.validation_labels if counting is None else counting.labels
     asked = [each for each in (counted, transformer) if each is not None]
     if truth is None or not asked:
-        return NumberReaders(bias=0, counting=None if counting is None else 1, transformer=1), None
+        return NumberReaders(bias=0, counting=None if counting is None else 1, transformer=1), None, np.zeros(0)
     alone = [None if each is None else join_numbers([each], truth) for each in (counted, transformer)]
     joined = join_numbers(asked, truth)
     first = alone[0]
@@ -258,23 +296,27 @@ def _weighed(
         transformer=weights.get("transformer", 0.0),
     )
     answers = joined.bias + np.stack(asked, axis=1).astype(np.float64) @ joined.weights
-    deviation = prepared.scale.deviation
-    off = np.abs(truth - answers) * deviation
+    off = joined.left_out * prepared.scale.deviation  # the weights were fitted to these rows
     spread = float(np.square(truth - truth.mean()).sum())
     by_itself = [
-        None if each is None else ReaderAlone(r2=1 - each.error / spread, bias=each.bias, weight=each.weights[0])
+        None if each is None else ReaderAlone(r2=_r2(each, spread), bias=each.bias, weight=each.weights[0])
         for each in alone
     ]
-    return readers, HeldOutNumbers(
+    figures = HeldOutNumbers(
         rows=len(truth),
         folds=1 if counting is None else len(counting.folds),
-        r2=1 - joined.error / spread,
-        mae=float(off.mean()),
+        r2=_r2(joined, spread),
+        mae=float(np.abs(off).mean()),
         spearman=rank_correlation(answers, truth),
         counting=by_itself[0],
         transformer=by_itself[1],
-        distances=distances(off),
+        distances=distances(np.abs(off)),
     )
+    return readers, figures, off
+
+
+def _r2(joined: JoinedNumbers, spread: float) -> float:
+    return 1 - float(np.square(joined.left_out).sum()) / spread
 
 
 def _clearly_better(both: JoinedNumbers, alone: JoinedNumbers, rows: int) -> bool:
@@ -302,7 +344,7 @@ def _in_words(readers: NumberReaders, found: HeldOutNumbers) -> str:
     if found.folds > 1:
         rows = f"all {found.rows:,} rows, each answered without having been learned"
     parts = {"counting alone": found.counting, "the transformer alone": found.transformer}
-    said = ", ".join(f"{name} {alone.r2:.4f}" for name, alone in parts.items() if alone is not None)
+    said = ", ".join(f"{name} {figure(alone.r2)}" for name, alone in parts.items() if alone is not None)
     said = f"readers: R² on {rows}: {said}"
     if found.transformer is None:
         return f"{said}. No transformer was trained, so the model answers by counting"
@@ -310,4 +352,4 @@ def _in_words(readers: NumberReaders, found: HeldOutNumbers) -> str:
         return said
     if not readers.transformer:
         return f"{said}. These rows do not show that the transformer helps, so the model answers by counting alone"
-    return f"{said}, both together {found.r2:.4f}"
+    return f"{said}, both together {figure(found.r2)}"

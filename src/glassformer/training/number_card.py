@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, figure
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedNumber
 from glassformer.prediction.number_config import held_out_of
@@ -29,8 +29,8 @@ def number_card(trained: TrainedNumber) -> str:
             "" if within is None else f" Of new texts like these, 90% should lie within {within:.4g} of the answer."
         )
         facts.append(
-            f"On {counted(held_out.rows, 'row')} that it had not learned: R² {held_out.r2:.4f}, mean absolute error "
-            f"{held_out.mae:.4g}.{interval}"
+            f"On {counted(held_out.rows, 'row')} that it had not learned: R² {figure(held_out.r2)}, mean absolute "
+            f"error {held_out.mae:.4g}.{interval}"
         )
     facts.append(f"Made with glassformer {config.versions['glassformer']}, on {config.created}.")
     facts.append(f"Fingerprint of the training rows: `{data['fingerprint']}`.")

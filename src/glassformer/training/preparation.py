@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from glassformer.data.adding import REPLAYED
@@ -60,8 +61,7 @@ def prepare(
     """
     if minutes is not None:
         check_minutes(minutes, recipe)
-    if sources.train.inputs is not None:
-        recipe = recipe_for_inputs(recipe, sources, init)
+    recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
@@ -254,18 +254,23 @@ class Prepared:
 def check_head(recipe: Recipe, labels: LabelSet) -> None:
     """Raise `UsageError` if the head is made for ordered classes, and these are not."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
-        raise UsageError("model.head = 'ordered' answers with ordered classes; add `task='ordered'`")
+        raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
 
 
 def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | None) -> Recipe:
-    """Return the recipe for rows of several inputs.
+    """Return the recipe for the rows of these sources, which may have several inputs.
 
     Raises:
         UsageError: a model of this recipe, or one that starts from these weights, does not read such rows.
     """
-    inputs = sources.train.inputs
-    assert inputs is not None
-    if init is not None:
+    inputs, known = sources.train.inputs, None if init is None else init.inputs
+    if init is not None and known is not None and known != inputs:
+        raise UsageError(
+            f"`init={init.name!r}` reads {known.in_words}, and these rows are read in another way; leave it out"
+        )
+    if inputs is None:
+        return recipe
+    if init is not None and known is None:
         raise UsageError(f"`init={init.name!r}`: rows with {inputs.in_words} are learned from scratch; leave it out")
     if recipe.pretraining is not None or sources.unlabelled:
         raise UsageError(f"`pretrain=`: rows with {inputs.in_words} are learned without pre-training; leave it out")
@@ -276,8 +281,9 @@ def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | N
     try:
         shape = recipe.model.model_dump(exclude={"design"})
         return recipe.model_copy(update={"model": SeveralTextsConfig(**shape, texts=len(inputs.texts))})
-    except ValueError as error:
-        raise UsageError(f"recipe: model: {error}") from error
+    except ValidationError as error:
+        why = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UsageError(f"recipe: model: {why}") from error
 
 
 def _row_weights(table: Table) -> FloatArray | None:

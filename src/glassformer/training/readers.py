@@ -54,8 +54,12 @@ class LearnedCounting:
         return self.fitted.held_out
 
 
-def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | None:
-    """Fit the recipe's counting reader to all rows, or read it if this run has fitted it before."""
+def learn_counting(prepared: Prepared, observer: Observer, *, fewest: int | None = None) -> LearnedCounting | None:
+    """Fit the recipe's counting reader to all rows, or read it if this run has fitted it before.
+
+    Args:
+        fewest: see `fit_counting`.
+    """
     model = prepared.recipe.model
     if not isinstance(model, ModelConfig) or model.counting == "none":
         return None
@@ -75,6 +79,7 @@ def learn_counting(prepared: Prepared, observer: Observer) -> LearnedCounting | 
         groups=groups,
         row_weights=row_weights,
         positive_weights=class_weights if names.multilabel else None,
+        fewest=fewest,
         seed=prepared.recipe.training.seed,
     )
     fitted = fit_or_read(prepared, len(labels), observer, fit)
@@ -161,6 +166,26 @@ def weigh_readers(counting: LearnedCounting, transformer: FloatArray | None) -> 
         "counting_seconds": round(counting.fitted.seconds, 2),
     }
     return Readers(**readers), fit_temperature(together, labels, multilabel=multilabel), figures
+
+
+def readers_in_words(readers: Readers, figures: dict[str, Any]) -> str:
+    """Say which reader answers, by the held-out rows."""
+    rows = counted(figures["held_out_rows"], "held-out row")
+    if figures["folds"] > 1:
+        rows = f"all {figures['held_out_rows']:,} rows, each answered without having been learned"
+    return f"readers: accuracy on {rows}: {each_alone(readers, figures)}"
+
+
+def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
+    """Return the accuracy of each reader, and what follows from it."""
+    alone = f"counting alone {figures['counting_accuracy']:.4f}"
+    if figures["transformer_accuracy"] is None:
+        return f"{alone}. No transformer was trained, so the model answers by counting"
+    alone += f", the transformer alone {figures['transformer_accuracy']:.4f}"
+    if readers.counting_alone:
+        return f"{alone}. These rows do not show that the transformer helps, so the model answers by counting alone"
+    lower = figures["gain_in_nats"] / figures["held_out_rows"]
+    return f"{alone}, both together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of counting"
 
 
 def _accuracy(logits: FloatArray, labels: np.ndarray[Any, Any]) -> float:

@@ -17,17 +17,26 @@ from glassformer.counting.reader import HEAVIEST
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.task import Cost, Examples
+from glassformer.training.training_config import TrainingConfig
 
 Numbers = np.ndarray[Any, Any]
+_SINGULAR = 1e-9  # readers that answer alike are one
+_LEAST_FREEDOM = 1e-3  # of a row whose answer follows its own truth, as with two rows and one reader
 
 
 @dataclass(frozen=True, kw_only=True)
 class JoinedNumbers:
-    """The result of `join_numbers`: bias + Σ weight · reader, and its summed squared error."""
+    """The result of `join_numbers`: bias + Σ weight · reader.
+
+    Attributes:
+        error: the summed squared error.
+        left_out: (rows,) truth − answer for each row, if bias and weights are fitted without this row.
+    """
 
     bias: float
     weights: tuple[float, ...]
     error: float
+    left_out: Numbers
 
 
 def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
@@ -42,8 +51,39 @@ def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
     found = lsq_linear(columns - means, target - target.mean(), bounds=(0, HEAVIEST)).x
     weights = np.clip(found, 0, HEAVIEST).round(6)  # the digits beyond differ between machines
     bias = round(float(target.mean() - means @ weights), 6)
-    error = float(np.square(target - bias - columns @ weights).sum())
-    return JoinedNumbers(bias=bias, weights=tuple(map(float, weights)), error=error)
+    off = target - bias - columns @ weights
+    free = (columns - means)[:, (weights > 0) & (weights < HEAVIEST)]
+    return JoinedNumbers(
+        bias=bias,
+        weights=tuple(map(float, weights)),
+        error=float(np.square(off).sum()),
+        left_out=off / np.maximum(1 - _leverages(free), _LEAST_FREEDOM),
+    )
+
+
+def _leverages(centred: Numbers) -> Numbers:
+    """Return how far the truth of each row moves its own fitted answer: the diagonal of the hat matrix.
+
+    A residual divided by 1 − leverage is that of a fit without the row (Allen 1974).
+
+    Args:
+        centred: (rows, weights) the readers whose weights are free to move.
+    """
+    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+    kept = left[:, singular > _SINGULAR * singular.max(initial=1)]
+    found: Numbers = 1 / len(centred) + np.square(kept).sum(axis=1)
+    return found
+
+
+def number_losses(answers: Tensor, truth: Tensor, config: TrainingConfig) -> Tensor:
+    """Return the loss of each text. Huber's is half the squared error up to 1, then linear (Huber 1964).
+
+    Args:
+        answers, truth: standardised numbers, (rows,)
+    """
+    if config.number_loss == "squared":
+        return (answers - truth).square()
+    return F.huber_loss(answers, truth, reduction="none")
 
 
 class Regression(Classification):
@@ -54,13 +94,7 @@ class Regression(Classification):
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
         inputs = examples.inputs._replace(token_ids=self._drop_tokens(examples.inputs.token_ids))
-        return Cost(self._errors(model(*inputs).float()[:, 0], examples.labels).sum())
-
-    def _errors(self, answers: Tensor, truth: Tensor) -> Tensor:
-        """Return the loss of each text. Huber's is half the squared error up to 1, then linear (Huber 1964)."""
-        if self.config.number_loss == "squared":
-            return (answers - truth).square()
-        return F.huber_loss(answers, truth, reduction="none")
+        return Cost(number_losses(model(*inputs).float()[:, 0], examples.labels, self.config).sum())
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Return the loss of the transformer alone, and the squared error of both readers together, per row.
@@ -71,7 +105,7 @@ class Regression(Classification):
         if store is None or labels is None:
             return {}
         answers = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=1)[:, 0]
-        losses = self._errors(torch.from_numpy(answers), torch.from_numpy(labels.copy()))
+        losses = number_losses(torch.from_numpy(answers), torch.from_numpy(labels.copy()), self.config)
         found = {"validation_loss": float(losses.mean())}
         if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
             readers = [answers] if self.counting is None else [self.counting[:, 0], answers]

@@ -20,9 +20,7 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped, Table
 from glassformer.data.tokenizers import UNKNOWN_ID
-from glassformer.data.wording import counted
 from glassformer.errors import quoted
-from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
@@ -31,15 +29,16 @@ from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
-from glassformer.training.held_out_figures import held_out_figures
+from glassformer.training.held_out_figures import HeldOut, held_out_figures
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.processes import ALONE, Processes, leader_first
-from glassformer.training.readers import LearnedCounting, learn_counting, weigh_readers
+from glassformer.training.readers import LearnedCounting, learn_counting, readers_in_words, weigh_readers
 from glassformer.training.recipe import Recipe
+from glassformer.training.report import Worded, training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import run_to_end, versions, work_in
@@ -63,6 +62,7 @@ def train_classifier(
     minutes: float | None = None,
     snapshots: Snapshots | None = None,
     keep_texts: bool = False,
+    worded: Worded | None = None,
     processes: Processes = ALONE,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
@@ -81,6 +81,8 @@ def train_classifier(
             the model folder, and shows a few texts of the held-out rows.
         keep_texts: keep the training texts, so that those nearest to a text can be shown. Whoever has the model folder
             can then read them.
+        worded: with it, the model folder gets a report of the held-out rows. The report shows the figures as this
+            function returns them, which may write settings as flags.
         processes: the processes that train together. Each of them calls this function, with the same arguments. The one
             that leads writes the model folder.
 
@@ -94,7 +96,8 @@ def train_classifier(
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
-    kept = Kept(source=source, out=out, snapshots=snapshots if processes.leads else None, texts=keep_texts)
+    shots = snapshots if processes.leads else None
+    kept = Kept(source=source, out=out, snapshots=shots, texts=keep_texts, worded=worded)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
         trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume)
     _warn_of_no_progress(trained, prepared.splits, observer)
@@ -109,15 +112,20 @@ class Kept:
     source: SourceConfig | None = None
     snapshots: Snapshots | None = None
     texts: bool = False
+    worded: Worded | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """What differs between runs that learn labels and a number. `finish` returns the model (see `_finished`)."""
+    """What differs between runs that learn labels and a number.
+
+    `finish` returns the model and its held-out rows (see `_finished`). `page` returns the report of these rows.
+    """
 
     learn_counting: Callable[[Prepared, Observer], LearnedCounting | None]
-    finish: Callable[..., Any]
+    finish: Callable[..., tuple[Any, Any]]
     card: Callable[[Any], str]
+    page: Callable[[Any, Any, Prepared, Kept], str | None]
 
 
 def train_prepared(
@@ -136,7 +144,7 @@ def train_prepared(
         clock: when the run began.
         way: None means the way of labels.
     """
-    way = way or Way(learn_counting=learn_counting, finish=_finished, card=model_card)
+    way = way or Way(learn_counting=learn_counting, finish=_finished, card=model_card, page=_page)
     begun = resume and prepared.work is not None and (prepared.work / STATE_FILE).is_file()
     with leader_first(prepared.processes):
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
@@ -161,13 +169,13 @@ def train_prepared(
         kept.snapshots.begin(prepared, trainer)
 
     def save() -> Any:
-        trained = way.finish(trainer, prepared, kept.source, counting, crossed, pretraining)
+        trained, held_out = way.finish(trainer, prepared, kept.source, counting, crossed, pretraining)
         trained.metrics.update({"time_plan": planned} if planned else {})
         if kept.texts:
             observer.on_message("keeping the training texts: whoever has the model can read them")
             trained = with_training_texts(trained, prepared)
         if kept.out is not None and prepared.processes.leads:
-            save_model(kept.out, trained, card=way.card(trained))
+            save_model(kept.out, trained, card=way.card(trained), report=way.page(trained, held_out, prepared, kept))
         if kept.snapshots is not None:
             kept.snapshots.end(kept.out)
         return trained
@@ -239,17 +247,22 @@ def identity_of(prepared: Prepared) -> dict[str, Any]:
     """Return the values that must not change between a run and its continuation."""
     train, validation = prepared.splits.train, prepared.splits.validation
     replayed = {} if prepared.learned is train else {"replayed": fingerprint(prepared.learned)}
-    return replayed | {
-        "train": fingerprint(train),
-        "validation": None if validation is None else fingerprint(validation),
-        "groups": _digest(train, "group"),
-        "weights": _digest(train, "weight"),
-        "labels": list(prepared.labels.names),
-        "recipe": prepared.recipe.model_dump(mode="json"),
-        "init": None if prepared.init is None else prepared.init.record,
-        "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
-        "minutes": prepared.minutes,
-    }
+    order = {"order": " < ".join(prepared.labels.names)} if prepared.labels.ordered else {}
+    return (
+        replayed
+        | order
+        | {
+            "train": fingerprint(train),
+            "validation": None if validation is None else fingerprint(validation),
+            "groups": _digest(train, "group"),
+            "weights": _digest(train, "weight"),
+            "labels": list(prepared.labels.names),
+            "recipe": prepared.recipe.model_dump(mode="json"),
+            "init": None if prepared.init is None else prepared.init.record,
+            "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
+            "minutes": prepared.minutes,
+        }
+    )
 
 
 def _digest(table: Table, column: str) -> str | None:
@@ -266,8 +279,8 @@ def _finished(
     counting: LearnedCounting | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
-) -> TrainedModel:
-    """Calibrate on the held-out rows and return the model as the model folder will hold it.
+) -> tuple[TrainedModel, HeldOut | None]:
+    """Calibrate on the held-out rows. Return the model as the model folder will hold it, and these rows.
 
     Args:
         crossed: the logits of the transformers of cross-fitting, and the seconds that they took.
@@ -283,7 +296,7 @@ def _finished(
         )
     if counting is not None:
         readers, temperature, weighed = weigh_readers(counting, logits)
-        trainer.observer.on_message(_in_words(readers, weighed))
+        trainer.observer.on_message(readers_in_words(readers, weighed))
         figures = {"readers": weighed}
     elif logits is not None and prepared.held_out_labels is not None:
         temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
@@ -293,7 +306,8 @@ def _finished(
     if recipe.training.keep_seen_words:
         seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
     threshold = None if seen is None else seen.config.threshold
-    figures |= held_out_figures(prepared, source, readers, temperature, counting, logits, unseen, threshold)
+    held_out = HeldOut.of(prepared, readers, counting, logits)
+    figures |= held_out_figures(held_out, prepared, source, temperature, unseen, threshold)
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -315,7 +329,7 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(seconds, 2),
     )
-    return TrainedModel(
+    trained = TrainedModel(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
@@ -323,21 +337,13 @@ def _finished(
         counting=None if counting is None else counting.fitted.reader,
         seen=seen,
     )
+    return trained, held_out
 
 
-def _in_words(readers: Readers, figures: dict[str, Any]) -> str:
-    """Say which reader answers, by the held-out rows."""
-    rows = counted(figures["held_out_rows"], "held-out row")
-    if figures["folds"] > 1:
-        rows = f"all {figures['held_out_rows']:,} rows, each answered without having been learned"
-    alone = f"readers: accuracy on {rows}: counting alone {figures['counting_accuracy']:.4f}"
-    if figures["transformer_accuracy"] is None:
-        return f"{alone}. No transformer was trained, so the model answers by counting"
-    alone += f", the transformer alone {figures['transformer_accuracy']:.4f}"
-    if readers.counting_alone:
-        return f"{alone}. These rows do not show that the transformer helps, so the model answers by counting alone"
-    lower = figures["gain_in_nats"] / figures["held_out_rows"]
-    return f"{alone}, both together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of counting"
+def _page(trained: TrainedModel, held_out: HeldOut | None, prepared: Prepared, kept: Kept) -> str | None:
+    if held_out is None or kept.worded is None or kept.out is None:
+        return None
+    return training_page(trained, held_out, prepared, kept.out, kept.worded, texts=kept.texts)
 
 
 def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
@@ -360,12 +366,16 @@ def _dropped_record(source: str, dropped: Dropped) -> dict[str, Any]:
     return {"source": source, "reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}
 
 
-def from_memory(trained: TrainedModel, labels: tuple[Any, ...], *, fold_labels: bool) -> TrainedModel:
+def from_memory(
+    trained: TrainedModel, labels: tuple[Any, ...], *, fold_labels: bool, label_columns: tuple[Any, ...] | None
+) -> TrainedModel:
     """Return a model that was trained on rows in memory with what only the caller knows about them.
 
     Args:
         labels: the label values, in the same order. They keep the caller's types.
         fold_labels: whether labels in several spellings were joined.
+        label_columns: the labels of the columns, if the labels were a matrix of 0 and 1.
     """
-    update = {"labels": labels, "data": trained.config.data | {"fold_labels": fold_labels}}
+    own = {"fold_labels": fold_labels} | ({} if label_columns is None else {"label_columns": label_columns})
+    update = {"labels": labels, "data": trained.config.data | own}
     return dataclasses.replace(trained, config=trained.config.model_copy(update=update))

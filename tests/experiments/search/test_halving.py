@@ -149,8 +149,9 @@ def test_parts_have_seeds_of_their_own(tmp_path: Path, world: Callable[..., Worl
 
 
 def test_with_time_for_all_every_candidate_sees_every_part(tmp_path: Path, world: Callable[..., World]) -> None:
-    made = world()
-    found = run(tmp_path, made, minutes=60)
+    made, watcher = world(), Notes()
+    found = run(tmp_path, made, minutes=60, watcher=watcher)
+    assert watcher.messages == ["every combination was tried"]
     assert len(found.candidates) == 1 + 5 * 3 * 3  # the rate of the recipe as it is is none of the three
     assert [len(rung(made.jobs, number)) for number in range(3)] == [46, 46, 46]
 

@@ -230,6 +230,7 @@ class Halving:
             count = plan.sizes[0]
         drawn = [first, *itertools.islice(others, count - 1)]
         if len(drawn) == 1:
+            self._watcher.on_message("every combination was tried")
             return None
         if plan is None:
             everyone = (len(drawn),) * len(RUNGS)

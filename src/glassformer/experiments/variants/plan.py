@@ -17,7 +17,7 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.build import parameter_count
 from glassformer.models.model_config import ModelConfig
-from glassformer.training.preparation import prepare
+from glassformer.training.preparation import prepare, recipe_for_inputs
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
 DEFAULT_STEPS = 1_000
@@ -204,8 +204,8 @@ def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
             prepared = prepare(cut.sources, recipe)
             sizes[key] = prepared.tokenizer.vocab_size, len(prepared.labels.names)
         try:
-            parameter_count(recipe.model, *sizes[key])
-        except ValueError as error:
+            parameter_count(recipe_for_inputs(recipe, cut.sources, None).model, *sizes[key])
+        except (ValueError, UsageError) as error:
             failures[variant.name] = str(error)
     if failures:
         name, why = next(iter(failures.items()))

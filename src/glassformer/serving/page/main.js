@@ -4,6 +4,7 @@ import { Desk } from "./desk.js";
 import { byId } from "./dom.js";
 import { TextField } from "./field.js";
 import { located, RowFields } from "./fields.js";
+import { asReasons } from "./number.js";
 import { BELOW, BESIDE } from "./panels.js";
 import { get, Gone, post } from "./server.js";
 import { TableDesk } from "./table.js";
@@ -13,8 +14,9 @@ const alert = byId("alert");
 const ask = {
   answer: async (text, model) => (await post("predict", { text, model: model.name })).answers[0],
   explanation: async (text, model) => {
-    const found = await post("explain", { text, model: model.name, nearest: model.keeps_texts });
-    return model.inputs ? located(found, text, model.inputs) : found;
+    const found = await post("explain", { text, model: model.name, ...(model.keeps_texts ? { nearest: true } : {}) });
+    const reasons = model.target ? asReasons(found) : found;
+    return model.inputs ? located(reasons, text, model.inputs) : reasons;
   },
 };
 let desk = null, knocking;
@@ -71,7 +73,7 @@ async function start() {
   }
   desk = new Desk(found.models, field, { panels: { beside: BESIDE, below: BELOW }, ask, limits: found.limits, isGone, onGone });
   const onText = (chosen) => { desk.put(chosen); byId("fields").scrollIntoView({ block: "center" }); };
-  if (found.tables) new TableDesk(byId("table"), { limits: found.limits, onGone, onText, fields: found.models[0].inputs ? ["label"] : ["text", "label"] });
+  if (found.tables && !found.models.some(({ target }) => target)) new TableDesk(byId("table"), { limits: found.limits, onGone, onText, fields: found.models[0].inputs ? ["label"] : ["text", "label"] });
 }
 
 start();

@@ -9,26 +9,30 @@ import { drawHeads } from "./heads.js";
 import { drawLapse } from "./lapse.js";
 import { drawNearest } from "./nearest.js";
 import { drawNgrams } from "./ngrams.js";
+import { drawAdded, drawNumber } from "./number.js";
 import { drawPassages } from "./passages.js";
 import { drawReaders } from "./readers.js";
 import { drawShares } from "./shares.js";
 import { drawTrace } from "./trace.js";
 import { drawTurning } from "./turning.js";
 
+/** A part for models that answer with labels. */
+const forLabels = (draw) => (state) => (state.model.target ? null : draw(state));
+
 export const BESIDE = [
-  { name: "answer", draw: drawAnswer },
-  { name: "readers", draw: drawReaders },
+  { name: "answer", draw: (state) => (state.model.target ? drawNumber : drawAnswer)(state) },
+  { name: "readers", draw: (state) => (state.model.target ? drawAdded : drawReaders)(state) },
 ];
 
 export const BELOW = [
-  { name: "turning", draw: drawTurning },
+  { name: "turning", draw: forLabels(drawTurning) },
   { name: "shares", draw: drawShares },
   { name: "ngrams", draw: drawNgrams },
   { name: "passages", draw: drawPassages },
   { name: "heads", draw: drawHeads },
   { name: "nearest", draw: drawNearest },
-  { name: "trace", draw: drawTrace },
+  { name: "trace", draw: forLabels(drawTrace) },
   { name: "lapse", draw: drawLapse },
-  { name: "drift", draw: drawDrift },
+  { name: "drift", draw: forLabels(drawDrift) },
   { name: "card", draw: drawCard },
 ];

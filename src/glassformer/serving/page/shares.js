@@ -10,14 +10,15 @@ export function drawShares({ model, reasons }) {
   const rows = reasons.words.map((word) => both
     ? [named(word), signed(word.counting), signed(word.transformer), signed(word.total)]
     : [named(word), signed(word.total)]);
+  const heads = both ? ["word", "counting", "transformer", "both"] : ["word", reasons.sides ? "effect" : "share"];
   const blank = both ? ["", ""] : [];
-  const foot = [
+  const foot = reasons.sides ? [] : [
     ["without known words", ...blank, signed(reasons.without_known_words)],
     ["not explained", ...blank, signed(reasons.unexplained)],
     ["sum: the margin", ...blank, signed(reasons.margin)],
   ];
   return el("details", {},
     el("summary", {}, "Word by word"),
-    table("What each word adds to the margin, in logits",
-      both ? ["word", "counting", "transformer", "both"] : ["word", "share"], rows, foot));
+    table(reasons.sides ? "How much the number falls without each word" : "What each word adds to the margin, in logits",
+      heads, rows, foot));
 }

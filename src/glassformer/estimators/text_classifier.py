@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
-import shutil
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassformer.data.in_memory import (
-    as_documents,
-    as_read,
-    as_table,
-    as_weights,
-    class_weights,
-    folded,
-    plain_labels,
-    settings_by_name,
-    unequal,
-    warn_caller,
-)
+from glassformer.data.in_memory import as_added_table, as_documents, as_table, settings_by_name, unequal
+from glassformer.data.in_memory_labels import as_weights, class_weights, folded, given_labels
+from glassformer.data.in_memory_rows import warn_caller
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
-from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, InputError
+from glassformer.errors import InputError, brief_value
+from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
 from glassformer.explanation.explain import Explanation, explain
-from glassformer.prediction.answers import Answers
+from glassformer.prediction.answers import Answers, BoolArray
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.shipped import folder_of
-from glassformer.prediction.unlike import NOT_KEPT, Seen
+from glassformer.prediction.probabilities import THRESHOLD
+from glassformer.training.adding import add_in_memory, check_can_grow
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
-from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.loop import Observer
-from glassformer.training.own_text import seconds_of
-from glassformer.training.progress_line import ProgressLine
-from glassformer.training.recipe import load_recipe
 from glassformer.training.run import from_memory, train_classifier
 from glassformer.training.snapshots import Snapshots
-from glassformer.training.unfinished import prepare_out
 
 
-class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A transformer trained on texts and their labels, from scratch or from given weights.
 
         classifier = TextClassifier(preset="small").fit(texts, labels)
@@ -58,7 +39,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         TextClassifier.load("model")
 
     It works with scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Texts can be a list, an
-    array, a series, a frame of one column, or a generator.
+    array, a series, a frame of one column, or a generator. With `text`, they can be rows too (docs/python.md).
 
     Texts of white space only are left out of training. For such a text, `predict` and `predict_proba` warn, and return
     the model's answer to a text without words, which means little.
@@ -86,8 +67,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             most frequent spelling. `score` then reads its labels in the same way. The metrics of scikit-learn, as in
             `scoring="f1_macro"`, do not: fold the labels yourself before you cross-validate with one of them, for
             example by `[label.strip().lower() for label in labels]`.
-        text, columns: for rows of several inputs, as dictionaries or a frame: the columns of their texts, and those
-            beside the texts (see docs/inputs.md).
+        order: all labels from lowest to highest, if they have an order that is to be learned (see docs/targets.md).
+        text, columns: for rows, as dictionaries or a frame: the columns of their texts, and those beside the texts (see
+            docs/inputs.md).
         settings: any other settings of the recipe by dotted name, for example `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
         observer: is called during training (see `glassformer.training.loop.Observer`).
@@ -97,6 +79,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         history_: a row of figures for each epoch.
         time_lapse_: the snapshots of `fit`, or None. `time_lapse_.write(path)` writes a page, which shows some texts.
     """
+
+    _kind, _card, _answering = CLASSIFIER, model_card, Predictor
+    _sources: Sources | None
+    """The rows that were learned, for `add`. None if the model was loaded."""
 
     def __init__(
         self,
@@ -112,8 +98,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         random_state: int | np.random.RandomState | None = None,
         fold_labels: bool = False,
+        order: Sequence[Any] | None = None,
         text: str | Sequence[str] | None = None,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         settings: Mapping[str, Any] | None = None,
         snapshots: int | None = None,
         keep_texts: bool = False,
@@ -121,25 +108,28 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         verbose: int = 0,
         observer: Observer | None = None,
     ) -> None:
-        self.preset = preset
-        self.recipe = recipe
+        super().__init__(
+            preset,
+            recipe=recipe,
+            init=init,
+            pretrain=pretrain,
+            unlabelled=unlabelled,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            random_state=random_state,
+            text=text,
+            columns=columns,
+            settings=settings,
+            device=device,
+            verbose=verbose,
+            observer=observer,
+        )
         self.minutes = minutes
-        self.init = init
-        self.pretrain = pretrain
-        self.unlabelled = unlabelled
-        self.epochs = epochs
-        self.learning_rate = learning_rate
         self.class_weight = class_weight
-        self.random_state = random_state
         self.fold_labels = fold_labels
-        self.text = text
-        self.columns = columns
-        self.settings = settings
+        self.order = order
         self.snapshots = snapshots
         self.keep_texts = keep_texts
-        self.device = device
-        self.verbose = verbose
-        self.observer = observer
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts `X` and their labels `y`.
@@ -159,59 +149,93 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             UsageError: the sizes differ, a text is not a string, the labels have several types, there is only one
                 class, a setting is unknown, or the weights to start from cannot be read.
         """
-        labels = folded(plain_labels(y)) if self.fold_labels else y
-        table, by_name = as_table(X, labels, sample_weight, text=self.text, columns=self.columns)
+        given = given_labels(y)
+        labels = folded(given.values) if self.fold_labels and given.columns is None else given.values
+        named = {"text": self.text, "columns": self.columns, "order": self.order}
+        table, by_name = as_table(X, labels, sample_weight, **named)
+        given.check_columns(by_name)
         if several := table_spellings(table):
             warn_caller(several)
-        start = None if self.init is None else read_initial_weights(self.init)
-        recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(by_name), init=start)
         snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
+        sources, recipe, how = self._run(table, class_weights=class_weights(self.class_weight, by_name))
         trained = train_classifier(
-            Sources(train=table, unlabelled=() if self.unlabelled is None else (as_documents(self.unlabelled),)),
-            recipe,
-            device=choose_device(self.device),
-            observer=self._observer(),
-            init=start,
-            minutes=self.minutes,
-            snapshots=snapshots,
-            keep_texts=self.keep_texts,
+            sources, recipe, minutes=self.minutes, snapshots=snapshots, keep_texts=self.keep_texts, **how
         )
-        for dropped in table.dropped:
-            warn_caller(
-                f"{counted(len(dropped.rows), 'row was', 'rows were')} left out of training: {dropped.reason} "
-                f"(first: texts[{dropped.rows[0] - 1}])"
-            )
-        values = tuple(by_name[str(name)] for name in trained.config.labels)
-        trained = from_memory(trained, values, fold_labels=self.fold_labels)
-        self._take(Predictor(trained, device=choose_device(self.device)))
+        warn_of_dropped(table)
+        self._answer_with(trained, sources, by_name, given.columns)
         self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
         return self
 
-    def _overrides(self, by_name: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of the recipe that the parameters replace."""
-        settings = settings_by_name(self.settings)
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = int(check_random_state(seed).randint(2**31 - 1))
-        given: dict[str, Any] = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": seed}
-        given["class_weights"] = class_weights(self.class_weight, by_name)
-        if self.pretrain is not None:
-            settings["pretraining.max_seconds"] = seconds_of(self.pretrain)
-        return settings | {f"training.{key}": value for key, value in given.items() if value is not None}
+    def add(self, X: Iterable[Any], y: Iterable[Any], *, replay: float = 1.0) -> Self:  # noqa: N803
+        """Train further on the old rows and on these, whose labels may be new: see docs/add.md.
 
-    def _observer(self) -> Observer | None:
-        return ProgressLine() if self.observer is None and self.verbose else self.observer
+        The rows of `fit` are kept in memory for this. `save` does not write them. For a loaded classifier, the table
+        that it was trained on is read again. The recipe is that of the model; the parameters `epochs`, `learning_rate`
+        and `settings` change it.
+
+        Args:
+            replay: the share of the old rows that the transformer learns again.
+
+        Raises:
+            UsageError: rows cannot be added to such a classifier, or its old rows cannot be read; or see `fit`.
+        """
+        check_is_fitted(self)
+        config = self.predictor_.trained.config
+        check_can_grow(config, "this model")
+        given = given_labels(y, self.classes_.tolist() if config.multilabel else None)
+        old_names = [label for label in self.classes_.tolist() if isinstance(label, str)]
+        labels = folded(given.values, old_names) if self.fold_labels else given.values
+        texts, several = self._read(X), config.multilabel
+        new, by_name = as_added_table(texts, labels, config.labels, config.inputs, multilabel=several)
+        # The seed decides which rows are held out, and the shape is that of the weights.
+        own = self._overrides({"seed": None}).items()
+        settings = {name: value for name, value in own if name.startswith("training.")}
+        sources, recipe, init = add_in_memory(
+            self.predictor_.trained, self._sources, new, replay=replay, settings=settings
+        )
+        how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer(), "init": init}
+        trained = train_classifier(sources, recipe, keep_texts=self.keep_texts, **how)
+        warn_of_dropped(new)
+        columns = config.remembered.data.label_columns
+        if columns is not None:
+            columns = (*columns, *(label for label in by_name.values() if label not in columns))
+        self._answer_with(trained, sources, by_name, columns)
+        return self
+
+    def _answer_with(
+        self, trained: TrainedModel, sources: Sources, by_name: Mapping[str, Any], columns: tuple[Any, ...] | None
+    ) -> None:
+        """Answer with a model that was trained on rows in memory.
+
+        Args:
+            by_name: the labels by their names.
+            columns: the labels of the columns, if the labels were a matrix.
+        """
+        values = tuple(by_name[str(name)] for name in trained.config.labels)
+        trained = from_memory(trained, values, fold_labels=self.fold_labels, label_columns=columns)
+        self._take(Predictor(trained, device=choose_device(self.device)))
+        self._sources = sources
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_sources": None}  # a pickle must not hold the training texts
 
     def _take(self, predictor: Predictor) -> None:
-        self.predictor_ = predictor
-        labels = np.array(predictor.trained.config.labels)
-        self._order = np.argsort(labels, kind="stable")  # the model sorts numbers by size, also if they are text
+        super()._take(predictor)
+        self._sources = None
+        config = predictor.trained.config
+        columns = config.remembered.data.label_columns
+        labels = np.array(config.labels)
+        # The model sorts numbers by size, also if they are text. A matrix of labels keeps its columns.
+        self._order = np.argsort(labels, kind="stable")
+        if columns is not None:
+            self._order = np.array([config.labels.index(column) for column in columns])
         self.classes_ = labels[self._order]
-        self.history_ = predictor.trained.metrics.get("history", [])
         self.time_lapse_ = None
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "predictor_")
+    @classmethod
+    def _parameters_of(cls, config: Any) -> dict[str, Any]:
+        fold, order = config.remembered.fold_labels, list(config.labels) if config.ordered else None
+        return super()._parameters_of(config) | {"fold_labels": fold, "order": order}
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
         """Return calibrated probabilities (texts, classes) in the order of `classes_`."""
@@ -225,27 +249,45 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         return logs
 
     def predict(self, X: Iterable[Any]) -> Any:  # noqa: N803
-        """Return an array with the label of each text, or for a multi-label classifier a list of lists."""
+        """Return an array with the label of each text.
+
+        A multi-label classifier returns a list of lists. If it was trained on a matrix of 0 and 1, it returns such a
+        matrix (texts, classes).
+        """
         answers = self._answer(X)
+        if answers.multilabel and self.predictor_.trained.config.remembered.data.label_columns is not None:
+            return (answers.probs[:, self._order] >= THRESHOLD).astype(int)
         if answers.multilabel:
             return answers.read()
         return self.classes_[answers.probs[:, self._order].argmax(axis=1)]
 
     def score(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
         """Return the share of texts with the right label. For a multi-label classifier, all labels must be right."""
-        given, truth = self.predict(X), plain_labels(y)
-        if self.fold_labels:
-            truth = folded(truth, [label for label in self.classes_ if isinstance(label, str)])
-        if len(given) != len(truth):
-            raise unequal(len(given), len(truth))
+        answers, truth = self.predict(X), self._truth(y)
+        if getattr(answers, "ndim", 1) == 2:
+            answers = given_labels(answers, self.classes_.tolist()).values
+        if len(answers) != len(truth):
+            raise unequal(len(answers), len(truth))
         if not truth:
             raise InputError("there is no text to measure on; give at least one text and its label")
         right = [
             set(answer) == set(label) if isinstance(label, list) else answer == label
-            for answer, label in zip(given, truth, strict=True)
+            for answer, label in zip(answers, truth, strict=True)
         ]
         weights = None if sample_weight is None else as_weights(sample_weight, len(right))
         return float(np.average(right, weights=weights))
+
+    def _truth(self, y: Any) -> list[Any]:
+        """Return the right labels to compare answers with. Raises `InputError` if they are not of the model's kind."""
+        several = self.predictor_.trained.config.multilabel
+        truth = given_labels(y, self.classes_.tolist() if several else None).values
+        for number, label in enumerate(truth):
+            if isinstance(label, list) != several:
+                kind = "a list of labels for each text" if several else "one label for each text"
+                raise InputError(f"labels[{number}] is {brief_value(label)}, and this model gives {kind}")
+        if self.fold_labels:
+            truth = folded(truth, [label for label in self.classes_.tolist() if isinstance(label, str)])
+        return truth
 
     def reader_margins(self, X: Iterable[Any]) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:  # noqa: N803
         """Return what each reader, `counting` and `transformer`, adds to each prediction, in logits.
@@ -269,34 +311,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
             InputError: the text is empty or not a string, or there is no such label.
             UsageError: there is no such method, or the model does not keep its training texts.
         """
-        check_is_fitted(self)
-        return explain(self.predictor_, text, label=label, method=method, nearest=nearest)
+        return explain(self.predictor_, self._read_one(text), label=label, method=method, nearest=nearest)
 
-    def unlike_training(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
-        """Return which texts are unlike the training data (texts,): see docs/unlike.md. `unseen_share` says how much.
-
-        Raises:
-            GlassformerError: see `unseen_share`.
-        """
-        return self._seen().is_unlike(self.unseen_share(X))
-
-    def unseen_share(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
-        """Return the share of the words and word pairs of each text that fewer than two training texts have.
-
-        Raises:
-            GlassformerError: the model keeps no words of its training texts (`training.keep_seen_words`), or was made
-                by an older glassformer.
-        """
-        return self._seen().unseen_shares(as_read(X, self.predictor_.trained.config.inputs))
-
-    def _seen(self) -> Seen:
-        check_is_fitted(self)
-        seen = self.predictor_.trained.seen
-        if seen is None:
-            raise GlassformerError(NOT_KEPT)
-        return seen
-
-    def needs_review(self, X: Iterable[Any], *, automatic: float = 0.9) -> np.ndarray[Any, np.dtype[np.bool_]]:  # noqa: N803
+    def needs_review(self, X: Iterable[Any], *, automatic: float = 0.9) -> BoolArray:  # noqa: N803
         """Return which answers a person should see (texts,), if this share of them is automatic: docs/automatic.md.
 
         Raises `UsageError`: see `Answering.thresholds` and `Thresholds.rule`.
@@ -314,56 +331,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         least = self.predictor_.thresholds.label_threshold(coverage)
         return self._answer(X).label_sets(least)
 
-    def unknown_words(self, X: Iterable[Any]) -> Counter[str]:  # noqa: N803
-        """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
-        check_is_fitted(self)
-        return self.predictor_.unknown_words(as_read(X, self.predictor_.trained.config.inputs))
-
     def _answer(self, texts: Iterable[Any]) -> Answers:
-        check_is_fitted(self)
-        answers = self.predictor_.answer(as_read(texts, self.predictor_.trained.config.inputs))
-        if answers.empty.any():
-            count, texts_in_all = int(answers.empty.sum()), counted(len(answers.empty), "text")
-            warn_caller(
-                f"{count:,} of {texts_in_all} {'has' if count == 1 else 'have'} no word (first: "
-                f"texts[{answers.empty.argmax()}]); answers to such texts mean little"
-            )
+        given = self._read(texts)
+        answers: Answers = self.predictor_.answer(given)
+        warn_of_empty(answers.empty)
         return answers
-
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        """Write a model folder. The command line can read it too.
-
-        Args:
-            overwrite: replace a model or an unfinished run in the folder. The evaluation of that model is deleted.
-
-        Raises:
-            UsageError: the labels are not strings, numbers or booleans; or the folder holds a model or an unfinished
-                run, and `overwrite` is not set; or it holds other files only.
-        """
-        check_is_fitted(self)
-        trained = self.predictor_.trained
-        prepare_out(Path(folder), resume=False, overwrite=overwrite)
-        save_model(Path(folder), trained, card=model_card(trained))
-        shutil.rmtree(Path(folder) / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
-        return Path(folder)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto") -> TextClassifier:
-        """Read a trained classifier from a model folder, or one that comes with the package: `sentiment-en`.
-
-        Of its parameters, only `fold_labels` is read from the folder.
-
-        Raises:
-            glassformer.errors.UsageError: the folder does not exist, or does not hold a classifier.
-            glassformer.errors.GlassformerError: the folder is damaged or incomplete. `UsageError` is a subclass of it.
-        """
-        return cls._of(load_model(folder_of(folder), CLASSIFIER), device)
-
-    @classmethod
-    def _of(cls, trained: TrainedModel, device: str) -> TextClassifier:
-        classifier = cls(device=device, fold_labels=trained.config.remembered.fold_labels)
-        classifier._take(Predictor(trained, device=choose_device(device)))
-        return classifier
 
     def distil(
         self,
@@ -390,9 +362,3 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # sc
         how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer()}
         student = distil(teacher, [as_documents(texts, "texts")], recipe, temperature=temperature, **how)
         return self._of(student, self.device)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags

@@ -1,0 +1,51 @@
+"""Checks of a column of numbers before any training."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glassformer.data.numbers import numbers_of
+from glassformer.data.store import IntArray
+from glassformer.data.table import Table, row_list
+from glassformer.doctor.findings import Finding, percent
+
+_FAR = 10  # standard deviations
+_MOST_OF_ALL = 0.7  # of the rows with the same number
+
+
+def check_numbers(table: Table) -> list[Finding]:
+    """Describe the numbers that are learned. Name those that are far from all others, and one that most rows have."""
+    numbers = numbers_of(table)
+    mean, deviation = float(numbers.mean()), float(numbers.std())
+    distinct, counts = np.unique(numbers, return_counts=True)
+    found = (
+        f"{len(distinct):,} different numbers from {distinct[0]:g} to {distinct[-1]:g}, mean {mean:.4g}, standard "
+        f"deviation {deviation:.4g}; always answering the mean is off by {np.abs(numbers - mean).mean():.4g} on average"
+    )
+    findings = [Finding(check="numbers", level="good", found=found)]
+    far = np.flatnonzero(np.abs(numbers - mean) > _FAR * deviation)
+    if len(far):
+        rows = table.frame["row"].gather(far).to_list()
+        findings.append(Finding(
+            check="extreme numbers",
+            level="worth knowing",
+            found=f"{row_list(rows)}: more than {_FAR} standard deviations from the mean",
+            advice="these rows dominate R² and make intervals wide; correct them, or learn the logarithm",
+        ))  # fmt: skip
+    share = counts.max() / len(numbers)
+    if share > _MOST_OF_ALL:
+        findings.append(Finding(
+            check="one number",
+            level="worth knowing",
+            found=f"{percent(share)} of the training rows have the number {distinct[counts.argmax()]:g}",
+            advice="if this number means something else than the others, such as no answer, leave these cells empty",
+        ))  # fmt: skip
+    return findings
+
+
+def quarters(table: Table, rows: IntArray) -> dict[str, IntArray]:
+    """Return the places of the rows in each quarter of the numbers, by the range of the numbers in words."""
+    numbers = numbers_of(table)[rows]
+    quarter = np.searchsorted(np.unique(np.quantile(numbers, [0.25, 0.5, 0.75])), numbers)
+    places = [np.flatnonzero(quarter == each) for each in np.unique(quarter)]
+    return {f"{numbers[own].min():g} to {numbers[own].max():g}": own for own in places}

@@ -1,0 +1,225 @@
+"""What the estimators of texts share: their parameters, the reading of texts and rows, and the model folder."""
+
+from __future__ import annotations
+
+import shutil
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from glassformer.data.in_memory import as_documents, settings_by_name
+from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
+from glassformer.data.sources import Sources
+from glassformer.data.table import Table
+from glassformer.data.wording import counted
+from glassformer.errors import GlassformerError
+from glassformer.prediction.answers import BoolArray
+from glassformer.prediction.devices import choose_device
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+from glassformer.prediction.model_folder import Kind, load_model, save_model
+from glassformer.prediction.shipped import folder_of
+from glassformer.prediction.unlike import NOT_KEPT, Seen
+from glassformer.training.initial_weights import read_initial_weights
+from glassformer.training.loop import Observer
+from glassformer.training.own_text import seconds_of
+from glassformer.training.progress_line import ProgressLine
+from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.unfinished import prepare_out
+
+
+class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """A transformer trained on texts, from scratch or from given weights.
+
+    Attributes:
+        history_: a row of figures for each epoch.
+    """
+
+    _kind: ClassVar[Kind[Any, Any]]
+    _card: ClassVar[Callable[[Any], str]]
+    _answering: ClassVar[Callable[..., Any]]
+    """Makes what answers of a trained model: `predictor_`."""
+
+    def __init__(
+        self,
+        preset: str | None = None,
+        *,
+        recipe: str | None = None,
+        init: str | None = None,
+        pretrain: str | None = None,
+        unlabelled: Sequence[str] | None = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        text: str | Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        verbose: int = 0,
+        observer: Observer | None = None,
+    ) -> None:
+        self.preset = preset
+        self.recipe = recipe
+        self.init = init
+        self.pretrain = pretrain
+        self.unlabelled = unlabelled
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.text = text
+        self.columns = columns
+        self.settings = settings
+        self.device = device
+        self.verbose = verbose
+        self.observer = observer
+
+    def _run(self, table: Table, **training: Any) -> tuple[Sources, Recipe, dict[str, Any]]:
+        """Return what is trained on, how, and other arguments of the function that trains.
+
+        Args:
+            training: more settings of the recipe's section `training`. None is the recipe's.
+        """
+        start = None if self.init is None else read_initial_weights(self.init)
+        recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(training), init=start)
+        unlabelled = () if self.unlabelled is None else (as_documents(self.unlabelled),)
+        how = {"device": choose_device(self.device), "observer": self._observer(), "init": start}
+        return Sources(train=table, unlabelled=unlabelled), recipe, how
+
+    def _overrides(self, training: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of the recipe that the parameters replace."""
+        settings = settings_by_name(self.settings)
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": seed, **training}
+        if self.pretrain is not None:
+            settings["pretraining.max_seconds"] = seconds_of(self.pretrain)
+        return settings | {f"training.{key}": value for key, value in given.items() if value is not None}
+
+    def _observer(self) -> Observer | None:
+        return ProgressLine() if self.observer is None and self.verbose else self.observer
+
+    @abstractmethod
+    def _take(self, predictor: Any) -> None:
+        """Answer with this model from now on."""
+        self.predictor_ = predictor
+        self.history_ = predictor.trained.metrics.get("history", [])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    def _read(self, given: Iterable[Any]) -> list[str]:
+        """Return texts or rows as the model reads them. Raises `InputError`: see `as_read`."""
+        check_is_fitted(self)
+        config = self.predictor_.trained.config
+        return as_read(given, config.inputs, config.remembered.data.text_column or "text")
+
+    def _read_one(self, given: Any) -> Any:
+        """Return a text, or a row as the model reads it."""
+        check_is_fitted(self)
+        return self._read([given])[0] if is_row(given) else given
+
+    def unlike_training(self, X: Iterable[Any]) -> BoolArray:  # noqa: N803 (scikit-learn's)
+        """Return which texts are unlike the training data (texts,): see docs/unlike.md. `unseen_share` says how much.
+
+        Raises:
+            GlassformerError: see `unseen_share`.
+        """
+        return self._seen().is_unlike(self.unseen_share(X))
+
+    def unseen_share(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
+        """Return the share of the words and word pairs of each text that fewer than two training texts have (texts,).
+
+        Raises:
+            GlassformerError: the model keeps no words of its training texts (`training.keep_seen_words`), or was made
+                by an older glassformer.
+        """
+        return self._seen().unseen_shares(self._read(X))
+
+    def _seen(self) -> Seen:
+        check_is_fitted(self)
+        seen: Seen | None = self.predictor_.trained.seen
+        if seen is None:
+            raise GlassformerError(NOT_KEPT)
+        return seen
+
+    def unknown_words(self, X: Iterable[Any]) -> Counter[str]:  # noqa: N803
+        """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
+        texts = self._read(X)
+        return Counter(word for text in texts for word in self.predictor_.trained.tokenizer.unknown_words(text))
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a model folder. The command line can read it too.
+
+        Args:
+            overwrite: replace a model or an unfinished run in the folder. The evaluation of that model is deleted.
+
+        Raises:
+            UsageError: the labels are not strings, numbers or booleans; or the folder holds a model or an unfinished
+                run, and `overwrite` is not set; or it holds other files only.
+        """
+        check_is_fitted(self)
+        trained = self.predictor_.trained
+        prepare_out(Path(folder), resume=False, overwrite=overwrite)
+        save_model(Path(folder), trained, card=type(self)._card(trained))
+        shutil.rmtree(Path(folder) / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
+        return Path(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
+        """Read a trained model from a model folder, or one that comes with the package: `sentiment-en`.
+
+        Its parameters are the usual ones, but for those that say what it reads: `text`, `columns`, and of a classifier
+        `order` and `fold_labels`.
+
+        Raises:
+            glassformer.errors.UsageError: the folder does not exist, or holds a model of another kind.
+            glassformer.errors.GlassformerError: the folder is damaged or incomplete. `UsageError` is a subclass of it.
+        """
+        return cls._of(load_model(folder_of(folder), cls._kind), device)
+
+    @classmethod
+    def _of(cls, trained: Any, device: str) -> Self:
+        """Return an estimator that answers with this model."""
+        estimator = cls(device=device, **cls._parameters_of(trained.config))
+        estimator._take(cls._answering(trained, device=choose_device(device)))
+        return estimator
+
+    @classmethod
+    def _parameters_of(cls, config: Any) -> dict[str, Any]:
+        """Return the parameters that say what a model reads."""
+        inputs, rows = config.inputs, config.remembered.data
+        if inputs is None:
+            return {} if rows.read_as is None and rows.text_column == "text" else {"text": rows.text_column}
+        return {"text": list(inputs.texts), "columns": [column.name for column in inputs.columns] or None}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def warn_of_dropped(table: Table) -> None:
+    """Warn of the rows that are not learned from."""
+    for dropped in table.dropped:
+        warn_caller(
+            f"{counted(len(dropped.rows), 'row was', 'rows were')} left out of training: {dropped.reason} "
+            f"(first: texts[{dropped.rows[0] - 1}])"
+        )
+
+
+def warn_of_empty(empty: BoolArray) -> None:
+    """Warn of the texts that have no word."""
+    if empty.any():
+        count, texts_in_all = int(empty.sum()), counted(len(empty), "text")
+        warn_caller(
+            f"{count:,} of {texts_in_all} {'has' if count == 1 else 'have'} no word (first: texts[{empty.argmax()}]); "
+            "answers to such texts mean little"
+        )

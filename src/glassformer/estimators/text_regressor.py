@@ -1,0 +1,85 @@
+"""The Python interface: a scikit-learn regressor of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from glassformer.data.in_memory import as_number_table
+from glassformer.errors import UsageError
+from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
+from glassformer.explanation.number import NumberExplanation, explain_number
+from glassformer.prediction.devices import choose_device
+from glassformer.prediction.model_folder import NUMBER
+from glassformer.prediction.number import COVERAGE, NumberAnswers, NumberPredictor
+from glassformer.training.number import train_number
+from glassformer.training.number_card import number_card
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """A transformer and a ridge regression that learn a number for each text: a rating, a price, a score.
+
+        regressor = TextRegressor().fit(texts, numbers)
+        regressor.predict(texts)
+        regressor.predict_interval(texts)
+
+    It works with scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Its parameters are those of
+    `TextClassifier` with the same names. docs/targets.md says how numbers are learned.
+
+    Attributes:
+        history_: a row of figures for each epoch.
+    """
+
+    _kind, _card, _answering = NUMBER, number_card, NumberPredictor
+
+    def fit(self, X: Iterable[Any], y: Iterable[Any]) -> Self:  # noqa: N803 (scikit-learn's)
+        """Train on texts or rows `X` and their numbers `y`. Empty texts are left out, with a warning.
+
+        Raises:
+            UsageError: the sizes differ, a text is not a string, a number is not finite, all numbers are the same, a
+                setting is unknown, or the weights to start from cannot be read.
+        """
+        table = as_number_table(X, y, text=self.text, columns=self.columns)
+        sources, recipe, how = self._run(table)
+        trained = train_number(sources, recipe, **how)
+        warn_of_dropped(table)
+        self._take(NumberPredictor(trained, device=choose_device(self.device)))
+        return self
+
+    def predict(self, X: Iterable[Any]) -> Numbers:  # noqa: N803
+        """Return the number of each text (texts,)."""
+        return self._answer(X).values
+
+    def predict_interval(self, X: Iterable[Any], *, coverage: float = COVERAGE) -> Numbers:  # noqa: N803
+        """Return an interval for each text, lowest and highest (texts, 2), in the unit of the number.
+
+        Args:
+            coverage: the share of right numbers that the intervals should hold, in whole percents.
+
+        Raises:
+            UsageError: it is not such a share, or too few rows were held out in training.
+        """
+        answers = self._answer(X, coverage=coverage)
+        if answers.distance is None:
+            raise UsageError(f"there are no intervals: {self.predictor_.why_no_interval(coverage)}")
+        return answers.values[:, None] + np.array([-answers.distance, answers.distance])
+
+    def explain(self, text: Any) -> NumberExplanation:
+        """Explain an answer: what it loses if each word is left out, in the unit of the number.
+
+        Raises:
+            InputError: the text is not a string, or the row lacks a column.
+            UsageError: the text has no words, or too many.
+        """
+        return explain_number(self.predictor_, self._read([text])[0])
+
+    def _answer(self, texts: Iterable[Any], *, coverage: float = COVERAGE) -> NumberAnswers:
+        given = self._read(texts)
+        answers: NumberAnswers = self.predictor_.answer(given, coverage=coverage)
+        warn_of_empty(answers.empty)
+        return answers

@@ -1,0 +1,73 @@
+"""The page of a model that answers with a number."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.chromium import CHROMIUM, CONTRAST
+from tests.browser.serving import complaints, running
+from tests.serving.samples import of_numbers
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+WORDS = ".why [role=button]"
+TEXT = "superb film 3"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(of_numbers(tmp_path_factory.mktemp("scores") / "model")) as found:
+        yield found
+
+
+def typed(page: Page) -> None:
+    page.locator("#text").fill(TEXT)
+    expect(page.locator(WORDS)).to_have_text(TEXT.split())
+
+
+def test_the_number_its_interval_and_the_words_are_shown(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    said = complaints(page)
+    page.goto(url)
+    expect(page.locator(".answer")).to_contain_text("Numbers of training: 1.")
+    typed(page)
+    answer = page.request.post(f"{url}predict", data={"text": TEXT}).json()["answers"][0]
+    before = page.locator(".label").inner_text()
+    assert float(before) == pytest.approx(answer["prediction"], abs=1e-3)
+    low, high = page.locator(".answer").inner_text().split(": such")[0].splitlines()[-1].split(" to ")
+    assert float(low.replace("−", "-")) == pytest.approx(answer["interval_low"], abs=1e-3)
+    assert float(high) == pytest.approx(answer["interval_high"], abs=1e-3)
+    assert page.locator(".readers .value").count() == 2
+    assert page.locator(".legend").inner_text().split() == ["raises", "the", "number", "lowers", "it"]
+    expect(page.locator("#spoken")).to_have_text(f"scores: {answer['prediction']}.")
+    page.locator(WORDS).first.focus()
+    page.keyboard.press("Delete")
+    expect(page.locator(".verdict-of-change")).to_have_text(f"As written: {before}")
+    expect(page.locator(".label")).not_to_have_text(before)
+    expect(page.locator(".why h3")).to_have_text(f"Why {before}, for the text as written?")
+    page.get_by_text("Word by word").click()
+    expect(page.locator(".shares tbody tr")).to_have_count(3)
+    expect(page.locator(".shares tfoot tr")).to_have_count(0)
+    for absent in ("What would turn the answer?", "Every number of this answer", "A whole table", "Drift"):
+        expect(page.get_by_text(absent)).to_have_count(0)
+    page.locator("#text").fill("")
+    expect(page.locator(".label")).to_have_count(0)
+    assert said == []
+    page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
+def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width: int) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.goto(url)
+    typed(page)
+    page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in (".label", ".ends", ".answer .soft", ".legend"):
+        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+    results = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert results.violations_count == 0, results.generate_report()
+    page.close()

@@ -1,0 +1,138 @@
+"""`TextClassifier.add`: more rows later, also with new labels."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from glassformer import TextClassifier
+from glassformer.errors import UsageError
+from tests.cli.terminal import QUICK, glassformer
+from tests.estimators.samples import ALONE, LISTS, TEXTS, small
+
+LABELS = ["p", "n"] * 12
+NEW = ["middling film", "so-so film"] * 4
+HOLDING_OUT = ALONE | {"validation.min_rows": 10, "validation.fraction": 0.25}
+"""Rows are held out, so the weights are kept: otherwise training begins anew."""
+
+
+def numbered(texts: list[str]) -> list[str]:
+    return [f"{text} {number}" for number, text in enumerate(texts)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that the command line trained."""
+    place = tmp_path_factory.mktemp("trained")
+    pl.DataFrame({"review": numbered(TEXTS * 2), "label": LABELS * 2}).write_csv(place / "a.csv")
+    settings = [part for name, value in HOLDING_OUT.items() for part in ("--set", f"{name}={value}")]
+    said = glassformer("train", place / "a.csv", "--out", place / "model", *QUICK, *settings)
+    assert said.code == 0, said.err
+    return place / "model"
+
+
+def test_a_new_label_is_learned_from_the_weights() -> None:
+    classifier = small(epochs=6, learning_rate=1e-2, settings=HOLDING_OUT).fit(numbered(TEXTS), LABELS)
+    before = classifier.predictor_.trained
+    assert classifier.add(numbered(NEW), ["m"] * 8) is classifier
+    after = classifier.predictor_.trained
+    assert classifier.classes_.tolist() == ["m", "n", "p"]
+    assert after.config.init is not None
+    assert after.config.init["from"] == "this model"
+    assert after.tokenizer.to_json() == before.tokenizer.to_json()
+    assert after.config.data["rows"] + after.config.data["validation_rows"] == 32
+    assert classifier.score(numbered(TEXTS), LABELS) > 0.9
+    # and again, with one row of a label that is known
+    classifier.set_params(epochs=1).add(["quite new film"], ["m"], replay=0.5)
+    assert len(classifier.history_) == 1
+    assert classifier.predictor_.trained.config.data["rows"] + after.config.data["validation_rows"] == 33
+
+
+def test_without_held_out_rows_training_begins_anew() -> None:
+    classifier = small(epochs=1).fit(TEXTS, [1, 0] * 12).add(NEW, [2] * 8)
+    assert classifier.classes_.tolist() == [0, 1, 2]
+    assert classifier.predictor_.trained.config.init is None
+    with pytest.raises(UsageError, match=r"`replay=0.5`: this model held out no rows"):
+        classifier.add(["another film"], [2], replay=0.5)
+
+
+def test_several_labels_grow() -> None:
+    matrix = np.array([[int(label in given) for label in "ba"] for given in LISTS])
+    classifier = small(epochs=1).fit(TEXTS, pl.DataFrame(matrix, schema=["b", "a"]))
+    classifier.add(NEW, [["c"], ["a", "c"]] * 4)
+    assert classifier.classes_.tolist() == ["b", "a", "c"]
+    assert classifier.predict(NEW).shape == (8, 3)
+
+
+def test_the_table_of_a_loaded_classifier_is_read_again(folder: Path) -> None:
+    loaded = TextClassifier.load(folder)
+    loaded.add(pl.DataFrame({"id": range(8), "review": numbered(NEW)}), ["m"] * 8)
+    assert loaded.classes_.tolist() == ["m", "n", "p"]
+    data = loaded.predictor_.trained.config.data
+    assert data["rows"] + data["validation_rows"] == 56
+    (folder.parent / "a.csv").rename(folder.parent / "b.csv")
+    with pytest.raises(UsageError, match=r"The training rows cannot be read"):
+        TextClassifier.load(folder).add(["x"], ["p"])
+
+
+def test_rows_of_several_inputs_are_read_as_before() -> None:
+    frame = pl.DataFrame({"a": numbered(TEXTS), "b": TEXTS, "shop": ["Ulm", "Rom", "Ulm"] * 8})
+    classifier = small(epochs=1, text=["a", "b"], columns="shop", settings=HOLDING_OUT).fit(frame, LABELS)
+    before = classifier.predictor_.trained
+    more = [{"a": text, "b": text, "shop": "Wien"} for text in numbered(NEW)]
+    classifier.add(more, ["m"] * 8)
+    after = classifier.predictor_.trained
+    assert after.config.inputs == before.config.inputs
+    assert after.tokenizer.to_json() == before.tokenizer.to_json()
+    assert classifier.predict_proba(more).shape == (8, 3)
+    with pytest.raises(UsageError, match=r"rows\[0\] has no 'b'; this model reads the texts 'a' and 'b'"):
+        classifier.add([{"a": "x"}], ["m"])
+
+
+def test_rows_in_memory_are_not_saved(tmp_path: Path) -> None:
+    classifier = small(epochs=1).fit([f"{text} secret" for text in TEXTS], LABELS)
+    again = pickle.loads(pickle.dumps(classifier))
+    for ours in (TextClassifier.load(classifier.save(tmp_path / "m")), again):
+        with pytest.raises(UsageError, match=r"learned rows in memory, which its folder does not hold"):
+            ours.add(NEW, ["m"] * 8)
+    assert TEXTS[0].encode() + b" secret" not in pickle.dumps(classifier)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "replay", "words"),
+    [
+        (NEW, ["m"] * 7, 1, "8 texts but 7 labels"),
+        (NEW[:1], ["m"], 1, "a single row"),
+        (NEW, ["m"] * 8, 2, "`replay=2`: give a share from 0 to 1"),
+        (NEW, [7] * 8, 1, r"the labels are of several types \(int, str\)"),
+        (NEW, [["m"]] * 8, 1, r"labels\[0\] is \['m'\], and this model gives one label"),
+        ([" "], ["m"], 1, "there is no text to add"),
+        (TEXTS, LABELS, 1, "no row is new"),
+        ([7], ["m"], 1, r"texts\[0\] is 7"),
+    ],
+)
+def test_rows_that_cannot_be_added(texts: Any, labels: Any, replay: float, words: str, fixed: TextClassifier) -> None:
+    before = fixed.predictor_
+    with pytest.raises(UsageError, match=words):
+        fixed.add(texts, labels, replay=replay)
+    assert fixed.predictor_ is before
+
+
+@pytest.fixture(scope="module")
+def fixed() -> TextClassifier:
+    return small(epochs=1).fit(TEXTS, LABELS)
+
+
+def test_models_that_cannot_grow() -> None:
+    with pytest.raises(NotFittedError):
+        small().add(NEW, ["m"] * 8)
+    ordered = small(epochs=1, order=["n", "p"]).fit(TEXTS, LABELS)
+    with pytest.raises(UsageError, match="ordered classes, among which a new one has no place"):
+        ordered.add(NEW, ["m"] * 8)
+    weighed = small(epochs=1).fit(TEXTS, LABELS, sample_weight=np.ones(24))
+    with pytest.raises(UsageError, match="learned rows with weights"):
+        weighed.add(NEW, ["m"] * 8)

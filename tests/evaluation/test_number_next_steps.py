@@ -1,0 +1,182 @@
+"""Where a model of a number is farther off, and the advice that its figures give."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassformer.data.splits import Splits
+from glassformer.data.table import Table
+from glassformer.evaluation.evaluate_number import _differences
+from glassformer.evaluation.number_errors import by_answer, doubtful_numbers, far_off
+from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
+from glassformer.evaluation.number_next_steps import number_next_steps
+from glassformer.evaluation.number_result import (
+    DoubtfulNumbers,
+    IntervalCoverage,
+    NumberComparison,
+    NumberContestant,
+    NumberDuel,
+    NumberEvaluation,
+)
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.report_number import render_number
+from glassformer.evaluation.result import DataSummary, Machine
+from glassformer.training.number_doubts import number_doubts
+from tests.training.test_number import scored
+
+ROWS = 400
+DRAW = np.random.default_rng(5)
+TRUTH = DRAW.uniform(10, 1_000, ROWS)
+TEXTS = [f"{'refund' if number % 4 == 0 else 'paid'} item {number}" for number in range(ROWS)]
+
+
+def contestant(name: str, answers: Any) -> NumberContestant:
+    metrics = measure_numbers(answers, TRUTH, resamples=50)
+    return NumberContestant(
+        name=name, description="", metrics=metrics, fit_seconds=None, predict_seconds=None, size_bytes=None
+    )
+
+
+def evaluation(answers: Any, ridge: Any = None, **changed: Any) -> NumberEvaluation:
+    """Of a model with these answers, beside the mean and ridge regression with the answers `ridge`."""
+    others = {"the mean": np.full(ROWS, TRUTH.mean()), "ridge": np.full(ROWS, TRUTH.mean()) if ridge is None else ridge}
+    comparisons = [
+        NumberComparison(
+            baseline=name,
+            difference=difference_in_r2((answers - TRUTH) ** 2, (own - TRUTH) ** 2, TRUTH, resamples=200),
+            verdict="",
+        )
+        for name, own in others.items()
+    ]
+    model = contestant("the model", answers)
+    found = NumberEvaluation(
+        data=DataSummary(source="t.csv", split="test", rows=ROWS, trained_on="train.csv", training_rows=5_000),
+        model={"name": "m"},
+        target="price",
+        metrics=model.metrics,
+        duel=NumberDuel(
+            model=model,
+            baselines=tuple(contestant(name, own) for name, own in others.items()),
+            readers=(),
+            comparisons=tuple(comparisons),
+            verdict="",
+        ),
+        intervals=(),
+        points=tuple(zip(TRUTH.tolist(), answers.tolist(), strict=True)),
+        by_answer=by_answer(answers, TRUTH, 50.0),
+        far_off=far_off(TEXTS, answers, TRUTH),
+        worst_errors=(),
+        dropped=(),
+        notes=(),
+        resamples=50,
+        seed=0,
+        machine=Machine.here(),
+        command="",
+        created="now",
+    )
+    found = found.model_copy(update=changed)
+    return found.model_copy(update={"next_steps": number_next_steps(found)})
+
+
+def advice(found: NumberEvaluation) -> str:
+    return "\n".join(step.text for step in found.next_steps)
+
+
+def test_a_good_model_gets_no_advice() -> None:
+    found = evaluation(TRUTH + DRAW.normal(0, 30, ROWS))
+    assert found.next_steps == ()
+    assert 'id="next"' not in render_number(found)
+
+
+def test_a_model_that_is_not_better_than_a_baseline_is_told_so() -> None:
+    noise = DRAW.normal(0, 1, ROWS)
+    assert "not better than always answering the mean" in advice(evaluation(TRUTH.mean() + noise))
+    near = TRUTH + 30 * noise
+    assert "Prefer ridge: it explains more" in advice(evaluation(TRUTH + 200 * noise, ridge=near))
+    assert "no clear winner" in advice(evaluation(near, ridge=TRUTH - 30 * noise))
+
+
+def test_advice_names_the_slice_and_the_answers_that_are_farther_off() -> None:
+    refunds = np.array(["refund" in text for text in TEXTS])
+    found = evaluation(TRUTH + DRAW.normal(0, 1, ROWS) * np.where(refunds, 100, 10))
+    assert "(keyword: refund)" in advice(found)
+    page = render_number(found)
+    assert 'href="#slices"' in page
+    assert "answers are far off (by more than" in page
+    grows = evaluation(TRUTH * np.exp(DRAW.normal(0, 0.15, ROWS)))
+    assert "Try to learn the logarithm" in advice(grows)
+    assert [part.rows for part in grows.by_answer] == [100] * 4
+    assert grows.by_answer[-1].mae > 2 * grows.by_answer[0].mae
+    assert "How far off, by answer" in render_number(grows)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"intervals": (IntervalCoverage(asked=0.9, distance=1, coverage=Estimate(value=0.7, low=0.6, high=0.8)),)},
+            "those of 90% hold .700 of these numbers",
+        ),
+        (
+            {"doubts": DoubtfulNumbers(source="t.csv", rows=90, doubtful=1, listed=())},
+            "Check numbers: 1 of 90 held-out rows of t.csv has a number far from the answer",
+        ),
+        ({"data": DataSummary(source="t", split="", rows=ROWS, training_rows=60)}, "learned from 60 rows only"),
+    ],
+)
+def test_other_advice(changed: dict[str, Any], words: str) -> None:
+    found = evaluation(TRUTH + DRAW.normal(0, 30, ROWS), **changed)
+    assert words in advice(found)
+    assert words in render_number(found)
+
+
+def test_few_measured_rows_leave_r2_open() -> None:
+    open_r2 = Estimate(value=0.5, low=-0.1, high=0.8)
+    found = evaluation(TRUTH + DRAW.normal(0, 30, ROWS))
+    found = found.model_copy(update={"metrics": found.metrics.model_copy(update={"r2": open_r2})})
+    assert "R² may be anything from −0.10 to 0.80" in number_next_steps(found)[0].text
+
+
+def test_a_number_with_a_lost_point_is_doubted() -> None:
+    table = scored(60)
+    truth = np.linspace(1, 7, 60)
+    off = np.random.default_rng(2).normal(0, 0.3, 60)
+    off[[7, 30]] = 400, -90
+    labels = pl.Series([f"{each:.2f}" for each in truth])
+    table = replace(table, frame=table.frame.with_columns(label=labels))
+    doubts = number_doubts(table, np.arange(60), off, truth)
+    assert doubts is not None
+    assert [(each.row, each.label) for each in doubts.listed] == [(8, labels[7]), (31, labels[30])]
+    assert doubts.listed[0].answer == pytest.approx(truth[7] - 400, rel=1e-4)
+    seen = Splits(train=table, validation=None, notes=())
+    shown = doubtful_numbers({"number_doubts": doubts.model_dump()}, seen)
+    assert shown is not None
+    assert shown.listed[0].text == table.frame["text"][7]
+    unread = doubtful_numbers({"number_doubts": doubts.model_dump()}, "the table is gone")
+    assert unread is not None
+    assert unread.listed[0].text is None
+    assert "number <s>" in render_number(evaluation(TRUTH, doubts=shown))
+
+
+def test_usual_errors_and_few_rows_are_not_doubted() -> None:
+    table: Table = scored(60)
+    normal = np.random.default_rng(3).normal(size=60)
+    doubts = number_doubts(table, np.arange(60), normal, normal)
+    assert doubts is not None
+    assert doubts.doubtful == 0
+    assert doubtful_numbers({"number_doubts": doubts.model_dump()}, "gone") is None
+    assert number_doubts(table, np.arange(10), normal[:10], normal[:10]) is None
+    assert number_doubts(table, np.arange(60), np.zeros(60), normal) is None
+
+
+def test_another_column_or_range_is_warned_of() -> None:
+    scale = SimpleNamespace(lowest=1.0, highest=5.0)
+    config: Any = SimpleNamespace(target="rating", scale=scale)
+    assert _differences("Rating", np.array([1.0, 5.0, 5.3]), config) == []
+    named, ranged = _differences("price", np.array([2.0, 80.0, 1_200.0]), config)
+    assert "the column 'price' is measured, but the model learned 'rating'" in named
+    assert "67% of the numbers, 2 to 1200, are far outside of those of training, 1 to 5" in ranged

@@ -1,0 +1,108 @@
+"""Exports of models that answer with a number."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.explanation.number import explain_number
+from glassformer.exporting.export import export
+from glassformer.prediction.exported_number import ExportedNumberPredictor
+from glassformer.prediction.load_answering import load_number
+from glassformer.prediction.model_folder import NUMBER, load_model, save_model
+from glassformer.prediction.number import NumberPredictor
+from glassformer.serving.served_model import ServedModel
+from tests.exporting.test_onnx import LIGHT
+from tests.serving.samples import of_numbers
+from tests.support import unchecked_shapes
+
+TEXTS = ["superb film 3", " ", "zzz", "awful song " * 300]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_checks_of_shapes() -> Iterator[None]:
+    with unchecked_shapes():
+        yield
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return of_numbers(tmp_path_factory.mktemp("scores") / "model")["scores"].folder
+
+
+@pytest.fixture(scope="module")
+def exported(model: Path) -> Path:
+    out = model.parent / "exported"
+    notes = export(model, out, to="onnx").notes
+    assert notes[0].startswith("The outputs of the transformer differ by at most ")
+    return out
+
+
+def test_it_answers_as_the_model_does(model: Path, exported: Path) -> None:
+    ours, theirs = NumberPredictor.load(model), load_number(exported, device="auto")
+    assert isinstance(theirs, ExportedNumberPredictor)
+    expected, found = ours.answer(TEXTS), theirs.answer(TEXTS)
+    assert ours.trained.config.readers.transformer == 0.5
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-4)
+    np.testing.assert_allclose(found.readers["transformer"], expected.readers["transformer"], atol=1e-4)
+    assert np.ptp(expected.readers["transformer"]) > 1e-3, "the transformer tells texts apart"
+    for one, other in zip(found.records(), expected.records(), strict=True):
+        assert one.keys() == other.keys()
+        assert one["interval_low"] == pytest.approx(other["interval_low"], abs=1e-4)
+        assert one["unseen_share"] == other["unseen_share"]
+    assert found.unknown == expected.unknown
+    effects = [[word.total for word in explain_number(each, TEXTS[0]).words] for each in (ours, theirs)]
+    np.testing.assert_allclose(effects[1], effects[0], atol=1e-4)
+
+
+def test_it_answers_where_torch_is_not_installed(model: Path, exported: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LIGHT, "predict", str(exported), TEXTS[0], "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    (answer,) = json.loads(done.stdout)["answers"]
+    expected = next(NumberPredictor.load(model).answer(TEXTS[:1]).records())
+    for name in ("prediction", "interval_low", "interval_high"):
+        assert answer[name] == pytest.approx(expected[name], abs=1e-4)
+
+
+def test_it_is_served(exported: Path) -> None:
+    served = ServedModel.load("scores", exported, device="auto")
+    about = served.about()
+    assert (about["exported"], about["target"]) == (True, "score")
+    assert about["parameters"] > 0
+    assert served.answers(TEXTS[:1])[0]["reading"]["windows"] == 1
+
+
+def test_by_counting_alone_there_is_no_transformer(model: Path, tmp_path: Path) -> None:
+    trained = load_model(model, NUMBER)
+    readers = trained.config.readers.model_copy(update={"transformer": 0.0})
+    config = trained.config.model_copy(update={"readers": readers})
+    save_model(tmp_path / "model", replace(trained, config=config), card="")
+    export(tmp_path / "model", tmp_path / "out", to="onnx")
+    assert not (tmp_path / "out" / "model.onnx").exists()
+    ours, theirs = NumberPredictor.load(tmp_path / "model"), ExportedNumberPredictor.load(tmp_path / "out")
+    np.testing.assert_array_equal(theirs.answer(TEXTS).values, ours.answer(TEXTS).values)
+
+
+@pytest.mark.parametrize("to", ["onnx-int8", "transformers", "web"])
+def test_other_formats_are_for_labels(model: Path, tmp_path: Path, to: str) -> None:
+    with pytest.raises(UsageError, match=r"answers with a number, and the format .* `format='onnx'` takes both"):
+        export(model, tmp_path / "out", to=to)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_export_is_said_to_be_so(exported: Path, tmp_path: Path) -> None:
+    for file in exported.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((exported / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"scale": {}}))
+    with pytest.raises(GlassformerError, match=r"scale.mean: .* the file is damaged"):
+        ExportedNumberPredictor.load(tmp_path)
+    with pytest.raises(UsageError, match="is an exported model, which only answers and explains"):
+        NumberPredictor.load(exported)
