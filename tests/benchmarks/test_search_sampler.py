@@ -25,7 +25,7 @@ def test_combinations_are_those_of_the_grid_and_make_recipes() -> None:
     assert len(found) == np.prod(SIZES) == 72
     for number in (0, 17, 71):
         places = np.unravel_index(number, SIZES)
-        values = [values[place] for values, place in zip(GRID.values(), places, strict=True)]
+        values = [values[int(place)] for values, place in zip(GRID.values(), places, strict=True)]
         assert list(found[number].values()) == values
     assert load_recipe(None, overrides=benchmark.FIXED | found[5]).training.epochs == found[5]["training.epochs"]
 
