@@ -14,7 +14,8 @@ from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped
 from glassformer.explanation.number import NumberExplanation, explain_number
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import NUMBER
-from glassformer.prediction.number import COVERAGE, NumberAnswers, NumberPredictor
+from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.number_answering import COVERAGE, NumberAnswers
 from glassformer.training.number import train_number
 from glassformer.training.number_card import number_card
 
