@@ -71,5 +71,10 @@ def test_rows_of_several_inputs_keep_their_names(tmp_path: Path) -> None:
         loaded.predict(FRAME)
     with pytest.raises(InputError, match=r"rows\[2\]: the text 'review' is 5, not a string"):
         loaded.predict([*pairs.to_dicts()[:2], {"review": 5, "answer": "x", "shop": None}])
+    further = small(epochs=1, init=str(tmp_path / "m"), settings=None).set_params(preset=None)
+    further.fit(pairs[:12].with_columns(shop=pl.lit("Wien")), BINARY[:12])  # a category that the weights do not know
+    assert further.predictor_.trained.config.inputs == classifier.predictor_.trained.config.inputs
+    with pytest.raises(InputError, match="the weights to start from read the texts 'review' and 'answer' and the col"):
+        further.set_params(text="review").fit(pairs, BINARY)
     assert loaded.settings is None
     assert classifier.settings == ALONE

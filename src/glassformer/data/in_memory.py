@@ -58,6 +58,7 @@ def as_table(
     text: Any = None,
     columns: Any = None,
     order: Any = None,
+    known: Inputs | None = None,
 ) -> tuple[Table, dict[str, Any]]:
     """Return the rows as a table, and the label value behind each label name.
 
@@ -66,6 +67,7 @@ def as_table(
     Args:
         texts: texts; or rows, as dictionaries or a frame, if `text` or `columns` name their inputs.
         order: all labels, the lowest first, if their order is to be learned.
+        known: see `learned_rows`.
 
     Raises:
         InputError: the sizes differ, or a text, label or weight cannot be used (see the functions above).
@@ -76,7 +78,7 @@ def as_table(
         raise InputError("some texts have a list of labels and some a single label; give each text a list")
     by_name = names_of(values, multilabel=multilabel)
     names = [[label_name(each) for each in value] if multilabel else label_name(value) for value in values]
-    table = _table(learned_rows(texts, text, columns), names, weights, multilabel=multilabel)
+    table = _table(learned_rows(texts, text, columns, known), names, weights, multilabel=multilabel)
     check_classes(table.frame["label"], multilabel=multilabel)
     return replace(table, order=None if order is None else ordered_names(order, by_name, values)), by_name
 
@@ -106,17 +108,19 @@ def as_added_table(
     return replace(table, source="the added rows"), {label_name(label): label for label in known} | by_name
 
 
-def as_number_table(texts: Iterable[Any], numbers: Any, *, text: Any = None, columns: Any = None) -> Table:
+def as_number_table(
+    texts: Iterable[Any], numbers: Any, *, text: Any = None, columns: Any = None, known: Inputs | None = None
+) -> Table:
     """Return the rows as a table whose labels are numbers.
 
     Args:
-        text, columns: see `as_table`.
+        text, columns, known: see `as_table`.
 
     Raises:
         InputError: the sizes differ, a text or number cannot be used, or all numbers are the same.
     """
     values = as_numbers(numbers)
-    table = _table(learned_rows(texts, text, columns), list(map(repr, values)))
+    table = _table(learned_rows(texts, text, columns, known), list(map(repr, values)))
     if table.frame["label"].n_unique() < 2:
         what = "there is 1 sample" if table.frame.height else "there is no text with a number"
         if table.frame.height > 1:

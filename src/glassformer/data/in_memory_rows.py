@@ -58,16 +58,23 @@ def is_row(given: Any) -> bool:
     return isinstance(given, Mapping) or hasattr(given, "to_dict")
 
 
-def learned_rows(given: Iterable[Any], text: Any, columns: Any) -> tuple[list[str], Inputs | None, str]:
+def learned_rows(
+    given: Iterable[Any], text: Any, columns: Any, known: Inputs | None = None
+) -> tuple[list[str], Inputs | None, str]:
     """Return rows to learn from as strings, how their inputs are read, and the column of the first text.
 
     Args:
         text, columns: the columns of the texts, and those beside the texts. None names none.
+        known: the inputs of the weights to start from, if they read several. The rows are then read so.
 
     Raises:
-        InputError: a text cannot be used, rows lack a column, or a column cannot be learned from.
+        InputError: a text cannot be used, other inputs are known, rows lack a column, or one cannot be learned from.
     """
     texts, beside = _columns_named("text", text), _columns_named("columns", columns)
+    if known is not None:
+        if (texts or beside) and (*texts, *beside) != known.names:
+            raise InputError(f"the weights to start from read {known.in_words}; leave out `text=` and `columns=`")
+        return as_read(given, known, known.texts[0]), known, known.texts[0]
     if beside and not texts:
         raise InputError("`columns=` needs a text too; name it, as in `text='review'`")
     if len(texts) < 2 and not beside:

@@ -151,13 +151,13 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """
         given = given_labels(y)
         labels = folded(given.values) if self.fold_labels and given.columns is None else given.values
-        named = {"text": self.text, "columns": self.columns, "order": self.order}
-        table, by_name = as_table(X, labels, sample_weight, **named)
+        start, read_as = self._start()
+        table, by_name = as_table(X, labels, sample_weight, order=self.order, **read_as)
         given.check_columns(by_name)
         if several := table_spellings(table):
             warn_caller(several)
         snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
-        sources, recipe, how = self._run(table, class_weights=class_weights(self.class_weight, by_name))
+        sources, recipe, how = self._run(table, start, class_weights=class_weights(self.class_weight, by_name))
         trained = train_classifier(
             sources, recipe, minutes=self.minutes, snapshots=snapshots, keep_texts=self.keep_texts, **how
         )

@@ -26,7 +26,7 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import Kind, load_model, save_model
 from glassformer.prediction.shipped import folder_of
 from glassformer.prediction.unlike import NOT_KEPT, Seen
-from glassformer.training.initial_weights import read_initial_weights
+from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.own_text import seconds_of
 from glassformer.training.progress_line import ProgressLine
@@ -79,13 +79,21 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         self.verbose = verbose
         self.observer = observer
 
-    def _run(self, table: Table, **training: Any) -> tuple[Sources, Recipe, dict[str, Any]]:
+    def _start(self) -> tuple[InitialWeights | None, dict[str, Any]]:
+        """Return the weights to start from, and how the rows are read: arguments of `as_table`."""
+        start = None if self.init is None else read_initial_weights(self.init)
+        known = None if start is None else start.inputs
+        return start, {"text": self.text, "columns": self.columns, "known": known}
+
+    def _run(
+        self, table: Table, start: InitialWeights | None, **training: Any
+    ) -> tuple[Sources, Recipe, dict[str, Any]]:
         """Return what is trained on, how, and other arguments of the function that trains.
 
         Args:
+            start: the weights to start from.
             training: more settings of the recipe's section `training`. None is the recipe's.
         """
-        start = None if self.init is None else read_initial_weights(self.init)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(training), init=start)
         unlabelled = () if self.unlabelled is None else (as_documents(self.unlabelled),)
         how = {"device": choose_device(self.device), "observer": self._observer(), "init": start}

@@ -45,8 +45,9 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
             UsageError: the sizes differ, a text is not a string, a number is not finite, all numbers are the same, a
                 setting is unknown, or the weights to start from cannot be read.
         """
-        table = as_number_table(X, y, text=self.text, columns=self.columns)
-        sources, recipe, how = self._run(table)
+        start, read_as = self._start()
+        table = as_number_table(X, y, **read_as)
+        sources, recipe, how = self._run(table, start)
         trained = train_number(sources, recipe, **how)
         warn_of_dropped(table)
         self._take(NumberPredictor(trained, device=choose_device(self.device)))
