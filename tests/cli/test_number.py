@@ -118,6 +118,41 @@ def test_words_are_explained_by_leaving_them_out(both: Trained, scores: Trained)
     assert "superb" in piped.out
 
 
+def test_an_explanation_is_written_as_a_page(both: Trained, tmp_path: Path) -> None:
+    said = glassformer("explain", both.folder, "superb film <b>", "--html", tmp_path / "why.html")
+    assert said.code == 0, said.err
+    assert f"page: {tmp_path / 'why.html'}" in said.err
+    page = (tmp_path / "why.html").read_text()
+    assert "score: " in page
+    assert ">superb</mark>" in page
+    assert "<b>" not in page
+    assert "How much the answer falls without each word" in page
+
+
+def test_the_rows_of_a_table_are_explained(scores: Trained, tmp_path: Path) -> None:
+    rows = [("superb film, superb", "1"), (" ", "2"), ("awful song", "3"), ("word " * 2_001, "4")]
+    table = write_csv(tmp_path / "new.csv", rows, ("text", "id"))
+    said = glassformer("explain", scores.folder, "--file", table, "--out", tmp_path / "why.csv")
+    assert said.code == 0, said.err
+    assert "1 row has an empty text and no explanation" in said.err
+    assert "row 4 has no words, or more than 2,000: it is answered without reasons" in said.err
+    assert f"{tmp_path / 'why.csv'}: 3 of 4 rows explained" in said.out
+    found = pl.read_csv(tmp_path / "why.csv")
+    columns = ["prediction", "interval_low", "interval_high", "words_raising", "words_lowering", "unlike_training"]
+    assert found.columns == ["text", "id", *columns]
+    assert found["words_raising"][0].startswith("superb +")
+    assert found["words_lowering"][2].startswith("awful −")
+    assert found["prediction"].is_null().to_list() == [False, True, False, False]
+    answers = glassformer("predict", scores.folder, "--file", table, "--jsonl").out.splitlines()
+    assert found["prediction"][0] == pytest.approx(json.loads(answers[0])["prediction"], rel=1e-4)
+    said = glassformer("explain", scores.folder, "--file", table, "--out", tmp_path / "why.jsonl", "--json")
+    assert said.document == {"out": str(tmp_path / "why.jsonl"), "rows": 4, "explained": 3, "unlike_training": 1}
+    first = json.loads((tmp_path / "why.jsonl").read_text().splitlines()[0])
+    assert first["words_raising"][0]["word"] == "superb"
+    assert first["words_raising"][0]["effect"] > 0
+    misused(glassformer("explain", scores.folder, "--file", table, "--out", tmp_path / "why.csv"), "--overwrite")
+
+
 def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     rows = [(text, "a b", str(number % 3), score) for number, (text, score) in enumerate(scored_rows(60))]
     table = write_csv(tmp_path / "t.csv", rows, ("first", "second", "shop", "score"))
@@ -193,7 +228,9 @@ def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path)
         (("predict", "MODEL", "a", "--automatic", "0.9"), "--automatic is for models"),
         (("evaluate", "MODEL", "TABLE", "--fold-labels"), "--fold-labels is for models"),
         (("explain", "MODEL", "a", "--heads"), "--heads is for models that answer with labels"),
-        (("explain", "MODEL", "--file", "TABLE"), "--file is for models that answer with labels"),
+        (("explain", "MODEL", "--file", "TABLE", "--method", "occlusion"), "--method is for models that answer with"),
+        (("explain", "MODEL", "--file", "TABLE", "--html", "x"), "--html goes with a text, not with --file"),
+        (("explain", "MODEL", "--file", "none.csv"), "No such file: none.csv"),
         (("explain", "MODEL", "  "), "the text has no words"),
         (("trace", "MODEL", "a"), "holds a model of a number; a classifier is needed here"),
         (

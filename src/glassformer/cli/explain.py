@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -11,24 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.explain_file import Reasons, explain_file
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.number import is_number_model, refuse
-from glassformer.cli.number_explain import explain_number
+from glassformer.cli.number import is_number_model, load_number, refuse
+from glassformer.cli.number_explain import explain_number, number_reasons
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
-from glassformer.cli.output import doing, human_count, hush, insist, print_json, say, show
-from glassformer.cli.pace import Pace, size_of_file, size_of_rows
-from glassformer.cli.resume import Stopped
-from glassformer.cli.rows_to_answer import given_rows, table_in_batches
-from glassformer.cli.unknown import Marked, warn_of_unlike
-from glassformer.cli.writers import check_out, check_parent, write_columns
+from glassformer.cli.output import doing, human_count, hush, insist, print_json, say
+from glassformer.cli.rows_to_answer import given_rows
+from glassformer.cli.writers import check_out, check_parent
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from glassformer.explanation.explain import Explanation
     from glassformer.prediction.answering import Answering
 
-_ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
 _LONG = 100_000  # characters
 _ANSWERS = 120  # an explanation of a long text takes about as long as so many answers to it
 
@@ -94,8 +89,12 @@ def explain(
     _check(given, file, of_a_text, of_a_file, json=json)
     check_parent("--html", html)
     if is_number_model(model):
-        refuse("explain", file=file, method=method, **of_a_text)
-        explain_number(model, _from_standard_input() if given == "-" else given or "", device, json=json)
+        refuse("explain", method=method, **{name: value for name, value in of_a_text.items() if name != "html"})
+        numbers = load_number(model, device)
+        if file is not None:
+            explain_file(numbers, number_reasons(numbers), file, out, text, safe_csv=safe_csv, json=json)
+        else:
+            explain_number(numbers, _from_standard_input() if given == "-" else given or "", html, json=json)
         return
     from glassformer.prediction.load_answering import load_answering
 
@@ -103,7 +102,7 @@ def explain(
     if predictor.trained.config.answers_by_counting:
         _note_counting(method=method, heads=heads, neighbours=neighbours)
     if file is not None:
-        _explain_file(predictor, file, out, text, method, safe_csv=safe_csv, json=json)
+        explain_file(predictor, _reasons(predictor, method), file, out, text, safe_csv=safe_csv, json=json)
         return
     given = _from_standard_input() if given == "-" else given or ""
     _explain_text(
@@ -144,6 +143,21 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
         print_json(found.as_json())
     else:
         show_explanation(found)
+
+
+def _reasons(predictor: Answering, method: str | None) -> Reasons:
+    """Return how the rows of a table are explained."""
+    from glassformer.explanation.explain import Explanation
+    from glassformer.explanation.explain import explain as explain_text
+    from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
+
+    def explained(each: str, where: str) -> Explanation:
+        _time_of_a_long(predictor, each, where)
+        return explain_text(predictor, each, method=method)
+
+    return Reasons(
+        explain=explained, columns=REASON_COLUMNS, table=reasons_table, trusted=lambda found: bool(found.trusted)
+    )
 
 
 def _time_of_a_long(predictor: Answering, text: str, where: str) -> str:
@@ -191,80 +205,3 @@ def _check(
         raise UsageError("--overwrite goes with --out; leave it out")
     if of_a_file["safe-csv"] and out is not None and "json" in out.name:
         raise UsageError("--safe-csv is for reasons as CSV or TSV; leave it out")
-
-
-def _explain_file(
-    predictor: Answering,
-    file: Path,
-    out: Path | None,
-    text: str | None,
-    method: str | None,
-    *,
-    safe_csv: bool,
-    json: bool,
-) -> None:
-    """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
-    from glassformer.data.wording import counted
-    from glassformer.explanation.explain import explain as explain_text
-    from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
-    from glassformer.prediction.answer_files import separator_of
-    from glassformer.training.stopping import stop_requests
-
-    inputs = predictor.trained.config.inputs
-    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
-    total = size_of_file(file)
-    nested = out is not None and separator_of(out, like) is None
-    pace = Pace("rows", total, doing="explaining")
-    rows = trusted = empty = 0
-    unlike = Marked()
-    with (
-        stop_requests() as stop,
-        write_columns(out, added=REASON_COLUMNS, source=str(file), like=like, safe=safe_csv) as write,
-    ):
-        for frame in frames:
-            pace.begin(size_of_rows(frame, file) if total else 0)
-            done: list[Explanation | None] = []
-            for each in texts_of(frame):
-                if stop.number is not None:
-                    break
-                _time_of_a_long(predictor, each, f"row {rows + len(done) + 1:,}")
-                done.append(explain_text(predictor, each, method=method) if each.strip() else None)
-                pace.on_progress(len(done) / frame.height)
-            write(frame.head(len(done)), reasons_table(done, nested=nested))
-            unlike.add((found and found.unlike_training for found in done), after=rows)
-            rows += len(done)
-            empty += done.count(None)
-            trusted += sum(bool(found and found.trusted) for found in done)
-            pace.end(len(done))
-            if stop.number is not None:
-                break
-    if empty:
-        say(f"warning: {counted(empty, 'row')} {'has' if empty == 1 else 'have'} an empty text and no explanation")
-    warn_of_unlike(unlike, rows, "row")
-    if out is not None and json:
-        unlike_rows = None if predictor.trained.seen is None else unlike.count
-        counts = {"rows": rows, "explained": rows - empty, "trusted": trusted, "unlike_training": unlike_rows}
-        print_json({"out": str(out), **counts})
-    elif out is not None:
-        in_all = rows if stop.number is None else _rows_of(file) or rows
-        explained = f"{rows - empty:,} of " if in_all > rows - empty else ""
-        show(
-            f"{out}: {explained}{counted(in_all, 'row')} explained; the shares of {trusted:,} can be trusted"
-            + (_unlike_rows(unlike.count) if unlike.count else "")
-        )
-    if stop.number is not None:
-        insist(f"stopped; the rows that are done are {'kept in ' + str(out) if out else 'printed'}")
-        raise Stopped(KeyboardInterrupt(signal.Signals(stop.number)))
-
-
-def _unlike_rows(count: int) -> str:
-    if count == 1:
-        return "; 1 row is unlike the training data, so its answer may be wrong"
-    return f"; {human_count(count)} rows are unlike the training data, so their answers may be wrong"
-
-
-def _rows_of(file: Path) -> int | None:
-    """Return the rows of a table; None if it can be read only once."""
-    from glassformer.data.rows import iterate_rows
-
-    return sum(frame.height for frame in iterate_rows(file, rows_per_batch=65_536)) if file.is_file() else None

@@ -94,10 +94,11 @@ def _line(name: str, words: Sequence[WordShare], columns: Sequence[str]) -> tupl
 
 def _painted(found: Explanation) -> list[Piece]:
     """Return the text with a paint for each word: for the label, against it, or neither."""
-    return [Piece(piece.text, _paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
+    return [Piece(piece.text, paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
 
 
-def _paint(side: str, strength: float) -> str:
+def paint(side: str, strength: float) -> str:
+    """Return the paint of a word: its side, and whether it is strong."""
     return f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
 
 

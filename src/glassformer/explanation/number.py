@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from glassformer.data.input_layout import Layout
 from glassformer.errors import UsageError, brief
+from glassformer.explanation.pieces import Piece, pieces_of
 from glassformer.explanation.words import TextInWords, Word
 from glassformer.prediction.answers import Reader
 from glassformer.prediction.number_answering import NumberAnswering, significant
@@ -52,6 +53,10 @@ class NumberExplanation:
         words = {word: significant(sum(each.total for each in group)) for word, group in self.strongest(_WORDS_SHOWN)}
         return f"NumberExplanation(text={brief(self.text)!r}, value={significant(self.value)}, strongest={words})"
 
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the text in pieces: a word that raises the number is `for`, one that lowers it `against`."""
+        return pieces_of(self.text, [(each.word.start, each.word.end, each.total) for each in self.words])
+
     def strongest(self, most: int) -> list[tuple[str, Sequence[WordEffect]]]:
         """Return the words with the largest effects, all occurrences of a word together."""
         alike = sorted(self.words, key=lambda each: each.word.text.lower())
@@ -80,6 +85,24 @@ class NumberExplanation:
                 for each in self.words
             ],
         }
+
+
+def answer_alone(predictor: NumberAnswering, text: str) -> NumberExplanation:
+    """Answer a text without an explanation: one that `explain_number` refuses."""
+    answers = predictor.answer([text])
+    unlike = answers.unlike
+    return NumberExplanation(
+        text=Layout.of(text, predictor.trained.config.inputs).text,
+        value=float(answers.values[0]),
+        distance=answers.distance,
+        words=(),
+        unlike_training=None if unlike is None else bool(unlike[0]),
+    )
+
+
+def can_be_explained(text: str) -> bool:
+    """Whether a text has words, and not too many."""
+    return 0 < len(TextInWords.cut(text).words) <= MOST_WORDS
 
 
 def explain_number(predictor: NumberAnswering, text: str) -> NumberExplanation:
@@ -116,6 +139,11 @@ def explain_number(predictor: NumberAnswering, text: str) -> NumberExplanation:
         ),
         unlike_training=None if unlike is None else bool(unlike[0]),
     )
+
+
+def effect_text(value: float) -> str:
+    """Write an effect with its sign and three significant digits."""
+    return f"{value:+.3g}".replace("-", "−")
 
 
 def _shown(word: Word, layout: Layout) -> Word:

@@ -25,8 +25,11 @@ mark.against { background: color-mix(in srgb, var(--second) var(--share), transp
   text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
 """
 """The style of what `marked` returns."""
-_STYLE = """
+WORDS_STYLE = """
 .words { font-size: 1.25rem; line-height: 2.1; white-space: pre-wrap; }
+"""
+"""The style of a whole text whose words are marked."""
+_STYLE = """
 .words del { color: var(--second); }
 .words ins { color: var(--first); font-weight: 600; text-decoration: none; }
 #nearest td, #nearest thead th { white-space: normal; text-align: left; }
@@ -65,7 +68,7 @@ def render(found: Explanation) -> str:
             "methods": ("Do other methods agree?", _agreement(found)),
         },
         footer=f"Shares of the transformer by {found.method}; those of counting are exact.",
-        style=MARKED_STYLE + _STYLE,
+        style=MARKED_STYLE + WORDS_STYLE + _STYLE,
     )
 
 

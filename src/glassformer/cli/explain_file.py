@@ -1,0 +1,117 @@
+"""Explain the answers to the rows of a table, for models of labels and of a number."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glassformer.cli.output import human_count, insist, print_json, say, show
+from glassformer.cli.pace import Pace, size_of_file, size_of_rows
+from glassformer.cli.resume import Stopped
+from glassformer.cli.rows_to_answer import table_in_batches
+from glassformer.cli.unknown import Marked, warn_of_unlike
+from glassformer.cli.writers import write_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from glassformer.prediction.answering import Answering
+    from glassformer.prediction.number_answering import NumberAnswering
+
+_ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reasons:
+    """How rows are explained.
+
+    Attributes:
+        explain: returns the explanation of a text, which says where it stands ("row 3"). It has `unlike_training`.
+        columns: the names of the columns that are added.
+        table: returns these columns for some explanations. None is the explanation of an empty text.
+        trusted: says whether an explanation can be trusted. None if explanations do not say so.
+    """
+
+    explain: Callable[[str, str], Any]
+    columns: list[str]
+    table: Callable[..., pl.DataFrame]
+    trusted: Callable[[Any], bool] | None = None
+
+
+def explain_file(
+    predictor: Answering | NumberAnswering,
+    reasons: Reasons,
+    file: Path,
+    out: Path | None,
+    text: str | None,
+    *,
+    safe_csv: bool,
+    json: bool,
+) -> None:
+    """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
+    from glassformer.data.wording import counted
+    from glassformer.prediction.answer_files import separator_of
+    from glassformer.training.stopping import stop_requests
+
+    inputs = predictor.trained.config.inputs
+    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
+    total = size_of_file(file)
+    nested = out is not None and separator_of(out, like) is None
+    pace = Pace("rows", total, doing="explaining")
+    rows = trusted = empty = 0
+    unlike = Marked()
+    with (
+        stop_requests() as stop,
+        write_columns(out, added=reasons.columns, source=str(file), like=like, safe=safe_csv) as write,
+    ):
+        for frame in frames:
+            pace.begin(size_of_rows(frame, file) if total else 0)
+            done: list[Any] = []
+            for each in texts_of(frame):
+                if stop.number is not None:
+                    break
+                done.append(reasons.explain(each, f"row {rows + len(done) + 1:,}") if each.strip() else None)
+                pace.on_progress(len(done) / frame.height)
+            write(frame.head(len(done)), reasons.table(done, nested=nested))
+            unlike.add((found and found.unlike_training for found in done), after=rows)
+            rows += len(done)
+            empty += done.count(None)
+            trusted += sum(bool(reasons.trusted and found and reasons.trusted(found)) for found in done)
+            pace.end(len(done))
+            if stop.number is not None:
+                break
+    if empty:
+        say(f"warning: {counted(empty, 'row')} {'has' if empty == 1 else 'have'} an empty text and no explanation")
+    warn_of_unlike(unlike, rows, "row")
+    if out is not None and json:
+        counts = {"rows": rows, "explained": rows - empty} | ({"trusted": trusted} if reasons.trusted else {})
+        print_json(
+            {"out": str(out), **counts, "unlike_training": None if predictor.trained.seen is None else unlike.count}
+        )
+    elif out is not None:
+        in_all = rows if stop.number is None else _rows_of(file) or rows
+        explained = f"{rows - empty:,} of " if in_all > rows - empty else ""
+        show(
+            f"{out}: {explained}{counted(in_all, 'row')} explained"
+            + (f"; the shares of {trusted:,} can be trusted" if reasons.trusted else "")
+            + (_unlike_rows(unlike.count) if unlike.count else "")
+        )
+    if stop.number is not None:
+        insist(f"stopped; the rows that are done are {'kept in ' + str(out) if out else 'printed'}")
+        raise Stopped(KeyboardInterrupt(signal.Signals(stop.number)))
+
+
+def _unlike_rows(count: int) -> str:
+    if count == 1:
+        return "; 1 row is unlike the training data, so its answer may be wrong"
+    return f"; {human_count(count)} rows are unlike the training data, so their answers may be wrong"
+
+
+def _rows_of(file: Path) -> int | None:
+    """Return the rows of a table; None if it can be read only once."""
+    from glassformer.data.rows import iterate_rows
+
+    return sum(frame.height for frame in iterate_rows(file, rows_per_batch=65_536)) if file.is_file() else None
