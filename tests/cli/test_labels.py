@@ -157,6 +157,10 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
     refused(write_csv(tmp_path / "c.csv", [*ROWS, ("odd", "goood")]), says="a single row: 'goood' (row 61)")
     unlabelled = write_csv(tmp_path / "d.csv", [(text,) for text, _ in ROWS], ("text",))
     refused(unlabelled, says="label")
+    kinds = write_csv(
+        tmp_path / "e.csv", [(text, ("a", "b", "a|b", "b|c", "c")[n % 5]) for n, (text, _) in enumerate(ROWS)]
+    )
+    refused(kinds, says="hold several labels, with '|' in between")
     refused(table, "--label", "stars", says="has no column 'stars' (--label)")
     refused(table, "--multilabel", "|", says="--multilabel: only tables with one label per text can be checked")
     refused(table, "--out", tmp_path / "x.parquet", says="write answers as .csv")

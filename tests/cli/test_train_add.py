@@ -111,6 +111,10 @@ def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:
     columns = write_csv(tmp_path / "columns.csv", [("2026-01-02", "2026-03-04")] * 9, header=("begun", "ended"))
     misused(add(reviews, columns, out), "has no columns", "which the model was trained with")
     misused(add(reviews, reviews.table, out), "no row is new")
+    unlabelled = write_csv(tmp_path / "new.csv", [(f"a middling film {n}",) for n in range(9)], header=("text",))
+    refusal = add(reviews, unlabelled, out)
+    misused(refusal, "new.csv has no column 'label'", "learned its labels", "`glassformer predict` answers")
+    assert "--label" not in refusal.err
     empty = write_csv(tmp_path / "empty.csv", [])
     misused(add(reviews, empty, out), "empty.csv")
     single = write_csv(tmp_path / "single.csv", [("a middling film", THIRD)])

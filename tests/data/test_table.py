@@ -129,6 +129,12 @@ def test_a_row_that_is_left_out_needs_no_group(tmp_path: Path) -> None:
     assert read_table(path, group="by").frame["group"].to_list() == ["p", "q"]
 
 
+def test_another_separator_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,label\np,a|b\nq,b|c\nr,a\n")
+    (note,) = (note for note in read_table(tmp_path / "a.csv", multilabel=";").notes if "';'" in note)
+    assert note.endswith("2 of its 3 labels hold '|': is it `multilabel='|'`?")
+
+
 def test_several_labels_from_a_separator_a_json_list_or_a_parquet_list(tmp_path: Path) -> None:
     expected = [["a", "b"], [], ["b"]]
     lists = pl.DataFrame({"text": ["p", "q", "r"], "label": [["a", " b", "a"], [], ["b", None]]})

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from glassformer.evaluation.record import Estimate
@@ -78,6 +80,20 @@ def test_no_row_tells_them_apart() -> None:
         "The transformer and TF-IDF are right on the same rows, 987 of 1,234; "
         "choose the simpler one, TF-IDF, until other test rows show a difference."
     )
+
+
+def test_of_two_that_count_none_is_simpler() -> None:
+    given: dict[str, Any] = {
+        "model": "the model",
+        "baseline": "TF-IDF",
+        "accuracy": 0.8,
+        "baseline_accuracy": 0.8,
+        "rows": 100,
+    }
+    for width in (0.0, 0.1):
+        difference = Estimate(value=0, low=-width, high=width)
+        said = verdict(**given, macro_f1=0.8, baseline_macro_f1=0.8, difference=difference, p=1, alike=True)
+        assert said.endswith("both count words and add up weights, so neither is simpler: keep the model.")
 
 
 def test_numbers() -> None:

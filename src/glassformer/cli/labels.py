@@ -26,7 +26,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import doing, hush, one_line, print_json, progressing, say, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
@@ -163,10 +163,16 @@ def _read(
     from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.splits import ValidationConfig
+    from glassformer.data.tasks import separator_of
 
     doing(f"reading {data}")
     whole = ValidationConfig(group=group or group_column(data, data_dir))
     sources = read_sources(SourceConfig(train=data, test=test, **read_as), whole, data_dir)
+    if separator := separator_of(sources.train.frame["label"]):
+        raise UsageError(
+            f"{data}: the cells of {quoted(str(sources.train.label_column))} hold several labels, with {separator!r} "
+            "in between. `labels` checks tables with one label per text"
+        )
     for note in sources.train.notes:
         say(as_flags(note))
     if unlike := unlike_labels(sources.train):

@@ -340,7 +340,7 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recip
     train, held_out = splits.train, splits.validation
     tell(f"data: {train.source}, {counted(train.frame.height, 'row')} to train on")
     for note in [*train.notes, *splits.notes]:
-        tell(f"  {note}")
+        tell(f"  {as_flags(note)}")
     tell(f"  {_labels_in_words(prepared)}")
     if (names := prepared.labels).ordered:
         tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))

@@ -17,6 +17,7 @@ from glassformer.data.shards import batches_of, files_of
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
+SEPARATORS = ("|", ";", ",", "/")
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 FEW_VALUES = 30  # of a column by whose values rows can be compared
 MOST_OTHERS = 100
@@ -115,7 +116,10 @@ def read_table(
     if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
         notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
     if separator is not None and frame["label"].list.len().max() == 1:
-        notes.append(f"no cell of {columns.label!r} holds the separator {separator!r}: no text has several labels")
+        notes.append(
+            f"no cell of {columns.label!r} holds the separator {separator!r}: no text has several labels"
+            + _other_separator(frame["label"], separator)
+        )
     if separated := delimiter_note(files[0]):
         notes.insert(0, separated)
     if files != [path]:
@@ -240,6 +244,16 @@ def _split_labels(values: pl.Series, separator: str) -> pl.Series:
     )
     flat = [[str(label).strip() for label in cell or [] if label is not None] for cell in cells]
     return pl.Series(values.name, [list(dict.fromkeys(filter(None, cell))) for cell in flat], pl.List(pl.String))
+
+
+def _other_separator(labels: pl.Series, separator: str) -> str:
+    """Return a hint if many cells that were not split hold another separator."""
+    cells = labels.list.first().drop_nulls()
+    others = {other: int(cells.str.contains(other, literal=True).sum()) for other in SEPARATORS if other != separator}
+    most = max(others, key=lambda other: others[other])
+    if others[most] < max(2, len(cells) / 20):
+        return ""
+    return f". {others[most]:,} of its {len(cells):,} labels hold {most!r}: is it `multilabel={most!r}`?"
 
 
 def _split_cell(cell: str | None, separator: str) -> list[object]:

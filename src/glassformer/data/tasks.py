@@ -13,10 +13,9 @@ from glassformer.data.columns import find_columns
 from glassformer.data.known import KNOWN, check_source
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.sources import SourceConfig
-from glassformer.data.table import ROWS_PER_BATCH, json_list, tidy_values
+from glassformer.data.table import ROWS_PER_BATCH, SEPARATORS, json_list, tidy_values
 from glassformer.errors import UsageError, quoted
 
-SEPARATORS = ("|", ";", ",", "/")
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes
 _FEWEST_CELLS, _LEAST_SHARE = 5, 0.05  # cells with a separator
 _IN_OTHER_CELLS, _ALONE = 0.9, 0.5  # shares of the parts of such cells

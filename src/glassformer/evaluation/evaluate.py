@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from glassformer.data.inputs import texts_alone
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.baselines import BaselineOutcome
+from glassformer.evaluation.baselines import BaselineOutcome, TfidfBaseline
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean, mcnemar
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
 from glassformer.evaluation.ranking import class_curves, class_thresholds, ranking
@@ -169,6 +169,8 @@ class _Rows:
         probs: Float[np.ndarray, "n n_classes"],
         other: Contestant,
         other_probs: Float[np.ndarray, "n n_classes"],
+        *,
+        alike: bool = False,
     ) -> Comparison:
         correct, other_correct = (
             correct_rows(each, self.labels, multilabel=self.multilabel) for each in (probs, other_probs)
@@ -193,6 +195,7 @@ class _Rows:
                 difference=difference,
                 p=p,
                 rows=len(self.labels),
+                alike=alike,
             ),
         )
 
@@ -216,12 +219,13 @@ def _duel(
         )
         for baseline in baselines
     ]
+    asked = [(reader, reader.probs) for reader in readers if reader.probs is not None]
+    counts = [reader.reader for reader, _ in asked] == ["counting"]
     comparisons = [
-        rows.compare(model, probs, contestant, baseline.probs)
+        rows.compare(model, probs, contestant, baseline.probs, alike=counts and baseline.name == TfidfBaseline.name)
         for contestant, baseline in zip(contestants, baselines, strict=True)
     ]
     strongest = max(range(len(contestants)), key=lambda i: contestants[i].metrics.accuracy.value, default=None)
-    asked = [(reader, reader.probs) for reader in readers if reader.probs is not None]
     if len(asked) == 1:  # its answers are those of the model
         asked = []
     alone = [rows.contestant(reader.name, reader.description, own) for reader, own in asked]

@@ -8,7 +8,7 @@ from pathlib import Path
 from glassformer.data.wording import counted
 from glassformer.evaluation.doubtful_labels import labels_command
 from glassformer.evaluation.result import Evaluation
-from glassformer.evaluation.verdict import is_clear, macro_f1_against, share, slice_name
+from glassformer.evaluation.verdict import ALIKE, is_clear, macro_f1_against, share, slice_name
 from glassformer.evaluation.weak_spots import NextStep
 from glassformer.labels.learning_curve import fewest_rows
 from glassformer.prediction.folder_config import FolderConfig
@@ -41,6 +41,8 @@ def _choose(evaluation: Evaluation) -> NextStep | None:
     baseline, compared, metrics = duel.baselines[strongest], duel.comparisons[strongest], evaluation.metrics
     clear = is_clear(compared.difference, compared.mcnemar_p)
     if clear and compared.difference.value > 0:
+        return None
+    if not clear and ALIKE in compared.verdict:
         return None
     if not clear:
         said = (

@@ -10,6 +10,7 @@ from glassformer.evaluation.weak_spots import Slice, Slices
 
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
+ALIKE = "both count words and add up weights, so neither is simpler: keep the model"
 _RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
 _NAMED = 3
 
@@ -25,16 +26,23 @@ def verdict(
     difference: Estimate,
     p: float,
     rows: int,
+    alike: bool = False,
 ) -> str:
     """Say which of two classifiers is more accurate on the same rows, or that the rows do not show it.
 
     A classifier is more accurate only if the interval of the difference excludes zero and McNemar's p is below .05.
+
+    Args:
+        alike: whether both are linear models of counted n-grams, so that none is simpler.
     """
-    if difference.low == difference.high == 0:
+
+    def until(which: str) -> str:
         return (
-            f"{_capital(model)} and {baseline} {same_rows_right(accuracy, rows)}; "
-            f"choose the simpler one, {baseline}, until other test rows show a difference."
+            f"{ALIKE}." if alike else f"choose the simpler one, {baseline}, until {which} test rows show a difference."
         )
+
+    if difference.low == difference.high == 0:
+        return f"{_capital(model)} and {baseline} {same_rows_right(accuracy, rows)}; {until('other')}"
     numbers = numbers_of(difference, p)
     ours, theirs = share(accuracy), share(baseline_accuracy)
     clear = is_clear(difference, p)
@@ -49,7 +57,7 @@ def verdict(
         return lost + against
     return (
         f"No clear winner on {counted(rows, 'row')}: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
-        f"choose the simpler one, {baseline}, until more test rows show a difference."
+        f"{until('more')}"
     )
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from glassformer.data.columns import same_column
 from glassformer.data.known import check_source
+from glassformer.data.shards import batches_of, files_of
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.table import Table
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.seen_rows import remembered_rows
 from glassformer.models.model_config import SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
@@ -60,9 +62,27 @@ def add_to(
     _check_share(replay)
     source = source.model_copy(update={"added": (*source.added, added), "replay": replay})
     validation = trained.config.remembered.recipe.validation
-    sources = read_sources(source, validation, data_dir, inputs=trained.config.inputs)
+    try:
+        sources = read_sources(source, validation, data_dir, inputs=trained.config.inputs)
+    except UsageError as error:
+        if (label := _lacks_label(added, trained.config)) is not None:
+            raise UsageError(
+                f"{added} has no column {quoted(label)}, from which {folder} learned its labels. Name its column of "
+                "labels so, or fill one in; `glassformer predict` answers texts without labels"
+            ) from error
+        raise
     recipe, init = _further(trained, sources, settings, str(folder))
     return Beginning(source=source, sources=sources, recipe=recipe, init=init)
+
+
+def _lacks_label(added: str, config: FolderConfig) -> str | None:
+    """Return the name of the label column if a table file has the column of the texts, and not this one."""
+    data = config.remembered.data
+    text, label = data.text_column, data.label_column
+    if text is None or label is None or not Path(added).exists():
+        return None
+    columns = next(batches_of(files_of(Path(added)), rows_per_batch=1)).columns
+    return label if same_column(text, columns) is not None and same_column(label, columns) is None else None
 
 
 def add_in_memory(
