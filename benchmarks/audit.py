@@ -90,7 +90,6 @@ def betrayed(experiment: Experiment, name: str, table: Table, way: str, seed: in
         "seed": seed,
         "training_rows": splits.train.frame.height,
         "by_counting_alone": predictor.trained.config.answers_by_counting,
-        "has_transformer": recipe.training.epochs > 0,
         **measured.model_dump(mode="json"),
     }
     keep(folder / _FIGURES, found)

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from statistics import mean
 
-from benchmarks.tables_common import Document, interval
+from benchmarks.tables_common import Document, interval, seeds_in_words
 from glassformer.experiments.published.table import markdown, short
 
-_LOSS, _TRANSFORMER = "loss of the answer", "loss of the transformer alone"
+_LOSS, _DEFAULTS = "loss of the answer", "defaults"
 
 
 def audit_tables(found: Document) -> Iterator[str]:
     """Yield a table of attacks, one of ways to lower them, and one of planted addresses."""
-    yield "Attacks on models with the default settings:"
-    lines = [
-        (
-            f"`{line['table']}`" if number == 0 else "",
-            attack["by"],
-            interval(attack["auc"]),
-            "" if attack["caught"] is None else interval(attack["caught"]),
-        )
-        for line in found["ways"]
-        if line["way"] == "defaults"
-        for number, attack in enumerate(line["attacks"])
-    ]
-    yield markdown([("table", "attack by", "AUC", "recognised at 1% false alarms"), *lines])
-    yield "What other settings change:"
+    ways = found["ways"]
+    tables, names = dict.fromkeys(line["table"] for line in ways), dict.fromkeys(line["way"] for line in ways)
+    yield (
+        "Attacks on models of the preset `tiny` with the default settings, means of the "
+        f"{seeds_in_words(found['seeds'])}, with the lowest and the highest:"
+    )
     yield markdown([
-        ("table", "settings", "answers by", "right: training, held out", "loss of the answer, AUC",
-         "transformer alone, AUC"),
-        *map(_way, found["ways"]),
+        ("table", "attack by", "AUC", "recognised at 1% false alarms"),
+        *(line for table in tables for line in _attacks(table, _of(ways, table, _DEFAULTS))),
     ])  # fmt: skip
+    yield "What other settings change, also as means:"
+    yield markdown([
+        ("table", "settings", "right: training", "right: held out", "loss of the answer, AUC",
+         "recognised at 1% false alarms"),
+        *(_way(table, way, _of(ways, table, way)) for table in tables for way in names),
+    ])  # fmt: skip
+    yield "From “the transformer alone” on, the models have no counting reader."
     yield f"{found['planted']} addresses, planted in the training rows:"
     yield markdown([
         ("table", "rows with each", "read in the files alone", "readable, with the table", "can be confirmed",
@@ -38,29 +37,42 @@ def audit_tables(found: Document) -> Iterator[str]:
         *((f"`{line['table']}`", f"{line['times']}", f"{line['in_files']}", f"{line['with_table']}",
            f"{line['confirmable']}", interval(line["auc"])) for line in found["canaries"]),
     ])  # fmt: skip
-    sizes = {line["table"]: (line["members"], line["others"], line["training_rows"]) for line in found["ways"]}
     listed = "; ".join(
-        f"`{table}` {members:,} of {rows:,}, and {others:,}" for table, (members, others, rows) in sizes.items()
-    )
+        f"`{line['table']}` {line['members']:,} and {line['others']:,}" for line in ways
+        if (line["way"], line["seed"]) == (_DEFAULTS, found["seed"])
+    )  # fmt: skip
+    alone = sum(line["by_counting_alone"] for line in ways if line["way"] == _DEFAULTS)
     yield (
-        f"Training texts and held-out texts that were compared: {listed}. Models with planted addresses answer by "
-        "counting alone. "
-        f"Seed {found['seed']}."
+        f"Training texts and held-out texts that were compared: {listed}. With the default settings, {alone} of "
+        f"{len(tables) * len(found['seeds'])} models answer by counting alone. So do those with planted addresses, of "
+        f"seed {found['seed']}."
     )
 
 
-def _way(line: Document) -> tuple[str, ...]:
-    by = {attack["by"]: attack for attack in line["attacks"]}
-    has_counting = _TRANSFORMER in by
-    alone = by[_TRANSFORMER if has_counting else _LOSS]
-    answers_by = (
-        "counting alone" if line["by_counting_alone"] else "both readers" if has_counting else "the transformer"
-    )
-    return (
-        f"`{line['table']}`",
-        line["way"],
-        answers_by,
-        f"{short(line['training_accuracy'])}, {short(line['others_accuracy'])}",
-        interval(by[_LOSS]["auc"]),
-        interval(alone["auc"]) if line["has_transformer"] else "",
-    )
+def _of(ways: Sequence[Document], table: str, way: str) -> list[Document]:
+    return [line for line in ways if (line["table"], line["way"]) == (table, way)]
+
+
+def _attacks(table: str, of_seeds: Sequence[Document]) -> Iterator[tuple[str, ...]]:
+    """Yield a line for each attack that was tried with every seed."""
+    by_seed = [{attack["by"]: attack for attack in line["attacks"]} for line in of_seeds]
+    tried = [by for by in by_seed[0] if all(by in each for each in by_seed)]
+    for number, by in enumerate(tried):
+        found = [each[by] for each in by_seed]
+        yield f"`{table}`" if number == 0 else "", by, *_figures(found)
+
+
+def _way(table: str, way: str, of_seeds: Sequence[Document]) -> tuple[str, ...]:
+    found = [next(attack for attack in line["attacks"] if attack["by"] == _LOSS) for line in of_seeds]
+    right = (_range([line[f"{side}_accuracy"] for line in of_seeds]) for side in ("training", "others"))
+    return f"`{table}`", way, *right, *_figures(found)
+
+
+def _figures(attacks: Sequence[Document]) -> tuple[str, str]:
+    """Format the AUC and the share of recognised texts of an attack, over seeds."""
+    caught = [attack["caught"]["value"] for attack in attacks if attack["caught"] is not None]
+    return _range([attack["auc"]["value"] for attack in attacks]), _range(caught) if caught else ""
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{short(mean(values))} ({short(min(values))}–{short(max(values))})"
