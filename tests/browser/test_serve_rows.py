@@ -146,6 +146,7 @@ def test_heads_look_at_the_words_of_a_row(page: Page) -> None:
 
 
 def test_a_row_of_a_table_is_looked_into(page: Page) -> None:
+    expect(page.locator(".choose")).to_be_visible()  # from then on the page takes tables
     page.evaluate(DROP, ["new.csv", "price,shop,Reply,review\n4,berlin,not again,the plot is thin\n,,it,\n"])
     expect(page.locator(".found h3")).to_have_text("new.csv: 2 rows")
     expect(page.get_by_label("Column of texts")).to_have_count(0)
