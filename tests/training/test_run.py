@@ -322,7 +322,7 @@ def test_every_tokenizer_trains_a_model(tmp_path: Path) -> None:
 
 def test_the_python_interface_keeps_the_callers_labels() -> None:
     trained = train_classifier(Sources(train=opinions()), recipe(epochs=1))
-    trained = from_memory(trained, (False, True), fold_labels=False)
+    trained = from_memory(trained, (False, True), fold_labels=False, label_columns=None)
     assert Predictor(trained).answer(["the plot was lovely"]).predictions()[0] in (False, True)
 
 
