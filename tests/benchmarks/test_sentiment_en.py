@@ -34,6 +34,7 @@ def test_the_figures_of_unseen_words_are_those_of_the_words_that_are_left(
     seen = Predictor.load(folder).trained.seen
     assert seen is not None
     shares = seen.unseen_shares(["good", "a good film"])
+    assert usual.unseen_share is not None
     assert usual.unseen_share.mean == pytest.approx(float(shares.mean()), abs=1e-6)
     assert usual.unseen_share.sd == pytest.approx(float(shares.std()), abs=1e-6)
     assert usual.unseen_share != before.unseen_share

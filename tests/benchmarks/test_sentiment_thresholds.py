@@ -33,6 +33,7 @@ def test_thresholds_are_added_to_the_figures(tmp_path: Path) -> None:
     assert found.thresholds is not None
     rule = found.thresholds.rule(0.5)
     assert (rule.below, rule.held_out_rows, rule.automatic, rule.wrong) == (0.75, 4, 2, 0)
+    assert found.unseen_share is not None
     assert found.unseen_share.mean == 0.1
 
 
