@@ -81,6 +81,7 @@ def test_a_model_without_it_is_not_blamed(without: Path) -> None:
     assert found.verdict.startswith("No problem was found in the files.")
     assert found.traced == ()
     assert all(not each.found for each in found.files)
+    assert file(found, "report.html").give_away, "it shows no texts"
 
 
 def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +117,7 @@ def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path, monkey
 def test_kept_texts_and_several_labels(keeping: Trained, tags: Trained) -> None:
     found = audit(keeping.folder)
     assert not file(found, "training-texts.jsonl").give_away
+    assert not file(found, "report.html").give_away, "it quotes some of the texts"
     assert found.membership is not None
     assert {each.by for each in found.membership.attacks} == {
         "loss of the answer", "seen words and word pairs", "loss against near copies",

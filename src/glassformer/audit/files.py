@@ -37,6 +37,7 @@ _HOLDS = {
     WEIGHTS_FILE: "weights of these runs",
     SEEN_FILE: "hashes of all words and word pairs of the training texts",
     "metrics.json": "figures of training",
+    REPORT_FILE: "the report of training: figures, row numbers, frequent words",
     "README.md": "the model card",
     "glassformer.json": "how the model was exported",
 }
@@ -44,7 +45,6 @@ _OF_THE_OWNER = {
     TEXTS_FILE: "all training texts",
     VECTORS_FILE: "a vector of each training text",
     LOCK_FILE: "who writes here: host and process",
-    REPORT_FILE: "the report of training: figures, row numbers, frequent words; with training texts, some of them",
     AUDIT_FILE: "this audit",
     AUDIT_PAGE: "this audit",
 }
@@ -81,7 +81,7 @@ def audit_files(folder: Path, *, is_export: bool = False) -> tuple[FileAudit, ..
 
 
 def _audit(path: Path, name: Path, *, is_export: bool) -> FileAudit:
-    holds, give_away = _role(name)
+    holds, give_away = _role(name, keeps_texts=(path.parent / TEXTS_FILE).exists())
     if is_export and holds == _OF_OTHERS:
         holds, give_away = "part of the export", True
     try:
@@ -95,12 +95,14 @@ def _audit(path: Path, name: Path, *, is_export: bool) -> FileAudit:
     )
 
 
-def _role(name: Path) -> tuple[str, bool]:
+def _role(name: Path, *, keeps_texts: bool) -> tuple[str, bool]:
     """Return what a file holds, and whether it is part of a model that is given away."""
     if len(name.parts) > 1:
         return _FOLDERS_OF_THE_OWNER.get(name.parts[0], _OF_OTHERS), False
     if name.name in _OF_THE_OWNER:
         return _OF_THE_OWNER[name.name], False
+    if name.name == REPORT_FILE and keeps_texts:
+        return "the report of training, which quotes texts", False
     return _HOLDS.get(name.name, _OF_OTHERS), name.name in _HOLDS
 
 
