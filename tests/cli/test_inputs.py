@@ -475,4 +475,21 @@ def test_a_start_from_other_inputs_is_refused(beside: Trained, pairs: Trained, t
     misused(glassformer("train", pairs.table, *out), "has no column 'review' (--text)")
     with pytest.raises(UsageError) as error:
         TextClassifier(init=str(pairs.folder)).fit(["red", "blue"] * 9, ["a", "b"] * 9)
-    assert "reads the texts 'question' and 'answer', and these rows are read in another way" in error.value.message
+    assert "rows[0] is 'red', not a row; this model reads the texts 'question' and 'answer'" in error.value.message
+
+
+def test_a_value_that_is_not_a_number_is_read_as_missing_and_named_once(beside: Trained, tmp_path: Path) -> None:
+    odd, none = ROW | {"price": "cheap"}, ROW | {"price": None}
+    words = "has 'cheap' in the column 'price', which is not a number; such values are read as missing"
+    said = glassformer("predict", beside.folder, *map(json.dumps, (none, odd, odd)))
+    assert said.err.count("'price'") == 1
+    assert f"warning: text 2 {words}" in said.err
+    piped = glassformer("predict", beside.folder, "--jsonl", stdin=f"{json.dumps(odd)}\n".encode() * 2)
+    assert piped.err.count(f"text 1 {words}") == 1
+    table = write_csv(tmp_path / "t.csv", [("a lamp", price, "Ulm") for price in ("", "3", "cheap", "low")], HEADER[:3])
+    assert glassformer("predict", beside.folder, "--file", table).err.count(f"warning: row 3 {words}") == 1
+    assert f"row 3 {words}" in glassformer("explain", beside.folder, "--file", table).err
+    assert "'price'" not in glassformer("predict", beside.folder, json.dumps(none)).err
+    classifier = TextClassifier.load(beside.folder)
+    with pytest.warns(UserWarning, match=r"^rows\[1\] has 'cheap' in 'price', which is not a number"):
+        classifier.predict([none, odd, odd])

@@ -159,6 +159,8 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     flags = ("--text", "first", "--text", "second", "--columns", "shop", "--target", "score", *COUNTING)
     said = glassformer("train", table, "--out", tmp_path / "m", *flags)
     assert said.code == 0, said.err
+    for place in (said.err, (tmp_path / "m" / "README.md").read_text()):
+        assert """'{"first": "…", "second": "…", "shop": 1.0}'""" in place
     row = json.dumps({"first": "superb film", "second": "a b", "shop": "1"})
     answer = glassformer("predict", tmp_path / "m", row, "--json").document["answers"][0]
     assert answer["prediction"] > 4

@@ -105,6 +105,7 @@ def test_edges_that_are_close_are_told_apart() -> None:
     [
         ("12", 12), ("-3.5", -3.5), ("1,234,567.5", 1234567.5), ("1.234.567,5", 1234567.5), ("1 200", 1200),
         ("1'200", 1200), ("3,5", 3.5), ("12 %", 12), ("1e3", 1000), ("inf", None), ("3 apples", None), ("1,2,3", None),
+        ("0,125", 0.125), ("-0,500", -0.5), ("1,234.567", 1234.567), ("1.234,567", 1234.567), ("12,345", 12345),
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(spelled: str, number: float | None) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from glassformer.data.wording import decimals, percent
+from glassformer.data.wording import decimals, percent, short
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,14 @@ from glassformer.data.wording import decimals, percent
 def test_no_probability_is_written_as_certainty(probability: float, in_percent: str, in_decimals: str) -> None:
     assert percent(probability) == in_percent
     assert decimals(probability) == in_decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.012345, "0.01235"), (12.346, "12.35"), (2019.0, "2019"), (9999.6, "10,000"), (556_131.4, "556,131"),
+        (-250_000.0, "-250,000"), (0.0, "0"), (1e20, "1e+20"),
+    ],
+)  # fmt: skip
+def test_a_number_of_the_users_unit_keeps_its_digits_before_the_point(value: float, written: str) -> None:
+    assert short(value) == written

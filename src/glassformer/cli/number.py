@@ -68,7 +68,8 @@ def train_number(
 def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
     import shlex
 
-    from glassformer.data.wording import figure
+    from glassformer.data.inputs import example_of
+    from glassformer.data.wording import figure, short
     from glassformer.prediction.number_config import held_out_of
 
     config, held_out = trained.config, held_out_of(trained.metrics)
@@ -88,11 +89,11 @@ def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
     said = "nothing was held out"
     if held_out is not None:
         kind = "validation" if held_out.folds == 1 else "cross-validated"
-        said = f"{kind} R² {figure(held_out.r2)}, mean absolute error {held_out.mae:.4g}"
+        said = f"{kind} R² {figure(held_out.r2)}, mean absolute error {short(held_out.mae)}"
     alone = ", by counting alone" if config.answers_by_counting else ""
     show(f"{out}: {said}{alone}, trained in {duration(config.training_seconds)}")
     folder = shlex.quote(str(out))
-    say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
+    say(f"next: glassformer predict {folder} {example_of(config.inputs)}    glassformer evaluate {folder} TEST_TABLE")
 
 
 def refuse(command: str, **given: object) -> None:

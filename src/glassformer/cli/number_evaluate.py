@@ -64,7 +64,7 @@ def evaluate_numbers(
 
 
 def _show_evaluation(found: NumberEvaluation) -> None:
-    from glassformer.data.wording import counted, figure
+    from glassformer.data.wording import counted, figure, short
     from glassformer.evaluation.report import seconds, size
 
     show(f"{found.data.source}: {counted(found.metrics.rows, 'text')}\n")
@@ -76,7 +76,7 @@ def _show_evaluation(found: NumberEvaluation) -> None:
                 each.name,
                 figure(metrics.r2.value),
                 f"{figure(metrics.r2.low)} to {figure(metrics.r2.high)}",
-                f"{metrics.mae.value:.4g}",
+                short(metrics.mae.value),
                 "-" if metrics.spearman is None else figure(metrics.spearman.value),
                 seconds(each.fit_seconds),
                 seconds(each.predict_seconds),
@@ -88,7 +88,8 @@ def _show_evaluation(found: NumberEvaluation) -> None:
     for interval in found.intervals:
         held = interval.coverage
         rows = f"{held.value:.1%} (95% interval {held.low:.1%} to {held.high:.1%})"
-        show(f"intervals of ± {interval.distance:.4g} should hold {interval.asked:.0%} of the numbers, and hold {rows}")
+        asked = f"intervals of ± {short(interval.distance)} should hold {interval.asked:.0%} of the numbers"
+        show(f"{asked}, and hold {rows}")
     show(found.duel.verdict)
 
 

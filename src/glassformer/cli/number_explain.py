@@ -55,10 +55,11 @@ def number_reasons(predictor: NumberAnswering) -> Reasons:
 
 
 def _show(found: NumberExplanation) -> None:
+    from glassformer.data.wording import short
     from glassformer.explanation.number import effect_text
 
-    within = "" if found.distance is None else f" (± {found.distance:.4g} for 90% of texts)"
-    show(f"{found.value:.4g}{within}\n")
+    within = "" if found.distance is None else f" (± {short(found.distance)} for 90% of texts)"
+    show(f"{short(found.value)}{within}\n")
     show_painted(
         [*(Piece(each.text, paint(each.side, each.strength)) for each in found.pieces()), Piece("\n", "plain")]
     )

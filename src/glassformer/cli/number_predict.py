@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from glassformer.cli.number import load_number
 from glassformer.cli.output import doing, human_count, one_line, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
-from glassformer.cli.rows_to_answer import given_rows, table_in_batches, text_batches
+from glassformer.cli.rows_to_answer import Misread, given_rows, table_in_batches, text_batches
 from glassformer.cli.unknown import Marked, note_what_is_not_kept, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import LONGEST_SHOWN, Style, write_columns, write_lines
 from glassformer.errors import UsageError
@@ -57,12 +57,12 @@ def _answer_texts(predictor: NumberAnswering, texts: list[str] | None, style: St
     from glassformer.data.inputs import shown
 
     batches = text_batches(texts)
-    told, pace = _Told("text"), Pace("texts")
+    told, pace, misread = _Told("text"), Pace("texts"), Misread("text")
     doing("")  # show nothing while a pipe is silent
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
-            rows, composed = given_rows(predictor, batch)
+            rows, composed = given_rows(predictor, batch, misread)
             answers = predictor.answer(composed, on_progress=pace.on_progress)
             write(_text_lines(answers, map(shown, composed)) if style == "plain" else answers.lines(rows))
             told.add(answers)
@@ -74,11 +74,13 @@ def _answer_texts(predictor: NumberAnswering, texts: list[str] | None, style: St
 
 def _text_lines(answers: NumberAnswers, texts: Iterable[str]) -> Iterator[str]:
     """Yield a line per text: its number, the interval, and how the text begins."""
+    from glassformer.data.wording import short
+
     for text, record in zip(texts, answers.records(), strict=True):
         value, low, high = (record[name] for name in ("prediction", "interval_low", "interval_high"))
-        interval = "" if low is None else f"{low:.4g} to {high:.4g}"
+        interval = "" if low is None else f"{short(low)} to {short(high)}"
         beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-        yield "\t".join(map(one_line, ["(no text)" if value is None else f"{value:.4g}", interval, beginning]))
+        yield "\t".join(map(one_line, ["(no text)" if value is None else short(value), interval, beginning]))
 
 
 def _answered(

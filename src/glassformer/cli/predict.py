@@ -18,7 +18,7 @@ from glassformer.cli.output import doing, human_count, hush, print_json, say, sh
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.review import review_below, say_needs_review
-from glassformer.cli.rows_to_answer import given_rows, table_in_batches, text_batches
+from glassformer.cli.rows_to_answer import Misread, given_rows, table_in_batches, text_batches
 from glassformer.cli.unknown import Marked, is_punctuation, note_what_is_not_kept, warn_of_unknown, warn_of_unlike
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
@@ -169,12 +169,12 @@ def _answer_texts(
     from glassformer.data.inputs import shown
 
     batches = text_batches(texts)
-    told, pace = _Told("text"), Pace("texts")
+    told, pace, misread = _Told("text"), Pace("texts"), Misread("text")
     doing("")  # show nothing while a pipe is silent
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
-            rows, composed = given_rows(predictor, batch)
+            rows, composed = given_rows(predictor, batch, misread)
             answers = predictor.answer(composed, on_progress=pace.on_progress, review_below=below)
             if style == "plain":
                 write(text_lines(answers, [shown(text) for text in composed], top_k))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from glassformer.cli.hints import is_file
 from glassformer.cli.output import say
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
     import io
@@ -45,8 +45,32 @@ def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
     return batched(texts, ROWS_PER_BATCH)
 
 
-def given_rows(predictor: Answering | NumberAnswering, lines: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+class Misread:
+    """Says it once for each column of numbers if a row holds something else there."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit, self._told, self._rows = unit, set[str](), 0
+
+    def add(self, found: Iterable[tuple[str, int, object]], rows: int) -> None:
+        """Warn of columns of these rows, each with its name, and the place and the value of the first such row."""
+        for name, place, value in found:
+            if name not in self._told:
+                self._told.add(name)
+                where = f"{self._unit} {self._rows + place + 1:,}"
+                say(
+                    f"warning: {where} has {quoted(value)} in the column {quoted(name)}, which is not a number; such "
+                    "values are read as missing"
+                )
+        self._rows += rows
+
+
+def given_rows(
+    predictor: Answering | NumberAnswering, lines: list[str], misread: Misread | None = None
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Return each given text as a row, and what the model reads: the text, or of a row in JSON its inputs.
+
+    Args:
+        misread: warns over all calls; None: over this one.
 
     Raises:
         UsageError: the model reads several inputs, and a line does not hold them.
@@ -55,7 +79,10 @@ def given_rows(predictor: Answering | NumberAnswering, lines: list[str]) -> tupl
     if inputs is None:
         return [{"text": text} for text in lines], lines
     rows = [inputs.read(line) for line in lines]
-    return rows, [inputs.compose(row) if row else "" for row in rows]
+    composed = [inputs.compose(row) if row else "" for row in rows]
+    odd = ((name, place, value) for place, row in enumerate(rows) for name, value in inputs.misread(row))
+    (misread or Misread("text")).add(odd, len(rows))
+    return rows, composed
 
 
 def table_in_batches(
@@ -89,7 +116,7 @@ def _texts_of(
         return texts_in(_text_column(predictor, sample, source, text))
     if text is not None:
         raise UsageError(f"--text: this model reads {inputs.in_words}, by their names; leave it out")
-    return composer(sample, inputs, source)
+    return composer(sample, inputs, source, on_misread=Misread("row").add)
 
 
 def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:

@@ -318,13 +318,13 @@ def _judged(best: dict[str, Any]) -> str:
 
 
 def _labels_in_words(prepared: Prepared) -> str:
-    from glassformer.data.wording import counted
+    from glassformer.data.wording import counted, short
     from glassformer.training.number import PreparedNumber
 
     train = prepared.splits.train
     if isinstance(prepared, PreparedNumber):
         scale = prepared.scale
-        return f"numbers from {scale.lowest:g} to {scale.highest:g}, mean {scale.mean:.4g}"
+        return f"numbers from {short(scale.lowest)} to {short(scale.highest)}, mean {short(scale.mean)}"
     labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
     counts = labels.drop_nulls().value_counts(sort=True).rows()
     shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])

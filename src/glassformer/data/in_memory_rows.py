@@ -154,12 +154,16 @@ def _column_names(given: Any) -> list[str]:
 
 
 def _composed(rows: Iterable[Any], inputs: Inputs) -> list[str]:
-    composed = []
+    composed, odd = [], dict[str, str]()
     for number, row in enumerate(rows):
         try:
             composed.append(inputs.compose(row))
         except InputError as error:
             raise InputError(f"rows[{number}]: {error.message}") from error
+        for name, value in inputs.misread(row):
+            odd.setdefault(name, f"rows[{number}] has {quoted(value)} in {quoted(name)}")
+    for first in odd.values():
+        warn_caller(f"{first}, which is not a number; such values are read as missing")
     return composed
 
 

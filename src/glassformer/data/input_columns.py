@@ -22,6 +22,7 @@ from glassformer.data.inputs import (
     Inputs,
     Number,
     as_number,
+    is_misread,
     is_plain_name,
     mark,
     plain_value,
@@ -101,11 +102,17 @@ def compose_frame(frame: pl.DataFrame, inputs: Inputs) -> pl.Series:
     return pl.select(pl.when(blank).then(pl.lit("")).otherwise(joined)).to_series()
 
 
-def composer(sample: pl.DataFrame, inputs: Inputs, source: str) -> Callable[[pl.DataFrame], list[str]]:
+def composer(
+    sample: pl.DataFrame,
+    inputs: Inputs,
+    source: str,
+    on_misread: Callable[[list[tuple[str, int, str]], int], None] | None = None,
+) -> Callable[[pl.DataFrame], list[str]]:
     """Return a function that composes the rows of frames like this one.
 
     Args:
         source: the name of the table in messages.
+        on_misread: is called for each frame with what `first_misread` finds, and the number of rows.
 
     Raises:
         UsageError: an input has no column, or one that holds lists or records.
@@ -122,9 +129,22 @@ def composer(sample: pl.DataFrame, inputs: Inputs, source: str) -> Callable[[pl.
 
     def composed_rows(frame: pl.DataFrame) -> list[str]:
         own = frame.select(pl.col(column).alias(name) for name, column in columns.items() if column)
+        if on_misread is not None:
+            on_misread(first_misread(own, inputs), own.height)
         return compose_frame(own, inputs).to_list()
 
     return composed_rows
+
+
+def first_misread(frame: pl.DataFrame, inputs: Inputs) -> list[tuple[str, int, str]]:
+    """Return the columns of numbers that hold something else: their names, and the place and value of the first."""
+    found = []
+    for name in (column.name for column in inputs.columns if isinstance(column, Number)):
+        cells = tidy_values(frame[name])
+        odd = cells.is_in([each for each in cells.unique() if is_misread(each)]).arg_true()
+        if len(odd):
+            found.append((name, int(odd[0]), str(cells[int(odd[0])])))
+    return found
 
 
 def _marks(values: pl.Series, column: Column) -> pl.Series:
@@ -190,8 +210,10 @@ def _category(values: pl.Series, name: str, place: str) -> Category:
 def described(table: Table, inputs: Inputs) -> list[str]:
     """Say how the columns of a training table are read, a sentence each."""
     notes = [f"texts: {' and '.join(map(quoted, inputs.texts))}"] if len(inputs.texts) > 1 else []
+    own = table.frame.select(pl.col(kept_name(column.name)).alias(column.name) for column in inputs.columns)
+    misread = {name: value for name, _, value in first_misread(own, inputs)}
     for column in inputs.columns:
-        values = _marks(table.frame[kept_name(column.name)], column)
+        values = _marks(own[column.name], column)
         rows = {value: int((values == mark(column.name, value)).sum()) for value in (MISSING, OTHER)}
         if isinstance(column, Number):
             what = f"numbers, in {counted(len(column.edges) + 1, 'quantile')}"
@@ -199,5 +221,6 @@ def described(table: Table, inputs: Inputs) -> list[str]:
             what = counted(len(column.values), "category", "categories")
             what += f", {counted(rows[OTHER], 'row has', 'rows have')} a rarer one" if rows[OTHER] else ""
         missing = f", {counted(rows[MISSING], 'row has', 'rows have')} none" if rows[MISSING] else ""
-        notes.append(f"column {quoted(column.name)}: {what}{missing}")
+        odd = f" (such as {quoted(misread[column.name])}, which is not a number)" if column.name in misread else ""
+        notes.append(f"column {quoted(column.name)}: {what}{missing}{odd}")
     return notes

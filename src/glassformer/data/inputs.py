@@ -42,7 +42,7 @@ MARK = f"{BEGIN}([^{BEGIN}{END}]*){END}"
 
 _MARK = re.compile(MARK)
 _WHOLE = re.compile(r"^(-?\d+)\.0+$")
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})(?:[.,]\d{3})+|[-+]?\d{1,3},\d{3}")
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:([.,])\d{3}(?:\1\d{3})+|,\d{3})")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
@@ -167,6 +167,12 @@ class Inputs(BaseModel):
             return ""
         values = [mark(column.name, column.value_of(_cell(row[column.name], column.name))) for column in self.columns]
         return "".join(values) + SEPARATOR.join(texts)
+
+    def misread(self, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the name and the value of each column of numbers in a row that holds something else."""
+        for column in self.columns:
+            if isinstance(column, Number) and is_misread(row.get(column.name)):
+                yield column.name, row[column.name]
 
     def read(self, line: str) -> dict[str, Any]:
         """Return the row that a line of JSON holds; an empty one for a blank line.
@@ -304,7 +310,7 @@ def plain_value(given: Any) -> str | None:
 
 
 def as_number(given: Any) -> float | None:
-    """Return a cell as a number: 1200, "1,200", "1 200.50", "3,5" or "12 %"; None for anything else."""
+    """Return a cell as a number: 1200, "1,200", "1 200.50", "3,5", "0,125" or "12 %"; None for anything else."""
     plain = plain_value(given)
     if plain is None or isinstance(given, bool):
         return None
@@ -316,6 +322,11 @@ def as_number(given: Any) -> float | None:
     digits = digits.replace(",", ".")
     number = float(digits) if _NUMBER.fullmatch(digits) else math.nan
     return number if math.isfinite(number) else None
+
+
+def is_misread(given: Any) -> bool:
+    """Whether a cell of a column of numbers holds something else. It is read as missing."""
+    return plain_value(given) is not None and as_number(given) is None
 
 
 def _cell(given: Any, name: str) -> Any:

@@ -32,6 +32,12 @@ def figure(value: float) -> str:
     return f"{rounded:.4f}".replace("-", "−")
 
 
+def short(value: float) -> str:
+    """Write a number of the user's unit with four digits that count, and all digits before the point: "0.01235",
+    "12.35", "556,131"."""
+    return f"{value:,.0f}" if 9_999.5 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
 def label_name(label: object) -> str:
     """Return a label of any type as a string, as a table would give it. A whole number loses its ".0"."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

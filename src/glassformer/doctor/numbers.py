@@ -7,6 +7,7 @@ import numpy as np
 from glassformer.data.numbers import numbers_of
 from glassformer.data.store import IntArray
 from glassformer.data.table import Table, row_list
+from glassformer.data.wording import short
 from glassformer.doctor.findings import Finding, percent
 
 _FAR = 10  # standard deviations
@@ -19,8 +20,9 @@ def check_numbers(table: Table) -> list[Finding]:
     mean, deviation = float(numbers.mean()), float(numbers.std())
     distinct, counts = np.unique(numbers, return_counts=True)
     found = (
-        f"{len(distinct):,} different numbers from {distinct[0]:g} to {distinct[-1]:g}, mean {mean:.4g}, standard "
-        f"deviation {deviation:.4g}; always answering the mean is off by {np.abs(numbers - mean).mean():.4g} on average"
+        f"{len(distinct):,} different numbers from {short(distinct[0])} to {short(distinct[-1])}, mean {short(mean)}, "
+        f"standard deviation {short(deviation)}; always answering the mean is off by "
+        f"{short(np.abs(numbers - mean).mean())} on average"
     )
     findings = [Finding(check="numbers", level="good", found=found)]
     far = np.flatnonzero(np.abs(numbers - mean) > _FAR * deviation)
@@ -37,7 +39,7 @@ def check_numbers(table: Table) -> list[Finding]:
         findings.append(Finding(
             check="one number",
             level="worth knowing",
-            found=f"{percent(share)} of the training rows have the number {distinct[counts.argmax()]:g}",
+            found=f"{percent(share)} of the training rows have the number {short(distinct[counts.argmax()])}",
             advice="if this number means something else than the others, such as no answer, leave these cells empty",
         ))  # fmt: skip
     return findings
@@ -48,4 +50,4 @@ def quarters(table: Table, rows: IntArray) -> dict[str, IntArray]:
     numbers = numbers_of(table)[rows]
     quarter = np.searchsorted(np.unique(np.quantile(numbers, [0.25, 0.5, 0.75])), numbers)
     places = [np.flatnonzero(quarter == each) for each in np.unique(quarter)]
-    return {f"{numbers[own].min():g} to {numbers[own].max():g}": own for own in places}
+    return {f"{short(numbers[own].min())} to {short(numbers[own].max())}": own for own in places}

@@ -17,7 +17,7 @@ from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, other_columns
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, short
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import dropped_rows, learnable
 from glassformer.evaluation.intervals import RESAMPLES, share_right
@@ -143,9 +143,11 @@ def _differences(column: str | None, truth: Numbers, config: NumberFolderConfig)
     room = _ROOM * (scale.highest - scale.lowest)
     outside = float(((truth < scale.lowest - room) | (truth > scale.highest + room)).mean())
     if outside > _MANY_OUTSIDE:
+        measured = f"{short(truth.min())} to {short(truth.max())}"
+        learned = f"{short(scale.lowest)} to {short(scale.highest)}"
         found.append(
-            f"warning: {outside:.0%} of the numbers, {truth.min():g} to {truth.max():g}, are far outside of those of "
-            f"training, {scale.lowest:g} to {scale.highest:g}. Is it the same number, in the same unit?"
+            f"warning: {outside:.0%} of the numbers, {measured}, are far outside of those of training, {learned}. Is "
+            "it the same number, in the same unit?"
         )
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, short
 from glassformer.evaluation.number_result import NumberEvaluation
 from glassformer.evaluation.verdict import share, slice_name
 from glassformer.evaluation.weak_spots import NextStep
@@ -96,8 +96,9 @@ def _learn_the_logarithm(evaluation: NumberEvaluation) -> NextStep | None:
     if low.low <= 0 or min(truth for truth, _ in evaluation.points) <= 0 or high.mae < _GROWS * low.mae:
         return None
     return NextStep(
-        text=f"Try to learn the logarithm of the number: the answers above {high.low:.4g} are off by {high.mae:.3g} on "
-        f"average, those below {low.high:.4g} by {low.mae:.3g}, and intervals have one width.",
+        text=f"Try to learn the logarithm of the number: the answers above {short(high.low)} are off by "
+        f"{short(high.mae)} on average, those below {short(low.high)} by {short(low.mae)}, and intervals have one "
+        "width.",
         section="by-answer",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, short
 from glassformer.evaluation.number_result import AnswerRange, DoubtfulNumber, DoubtfulNumbers, FarOff
 from glassformer.evaluation.report_slices import worse_slices
 from glassformer.evaluation.verdict import share
@@ -12,8 +12,8 @@ from glassformer.pages.html import folded, table
 
 
 def in_unit(value: float) -> str:
-    """Write a number of the user's unit with four significant digits."""
-    return f"{value:.4g}".replace("-", "−")
+    """Write a number of the user's unit as `short` does, with a minus sign."""
+    return short(value).replace("-", "−")
 
 
 def by_answer_section(parts: tuple[AnswerRange, ...]) -> str:

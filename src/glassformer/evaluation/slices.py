@@ -11,6 +11,7 @@ from scipy.stats import false_discovery_control, hypergeom
 
 from glassformer.data.table import FEW_VALUES
 from glassformer.data.tokenizer_file import LETTERS_PATTERN
+from glassformer.data.wording import short
 from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.verdict import SIGNIFICANCE
 from glassformer.evaluation.weak_spots import Slice, Slices
@@ -131,4 +132,4 @@ def _quarters(numbers: Float[np.ndarray, " n"]) -> Iterator[Part]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
+    return f"{value:.0f}" if value.is_integer() else short(value)

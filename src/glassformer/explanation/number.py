@@ -142,8 +142,8 @@ def explain_number(predictor: NumberAnswering, text: str) -> NumberExplanation:
 
 
 def effect_text(value: float) -> str:
-    """Write an effect with its sign and three significant digits."""
-    return f"{value:+.3g}".replace("-", "−")
+    """Write an effect with its sign, three digits that count, and all digits before the point."""
+    return (f"{value:+,.0f}" if 999.5 <= abs(value) < 1e15 else f"{value:+.3g}").replace("-", "−")
 
 
 def _shown(word: Word, layout: Layout) -> Word:

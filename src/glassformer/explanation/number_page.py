@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 
 from glassformer.data.files import write_aside
+from glassformer.data.wording import short
 from glassformer.explanation.number import NumberExplanation, effect_text
 from glassformer.explanation.page import MARKED_STYLE, WORDS_STYLE, marked
 from glassformer.pages.html import page, table
@@ -24,13 +25,13 @@ def write_number_explanation(path: Path, found: NumberExplanation, target: str) 
 
 def render_number_explanation(found: NumberExplanation, target: str) -> str:
     """Return the page as HTML. Everything from the text is escaped."""
-    within = "" if found.distance is None else f", ± {found.distance:.4g} for 90% of texts"
+    within = "" if found.distance is None else f", ± {short(found.distance)} for 90% of texts"
     unlike = "The text is unlike the training data; its answer means little." if found.unlike_training else ""
     words = "".join(marked(piece, title=effect_text(piece.share)) for piece in found.pieces())
     return page(
-        f"Why {found.value:.4g}?",
+        f"Why {short(found.value)}?",
         "explanation",
-        subtitle=escape(f"{target}: {found.value:.4g}{within}"),
+        subtitle=escape(f"{target}: {short(found.value)}{within}"),
         headline=f'<p class="words">{words}</p><p class="soft">Blue: raises the number. Orange and underlined: lowers '
         f"it.</p>{f'<p><strong>{unlike}</strong></p>' if unlike else ''}",
         sections={"words": ("Word by word", _effects(found))},

@@ -42,7 +42,7 @@ def _row(found: NumberExplanation, *, nested: bool) -> dict[str, Any]:
         some = [(word, effect) for word, effect in effects if sign * effect > 0][:_WORDS_IN_A_CELL]
         if nested:
             return [{"word": word, "effect": significant(effect)} for word, effect in some]
-        return ", ".join(f"{word} {effect_text(effect)}" for word, effect in some)
+        return ", ".join(f"{word} {effect_text(effect).replace(',', '')}" for word, effect in some)
 
     record = found.as_json()
     return {name: record[name] for name in ("prediction", "interval_low", "interval_high", "unlike_training")} | {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from glassformer.data.wording import counted, figure
+from glassformer.data.inputs import example_of
+from glassformer.data.wording import counted, figure, short
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedNumber
 from glassformer.prediction.number_config import held_out_of
@@ -14,7 +15,8 @@ def number_card(trained: TrainedNumber) -> str:
     scale, readers = config.scale, config.readers
     facts = [
         f"Learned on {counted(data['rows'], 'row')} of `{data['source']}` (text: `{data['text_column']}`, number: "
-        f"`{config.target}`): numbers from {scale.lowest:g} to {scale.highest:g}, with a mean of {scale.mean:g}.",
+        f"`{config.target}`): numbers from {short(scale.lowest)} to {short(scale.highest)}, with a mean of "
+        f"{short(scale.mean)}.",
         "Answers by counting n-grams alone (ridge regression)."
         if config.answers_by_counting
         else f"Adds up ridge regression on n-grams, times {readers.counting:.3f}, and the transformer, times "
@@ -26,11 +28,11 @@ def number_card(trained: TrainedNumber) -> str:
     if held_out is not None:
         within = held_out.distances[89]
         interval = (
-            "" if within is None else f" Of new texts like these, 90% should lie within {within:.4g} of the answer."
+            "" if within is None else f" Of new texts like these, 90% should lie within {short(within)} of the answer."
         )
         facts.append(
             f"On {counted(held_out.rows, 'row')} that it had not learned: R² {figure(held_out.r2)}, mean absolute "
-            f"error {held_out.mae:.4g}.{interval}"
+            f"error {short(held_out.mae)}.{interval}"
         )
     facts.append(f"Made with glassformer {config.versions['glassformer']}, on {config.created}.")
     facts.append(f"Fingerprint of the training rows: `{data['fingerprint']}`.")
@@ -42,5 +44,5 @@ Answers a text with a number: `{config.target}`.
 
 It knows only what such rows taught it. On texts of another kind, language or time its answers mean little.
 
-    glassformer predict FOLDER "a text"
+    glassformer predict FOLDER {example_of(config.inputs)}
 """

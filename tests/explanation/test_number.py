@@ -1,0 +1,28 @@
+from glassformer.explanation.number import NumberExplanation, WordEffect, effect_text
+from glassformer.explanation.number_page import render_number_explanation
+from glassformer.explanation.number_reasons import number_reasons_table
+from glassformer.explanation.words import Word
+
+FLAT = NumberExplanation(
+    text="large flat",
+    value=556_131.4,
+    distance=42_042.6,
+    words=tuple(
+        WordEffect(word=Word(text=word, start=start, end=end), readers={"counting": effect}, total=effect)
+        for word, start, end, effect in (("large", 0, 5, 37_326.8), ("flat", 6, 10, -1_040.5))
+    ),
+    unlike_training=False,
+)
+
+
+def test_large_numbers_keep_their_digits() -> None:
+    page = render_number_explanation(FLAT, "price")
+    assert "price: 556,131, ± 42,043 for 90% of texts" in page
+    assert "+37,327" in page
+    assert "e+" not in page
+    assert [effect_text(value) for value in (-1_040.5, 999.4, 0.0123456)] == ["−1,040", "+999", "+0.0123"]
+
+
+def test_effects_in_a_cell_have_no_comma_of_their_own() -> None:
+    (row,) = number_reasons_table([FLAT]).to_dicts()
+    assert (row["words_raising"], row["words_lowering"]) == ("large +37327", "flat −1040")
