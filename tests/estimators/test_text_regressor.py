@@ -150,3 +150,8 @@ def test_what_else_cannot_be(fitted: TextRegressor) -> None:
         counting().fit([*TEXTS, ""], [*NUMBERS, 2])
     with pytest.raises(GlassformerError, match="class_weights"):
         counting(settings=COUNTING | {"training.class_weights": "balanced"}).fit(TEXTS, NUMBERS)
+
+
+def test_the_number_of_an_empty_text_is_not_named() -> None:
+    with pytest.raises(InputError, match="every text has the number 2, so there is nothing to learn"):
+        TextRegressor().fit([" ", "a film", "a book"], [1, 2, 2])

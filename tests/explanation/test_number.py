@@ -4,12 +4,12 @@ from glassformer.explanation.number_reasons import number_reasons_table
 from glassformer.explanation.words import Word
 
 FLAT = NumberExplanation(
-    text="large flat",
+    text="1,5 flat",
     value=556_131.4,
     distance=42_042.6,
     words=tuple(
         WordEffect(word=Word(text=word, start=start, end=end), readers={"counting": effect}, total=effect)
-        for word, start, end, effect in (("large", 0, 5, 37_326.8), ("flat", 6, 10, -1_040.5))
+        for word, start, end, effect in (("1,5", 0, 3, 37_326.8), ("flat", 4, 8, -1_040.5))
     ),
     unlike_training=False,
 )
@@ -23,6 +23,6 @@ def test_large_numbers_keep_their_digits() -> None:
     assert [effect_text(value) for value in (-1_040.5, 999.4, 0.0123456)] == ["−1,040", "+999", "+0.0123"]
 
 
-def test_effects_in_a_cell_have_no_comma_of_their_own() -> None:
+def test_commas_in_a_cell_stand_between_words_only() -> None:
     (row,) = number_reasons_table([FLAT]).to_dicts()
-    assert (row["words_raising"], row["words_lowering"]) == ("large +37327", "flat −1040")
+    assert (row["words_raising"], row["words_lowering"]) == ("'1,5' +37327", "flat −1040")

@@ -124,7 +124,7 @@ def as_number_table(
     if table.frame["label"].n_unique() < 2:
         what = "there is 1 sample" if table.frame.height else "there is no text with a number"
         if table.frame.height > 1:
-            what = f"every text has the number {values[0]:g}"
+            what = f"every text has the number {float(table.frame['label'][0]):g}"
         raise InputError(f"{what}, so there is nothing to learn; give texts with different numbers")
     return replace(table, label_column="number")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.explanation.explain import in_list
 from glassformer.explanation.number import NumberExplanation, effect_text
 from glassformer.prediction.number_answering import significant
 
@@ -42,7 +43,7 @@ def _row(found: NumberExplanation, *, nested: bool) -> dict[str, Any]:
         some = [(word, effect) for word, effect in effects if sign * effect > 0][:_WORDS_IN_A_CELL]
         if nested:
             return [{"word": word, "effect": significant(effect)} for word, effect in some]
-        return ", ".join(f"{word} {effect_text(effect).replace(',', '')}" for word, effect in some)
+        return ", ".join(f"{in_list(word)} {effect_text(effect).replace(',', '')}" for word, effect in some)
 
     record = found.as_json()
     return {name: record[name] for name in ("prediction", "interval_low", "interval_high", "unlike_training")} | {
