@@ -161,6 +161,12 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
         tmp_path / "e.csv", [(text, ("a", "b", "a|b", "b|c", "c")[n % 5]) for n, (text, _) in enumerate(ROWS)]
     )
     refused(kinds, says="hold several labels, with '|' in between")
+    lists = tmp_path / "lists.parquet"
+    pl.DataFrame({"text": [text for text, _ in ROWS], "label": [[label] for _, label in ROWS]}).write_parquet(lists)
+    refused(lists, says="The column 'label' holds lists. `labels` checks tables with one label per text")
+    lists = tmp_path / "lists.jsonl"
+    pl.DataFrame({"text": [text for text, _ in ROWS], "label": [[label] for _, label in ROWS]}).write_ndjson(lists)
+    refused(lists, says='holds lists such as ["bad"]. `labels` checks tables with one label per text')
     refused(table, "--label", "stars", says="has no column 'stars' (--label)")
     refused(table, "--multilabel", "|", says="--multilabel: only tables with one label per text can be checked")
     refused(table, "--out", tmp_path / "x.parquet", says="write answers as .csv")
@@ -210,7 +216,8 @@ def test_what_to_label_next(tmp_path: Path) -> None:
     assert len({line["row"] for line in lines}) == 3
     assert all(line["text"] == texts[int(line["row"]) - 1] and line["label"] == "" for line in lines)
     assert f"{more}: 21 texts not in {table}; 3 chosen\n  row 24: a lovely film and a dull play\n" in said.out
-    assert f"{file}: fill in the column label, and add these rows to {table}" in said.out
+    assert f"{file}: 3 rows. Fill in the column 'label'" in said.out
+    assert f"then: glassformer labels {table} --apply {file}\n" in said.err
 
     said = glassformer("labels", table, "--next", "50", more, "--overwrite", "--json")
     assert json.loads(said.out) == {
@@ -219,6 +226,64 @@ def test_what_to_label_next(tmp_path: Path) -> None:
     assert (
         "there are no more than 21 new texts" in glassformer("labels", table, "--next", "50", more, "--overwrite").err
     )
+
+
+def test_texts_that_were_labelled_are_added(tmp_path: Path) -> None:
+    """Columns that both tables have go along. Rows without a label and known texts do not."""
+    header = ("id", "text", "label", "Shop", "row", "mine")
+    rows = [(str(n), text, label, "Ulm", "old", "x") for n, (text, label) in enumerate(ROWS[:40])]
+    table = write_csv(tmp_path / "reviews.csv", rows, header)
+    more = write_csv(
+        tmp_path / "more.csv",
+        [("Bonn", "=1+1" if n == 0 else text, f"n{n}") for n, (text, _) in enumerate(ROWS[40:])],
+        ("shop", "Text", "id"),
+    )
+    said = glassformer("labels", table, "--next", "5", more, "--safe-csv")
+    assert said.code == 0, said.err
+    lines = lines_of(tmp_path / "more-to-label.csv")
+    assert list(lines[0]) == ["row", "text", "label", "suggested_label", "probability", "id", "Shop"]
+    assert "'=1+1" in [line["text"] for line in lines]
+    for line, label in zip(lines, (" good ", "bad", "", "drop", "bad"), strict=True):
+        line["label"] = label
+    lines.append(lines[0] | {"text": ROWS[0][0].upper()})
+    filled = write_csv(tmp_path / "filled.csv", [tuple(line.values()) for line in lines], tuple(lines[0]))
+    said = glassformer("labels", table, "--apply", filled)
+    assert said.code == 0, said.err
+    mended = tmp_path / "reviews-mended.csv"
+    assert said.out == f"{mended}: 43 rows; 3 of them new\n"
+    assert f"{filled}: 1 row without a label left out (row 3)\n" in said.err
+    assert f"{filled}: 1 row with 'drop' as the label left out (row 4)\n" in said.err
+    assert f"{filled}: 1 row whose text {table} already has left out (row 6)\n" in said.err
+    before, after = lines_of(table), lines_of(mended)
+    assert after[:40] == before
+    for line, label, added in zip((lines[0], lines[1], lines[4]), ("good", "bad", "bad"), after[40:], strict=True):
+        own = {"id": line["id"], "text": line["text"].removeprefix("'"), "label": label, "Shop": "Bonn"}
+        assert added == own | {"row": "", "mine": ""}
+        assert int(line["row"]) == int(line["id"].removeprefix("n")) + 1
+    said = glassformer("labels", mended, "--next", "50", more, "--overwrite", "--json")
+    assert json.loads(said.out)["new_texts"] == 17
+    said = glassformer("labels", table, "--apply", filled, "--overwrite", "--json")
+    figures = {"rows": 43, "relabelled": 0, "dropped": 0, "added": 3, "left_out": 3}
+    assert json.loads(said.out) == {"data": str(table), "out": str(mended), **figures}
+
+
+def test_bad_labels_of_new_texts_are_one_sentence(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "reviews.csv", ROWS[:40])
+    header = ("row", "text", "label", "suggested_label", "probability")
+
+    def refused(*lines: tuple[str, str], says: str, header: tuple[str, ...] = header) -> None:
+        file = write_csv(tmp_path / "filled.csv", [("1", *line, "good", "0.6") for line in lines], header)
+        misused(glassformer("labels", table, "--apply", file), says)
+        assert not (tmp_path / "reviews-mended.csv").exists()
+
+    refused(("new", "good"), ("newer", "goodd"), says="filled.csv, row 2: 'goodd' is not a label of")
+    refused(("new", "goodd"), says="Did you mean 'good'?")
+    refused(("new", "mixed"), says="Known: 'bad', 'good'; drop leaves out the row. If it is a new class, first add a")
+    refused(("new", ""), ("newer", " "), says="nothing to add; 2 rows without a label left out (rows 1 and 2)")
+    refused((ROWS[1][0], "good"), says="nothing to add; 1 row whose text")
+    refused(("new", "good"), ("NEW", "bad"), says="row 2 has the text of row 1 and another label; decide for one")
+    refused(("new", "good"), says="has no column 'text', which", header=("row", "texts", *header[2:]))
+    refused(("new", "good"), says="of a file of texts to label", header=("row", "text", "labels", *header[3:]))
 
 
 def test_misuse_of_next_is_one_sentence(table: Path, tmp_path: Path) -> None:
@@ -261,5 +326,9 @@ def test_rows_of_two_texts_and_a_column(tmp_path: Path) -> None:
     assert list(line) == ["row", *header, "suggested_label", "probability"]
     assert (line["row"], line["question"], line["the answer"], line["a, b"]) == ("1", "why so", "it is lovely", "3")
     assert "  row 1: why so | it is lovely [a, b=3 to 4]" in said.out
+    filled = write_csv(tmp_path / "filled.csv", [tuple((line | {"label": "good"}).values())], tuple(line))
+    said = glassformer("labels", table, *read_as, "--apply", filled, "--overwrite")
+    assert said.out.endswith("-mended.csv: 62 rows; 1 of them new\n")
+    assert list(lines_of(tmp_path / "pairs-mended.csv")[-1].values()) == ["why so", "it is lovely", "3", "good"]
     less = write_csv(tmp_path / "less.csv", [("why so", "it is lovely")], header[:2])
     misused(glassformer("labels", table, *read_as, "--next", "5", less), "less.csv has no column 'a, b', which")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from glassformer.cli.output import doing, one_line, print_json, say, show
 from glassformer.cli.writers import write_columns
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import quoted
 
 if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
@@ -17,28 +18,33 @@ _SHOWN, _CHARACTERS_SHOWN = 3, 100
 
 
 def label_next(
-    table: Table, number: int, unlabelled: Path, out: Path, *, like: Delimited, safe_csv: bool, json: bool
+    table: Table,
+    number: int,
+    unlabelled: Path,
+    out: Path,
+    *,
+    apply: str | None,
+    like: Delimited,
+    safe_csv: bool,
+    json: bool,
 ) -> None:
-    """Choose texts, and write them with an empty column of labels."""
-    import polars as pl
+    """Choose texts, and write them with an empty column of labels.
 
-    from glassformer.data.input_columns import composed
+    Args:
+        apply: the command that adds them to the table, up to the name of the file; None if the table is not one file.
+    """
     from glassformer.data.inputs import shown
-    from glassformer.data.table import kept_name
     from glassformer.data.wording import counted
+    from glassformer.labels.labelled import OF_CHOICE, read_unlabelled, rows_to_label
     from glassformer.labels.to_label import to_label
 
-    pool = _read(unlabelled, table)
+    doing(f"reading {unlabelled}")
+    pool = read_unlabelled(unlabelled, table)
+    for note in pool.notes:
+        say(note)
     doing("choosing texts")
-    found = to_label(table, pool if table.inputs is None else composed(pool, table.inputs), number)
-    columns = {table.text_column: "text"}
-    if table.inputs is not None:
-        columns |= {name: kept_name(name) for name in table.inputs.names[1:]}
-    label = table.label_column or "label"
-    inputs = pool.frame.select("row", *(pl.col(column).alias(name) for name, column in columns.items()))
-    rows = found.rows.join(inputs, on="row", how="left", maintain_order="left").select(
-        "row", *columns, pl.lit("").alias(label), "suggested_label", "probability"
-    )
+    found = to_label(table, pool, number)
+    rows = rows_to_label(unlabelled, pool, table, found.rows.select(OF_CHOICE))
     with write_columns(out, added=[], source=str(out), like=like, safe=safe_csv) as write:
         write(rows, rows.select())
     if json:
@@ -50,29 +56,11 @@ def label_next(
         words = " ".join(shown(row["text"]).split())
         beginning = words if len(words) <= _CHARACTERS_SHOWN else f"{words[: _CHARACTERS_SHOWN - 1]}…"
         show(one_line(f"  row {row['row']}: {beginning}"))
-    show(f"\n{out}: fill in the column {label}, and add these rows to {table.source}")
+    label = quoted(table.label_column or "label")
+    if apply is None:
+        show(f"\n{out}: fill in the column {label}, and add these rows to {table.source}")
+    else:
+        show(f"\n{out}: {counted(rows.height, 'row')}. Fill in the column {label}")
+        say(f"then: {apply} {shlex.quote(str(out))}")
     if rows.height < number:
         say(f"there are no more than {counted(rows.height, 'new text')}")
-
-
-def _read(unlabelled: Path, table: Table) -> Table:
-    """Read the unlabelled texts from the column of the table, if they have it; otherwise it is found.
-
-    The rows of a table with several inputs are not composed yet.
-    """
-    from glassformer.data.columns import same_column
-    from glassformer.data.shards import batches_of, files_of
-    from glassformer.data.table import read_table
-
-    doing(f"reading {unlabelled}")
-    columns = next(batches_of(files_of(unlabelled), rows_per_batch=1)).columns
-    text, inputs = same_column(table.text_column, columns), table.inputs
-    others: dict[str, Any] = {}
-    if inputs is not None:
-        if missing := [name for name in inputs.names if same_column(name, columns) is None]:
-            raise UsageError(f"{unlabelled} has no column {quoted(missing[0])}, which {table.source} is read with")
-        others = {"other_texts": inputs.texts[1:], "beside": [column.name for column in inputs.columns]}
-    pool = read_table(unlabelled, text=text, labelled=False, **others)
-    for note in pool.notes:
-        say(note)
-    return pool

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
     from glassformer.data.table import Table
     from glassformer.labels.findings import LabelCheck
+    from glassformer.labels.labelled import Labelled
     from glassformer.labels.learning_curve import LearningCurve
+    from glassformer.labels.mend import Mended
 
 _SHOWN, _CHARACTERS_SHOWN = 3, 80
 
@@ -41,7 +43,7 @@ def labels(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
     apply: Annotated[
         Path | None,
-        typer.Option(help="The file of findings, with the column new_label filled in. Writes the mended table."),
+        typer.Option(help="The file of findings or of --next, with your labels filled in. Writes the mended table."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -111,7 +113,12 @@ def labels(
     filled_in = f"{out}: {_findings(check)}"
     show(f"\n{filled_in}. Fill in the column new_label: a label, or drop" if len(filled) else f"\n{filled_in}")
     if len(filled):
-        say(f"then: glassformer labels {shlex.quote(data)}{_flags(read_as)} --apply {shlex.quote(str(out))}")
+        say(f"then: {_to_apply(data, read_as)} {shlex.quote(str(out))}")
+
+
+def _to_apply(data: str, read_as: dict[str, Any]) -> str:
+    """Return the command that mends a table, up to the name of the file."""
+    return f"glassformer labels {shlex.quote(data)}{_flags(read_as)} --apply"
 
 
 def _flags(read_as: dict[str, Any]) -> str:
@@ -152,7 +159,16 @@ def _label_next(
         raise UsageError(f"--next {number}: give a number of texts, such as --next 50 {unlabelled}")
     check_out(out, unlabelled, overwrite=True)
     table, _ = _read(data, None, None, data_dir, read_as)
-    label_next(table, number, unlabelled, out, like=_like(str(unlabelled)), safe_csv=safe_csv, json=json)
+    apply = None if _not_one_file(data) else _to_apply(data, read_as)
+    like = _like(str(unlabelled))
+    label_next(table, number, unlabelled, out, apply=apply, like=like, safe_csv=safe_csv, json=json)
+
+
+def _not_one_file(data: str) -> str | None:
+    """Return what a table is that `--apply` cannot mend."""
+    from glassformer.data.known import KNOWN
+
+    return "a known data set" if data in KNOWN else "a folder" if Path(data).is_dir() else None
 
 
 def _read(
@@ -163,11 +179,15 @@ def _read(
     from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.splits import ValidationConfig
+    from glassformer.data.table import ListsError
     from glassformer.data.tasks import separator_of
 
     doing(f"reading {data}")
     whole = ValidationConfig(group=group or group_column(data, data_dir))
-    sources = read_sources(SourceConfig(train=data, test=test, **read_as), whole, data_dir)
+    try:
+        sources = read_sources(SourceConfig(train=data, test=test, **read_as), whole, data_dir)
+    except ListsError as error:
+        raise UsageError(f"{error.what}. `labels` checks tables with one label per text") from None
     if separator := separator_of(sources.train.frame["label"]):
         raise UsageError(
             f"{data}: the cells of {quoted(str(sources.train.label_column))} hold several labels, with {separator!r} "
@@ -305,13 +325,11 @@ def _apply(
     json: bool,
 ) -> None:
     """Write the mended table."""
-    from glassformer.data.known import KNOWN
-    from glassformer.data.wording import counted
+    from glassformer.labels.labelled import is_labelled, read_labelled
     from glassformer.labels.mend import default_out, mend, read_changes
 
     source = Path(data)
-    if data in KNOWN or source.is_dir():
-        what = "a known data set" if data in KNOWN else "a folder"
+    if what := _not_one_file(data):
         raise UsageError(f"{data} is {what}; --apply mends a table in one file")
     out = out or default_out(source)
     check_parent("--out", out)
@@ -319,12 +337,29 @@ def _apply(
         raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
     table, _ = _read(data, None, None, data_dir, read_as)
     doing(f"reading {filled_in}")
-    changes = read_changes(filled_in, table)
+    labelled = read_labelled(filled_in, table) if is_labelled(filled_in, table) else None
+    changes = {} if labelled else read_changes(filled_in, table)
     doing(f"writing {out}")
-    mended = mend(source, out, table, changes)
+    mended = mend(source, out, table, changes, labelled)
+    _show_mended(mended, labelled, table, out, json=json)
+
+
+def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: Path, *, json: bool) -> None:
+    from glassformer.data.wording import counted
+    from glassformer.labels.labelled import in_words
+
+    if labelled is not None:
+        for dropped in labelled.left_out:
+            say(f"{labelled.source}: {in_words(dropped)}")
+        if labelled.unquoted:
+            rows = counted(labelled.unquoted, "row")
+            say(f"{labelled.source}: in {rows}, the ' before a formula was taken away, which --safe-csv writes")
     if json:
-        figures = {"rows": mended.rows, "relabelled": mended.relabelled, "dropped": mended.dropped}
-        print_json({"data": table.source, "out": str(out), **figures})
+        left_out = {} if labelled is None else {"left_out": sum(len(drop.rows) for drop in labelled.left_out)}
+        print_json({"data": table.source, "out": str(out), **asdict(mended), **left_out})
+        return
+    if labelled is not None:
+        show(f"{out}: {counted(mended.rows, 'row')}; {mended.added:,} of them new")
         return
     show(
         f"{out}: {counted(mended.rows, 'row')}; {mended.relabelled:,} with another label than before, "

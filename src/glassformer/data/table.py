@@ -23,6 +23,18 @@ FEW_VALUES = 30  # of a column by whose values rows can be compared
 MOST_OTHERS = 100
 
 
+class ListsError(UsageError):
+    """A column holds lists where one value is needed.
+
+    Args:
+        what: says which column, and that it holds lists.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}. For several labels per text add: `multilabel='|'`")
+        self.what = what
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dropped:
     """Rows that were left out, and why. Row 1 is the first row of data: the header does not count."""
@@ -227,7 +239,7 @@ def _has_few_values_or_numbers(values: pl.Series) -> bool:
 def tidy_values(values: pl.Series) -> pl.Series:
     """Return stripped strings, without the ".0" of whole floats. Empty values become null."""
     if values.dtype == pl.List:
-        raise UsageError(f"The column {values.name!r} holds lists. For several labels per text add: `multilabel='|'`")
+        raise ListsError(f"The column {values.name!r} holds lists")
     if is_opaque(values.dtype):
         raise UsageError(f"The column {values.name!r} holds {values.dtype}; text, numbers or truth values are needed.")
     if values.dtype.is_float():
@@ -276,7 +288,7 @@ def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
         (label for label in frame["label"].drop_nulls().unique().sort() if json_list(label) is not None), None
     )
     if listed is not None:
-        raise UsageError(f"{place} holds lists such as {listed}. For several labels per text add: `multilabel='|'`")
+        raise ListsError(f"{place} holds lists such as {listed}")
 
 
 def _drop_unusable(

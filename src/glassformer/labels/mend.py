@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import unicodedata
@@ -16,11 +15,11 @@ import polars as pl
 from glassformer.data.files import written_aside
 from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
-from glassformer.data.rows import OPENERS, Delimited, format_of, iterate_rows
-from glassformer.data.spellings import label_key
+from glassformer.data.rows import OPENERS, Delimited, format_of, iterate_rows, with_columns
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
+from glassformer.labels.labelled import Labelled, checked_label
 from glassformer.prediction.answer_files import csv_rows, opened, write_lines_to
 
 _NEEDED = ("row", "text", "label", NEW_LABEL)
@@ -29,11 +28,12 @@ _ROWS_AT_ONCE = 16_384
 
 @dataclass(frozen=True, kw_only=True)
 class Mended:
-    """How many rows a mended table has, and how many were given another label or left out."""
+    """How many rows a mended table has, and how many were given another label, left out or added."""
 
     rows: int
     relabelled: int
     dropped: int
+    added: int
 
 
 def read_changes(filled_in: Path, table: Table) -> dict[int, str | None]:
@@ -56,7 +56,7 @@ def read_changes(filled_in: Path, table: Table) -> dict[int, str | None]:
         row = _checked_row(line, known, place, table.source)
         if not (new := _tidy(line[NEW_LABEL])):
             continue
-        label = _new_label(new, labels, place, table.source)
+        label = checked_label(new, labels, place, table.source)
         if row in changes and changes[row] != label:
             raise UsageError(
                 f"{place} asks for {quoted(new)} as the new label of row {row} of {table.source}, and row "
@@ -76,7 +76,7 @@ def _lines_of(filled_in: Path) -> Iterator[dict[str, str | None]]:
         if missing := [name for name in _NEEDED if name not in frame.columns]:
             raise UsageError(
                 f"{filled_in} has no column {missing[0]!r}, so it is not a file that `glassformer labels` wrote. "
-                f"Needed: {', '.join(_NEEDED)}"
+                f"Needed: {', '.join(_NEEDED)}, or the columns of a file of texts to label"
             )
         yield from frame.select(pl.col(*_NEEDED).cast(pl.String)).iter_rows(named=True)
 
@@ -103,19 +103,6 @@ def _checked_row(line: Mapping[str, str | None], known: Mapping[int, tuple[str, 
     return row
 
 
-def _new_label(new: str, labels: list[str], place: str, source: str) -> str | None:
-    """Return a new label, or None if the row is to be left out. Raises `UsageError` for an unknown one."""
-    if new in labels:
-        return new
-    if new.lower() == DROP:
-        return None
-    same = [label for label in labels if label_key(label) == label_key(new)]
-    near = same or difflib.get_close_matches(new[:100], [*labels, DROP], n=1, cutoff=0.7)
-    shown = ", ".join(map(quoted, labels[:10])) + (", …" if len(labels) > 10 else "")
-    hint = f"Did you mean {quoted(near[0])}?" if near else f"Known: {shown}; {DROP} leaves out the row."
-    raise UsageError(f"{place}: {quoted(new)} is not a label of {source}. {hint}")
-
-
 def _tidy(cell: str | None) -> str:
     """Return a label or number as the reader of tables gives it: stripped, without the ".0" of whole floats."""
     return re.sub(r"^(-?\d+)\.0+$", r"\1", (cell or "").strip())
@@ -134,10 +121,12 @@ def default_out(source: Path) -> Path:
     return plain.with_name(f"{plain.stem}-mended{plain.suffix}{compressed}")
 
 
-def mend(source: Path, out: Path, table: Table, changes: Mapping[int, str | None]) -> Mended:
+def mend(
+    source: Path, out: Path, table: Table, changes: Mapping[int, str | None], labelled: Labelled | None = None
+) -> Mended:
     """Write the rows of a table to another file of the same kind, with new labels and without the rows to leave out.
 
-    All other cells stay as they are.
+    All other cells stay as they are. Rows that were labelled for the table come last.
 
     Args:
         source: the file of the table.
@@ -145,7 +134,7 @@ def mend(source: Path, out: Path, table: Table, changes: Mapping[int, str | None
         changes: see `read_changes`.
 
     Raises:
-        UsageError: `out` is of another kind, or the new labels do not fit the type of the column.
+        UsageError: `out` is of another kind, or a cell of `labelled` does not fit the type of its column.
     """
     if source.suffix == ".zip":
         raise UsageError(f"{source}: unpack it first; a mended table is not written into a .zip")
@@ -155,9 +144,10 @@ def mend(source: Path, out: Path, table: Table, changes: Mapping[int, str | None
     write = {"parquet": _mend_parquet, "json": _mend_json}.get(kind, _mend_delimited)
     label = str(table.label_column)
     with written_aside(out) as aside:
-        rows = write(source, aside, out, label, changes)
+        rows = write(source, aside, out, label, changes, labelled)
     dropped = sum(new is None for new in changes.values())
-    return Mended(rows=rows, relabelled=len(changes) - dropped, dropped=dropped)
+    added = 0 if labelled is None else labelled.rows.height
+    return Mended(rows=rows + added, relabelled=len(changes) - dropped, dropped=dropped, added=added)
 
 
 def _changed(frame: pl.DataFrame, begun: int, label: str, changes: Mapping[int, str | None]) -> pl.DataFrame:
@@ -187,13 +177,18 @@ def _as_typed(new: str | None, dtype: pl.DataType) -> Any:
     return int(new) if dtype.is_integer() else float(new) if dtype.is_numeric() else new
 
 
-def _mend_parquet(source: Path, aside: Path, _: Path, label: str, changes: Mapping[int, str | None]) -> int:
+def _mend_parquet(
+    source: Path, aside: Path, _: Path, label: str, changes: Mapping[int, str | None], labelled: Labelled | None
+) -> int:
     frame = _changed(pl.read_parquet(source, glob=False), 0, label, changes)
-    frame.write_parquet(aside)
+    whole = frame if labelled is None else pl.concat([frame, labelled.typed(frame.schema)])
+    whole.write_parquet(aside)
     return frame.height
 
 
-def _mend_delimited(source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None]) -> int:
+def _mend_delimited(
+    source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None], labelled: Labelled | None
+) -> int:
     like = Delimited()
 
     def noted(found: Delimited) -> None:
@@ -208,20 +203,30 @@ def _mend_delimited(source: Path, aside: Path, out: Path, label: str, changes: M
             changed = _changed(frame, begun, label, changes)
             write(changed)
             begun, kept = begun + frame.height, kept + changed.height
+        if write is not None and labelled is not None:
+            write(with_columns(labelled.rows, frame.columns))
     return kept
 
 
-def _mend_json(source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None]) -> int:
+def _mend_json(
+    source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None], labelled: Labelled | None
+) -> int:
     """Only the lines with changes are written anew, so that numbers and lists in the others stay as they are."""
     kept = 0
+    kinds: dict[str, type | None] = {}
 
     def lines() -> Iterator[str]:
         nonlocal kept
         for number, line in enumerate(_json_lines(source), 1):
+            if labelled is not None:
+                for key, value in json.loads(line).items():
+                    kinds[key] = kinds.get(key) or (None if value is None else type(value))
             if number in changes and changes[number] is None:
                 continue
             kept += 1
             yield _relabelled(line, label, changes[number]) if number in changes else line
+        if labelled is not None:
+            yield from labelled.json_lines(kinds)
 
     with opened(aside, compressed=out.suffix == ".gz") as file:
         write_lines_to(file, lines())

@@ -1,0 +1,284 @@
+"""Texts that a person labels for a table: the file that is written for them, and reading it back with its labels."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from glassformer.counting.ngrams import words_of
+from glassformer.data.column_kinds import is_opaque
+from glassformer.data.columns import same_column
+from glassformer.data.input_columns import compose_frame, composed
+from glassformer.data.known import KNOWN
+from glassformer.data.rows import format_of, iterate_rows
+from glassformer.data.shards import batches_of, files_of
+from glassformer.data.spellings import label_key
+from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, row_list, tidy_values
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError, quoted
+from glassformer.labels.findings import DROP, NEW_LABEL
+
+OF_CHOICE = ("row", "suggested_label", "probability")
+"""What is said about a chosen text. These columns are no part of the table."""
+
+_QUOTED_FORMULA = r"^'([=+\-@\t\r\n＝＋－＠])"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled:
+    """Rows to add to a table.
+
+    Attributes:
+        rows: strings under the names of the table's columns. A column may be missing.
+        numbers: the number of each row in its file.
+        source: this file.
+        left_out: rows that are not added, and why.
+        unquoted: how many rows lost the quote that keeps spreadsheets from running formulas.
+    """
+
+    rows: pl.DataFrame
+    numbers: list[int]
+    source: str
+    left_out: tuple[Dropped, ...]
+    unquoted: int
+
+    def typed(self, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """Return the rows with the columns and types of a Parquet table. Raises `UsageError` for an unfit cell."""
+        return pl.DataFrame([self._typed(name, dtype) for name, dtype in schema.items()])
+
+    def _typed(self, name: str, dtype: pl.DataType) -> pl.Series:
+        if name not in self.rows.columns or is_opaque(dtype) or dtype == pl.Null:
+            return pl.Series(name, [None] * self.rows.height, dtype)
+        cells = self.rows[name].replace("", None)
+        if dtype == pl.String:
+            return cells
+        cells = tidy_values(cells)
+        values = pl.Series(name, [_value(cell, dtype) for cell in cells], dtype, strict=False)
+        if len(unfit := (values.is_null() & cells.is_not_null()).arg_true()):
+            raise self._unfit(int(unfit[0]), name, str(dtype))
+        return values
+
+    def json_lines(self, kinds: Mapping[str, type | None]) -> Iterator[str]:
+        """Yield the rows as JSON. Raises `UsageError` for an unfit cell.
+
+        Args:
+            kinds: the keys of the table, and what their values are.
+        """
+        for at, row in enumerate(self.rows.iter_rows(named=True)):
+            record = {key: self._json_value(row.get(key), kind, at, key) for key, kind in kinds.items()}
+            yield json.dumps(record, ensure_ascii=False)
+
+    def _json_value(self, cell: str | None, kind: type | None, at: int, key: str) -> Any:
+        if not cell or kind in (str, None):
+            return cell or None
+        try:
+            return json.loads(cell.lower() if kind is bool else cell)
+        except ValueError:
+            raise self._unfit(at, key, str(kind and kind.__name__)) from None
+
+    def _unfit(self, at: int, column: str, kind: str) -> UsageError:
+        cell = quoted(str(self.rows[column][at]))
+        return UsageError(
+            f"{self.source}, row {self.numbers[at]}: {cell} does not fit the column {quoted(column)}, which holds "
+            f"{kind}; correct the cell or empty it"
+        )
+
+
+def _value(cell: str | None, dtype: pl.DataType) -> Any:
+    """Return a value of a Parquet column, or None if the cell holds no such value."""
+    if cell is None:
+        return None
+    try:
+        if dtype == pl.Boolean:
+            return {"true": True, "false": False}.get(cell.lower())
+        if dtype == pl.Datetime:
+            return datetime.fromisoformat(cell)
+        if dtype == pl.Date:
+            return date.fromisoformat(cell)
+        if dtype == pl.Time:
+            return time.fromisoformat(cell)
+        return (
+            int(cell)
+            if dtype.is_integer()
+            else Decimal(cell)
+            if dtype == pl.Decimal
+            else float(cell)
+            if dtype.is_numeric()
+            else cell
+        )
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def read_unlabelled(path: Path, table: Table) -> Table:
+    """Read texts without labels from the columns of the table, if they have them; otherwise the column is found.
+
+    Raises:
+        UsageError: an input of the table is missing, or the texts cannot be read.
+    """
+    columns = next(batches_of(files_of(path), rows_per_batch=1)).columns
+    text, inputs = same_column(table.text_column, columns), table.inputs
+    if inputs is None:
+        return read_table(path, text=text, labelled=False)
+    if missing := [name for name in inputs.names if same_column(name, columns) is None]:
+        raise UsageError(f"{path} has no column {quoted(missing[0])}, which {table.source} is read with")
+    beside = [column.name for column in inputs.columns]
+    pool = read_table(path, text=text, labelled=False, other_texts=inputs.texts[1:], beside=beside)
+    return composed(pool, inputs)
+
+
+def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -> pl.DataFrame:
+    """Return the chosen texts with an empty column of labels, and with the other columns that both tables have.
+
+    Args:
+        path: the file or folder of `pool`.
+        chosen: the columns `OF_CHOICE`.
+
+    Raises:
+        UsageError: an input of the table has the name of another column of the file to write.
+    """
+    label = table.label_column or "label"
+    inputs = [table.text_column, *(table.inputs.names[1:] if table.inputs else ())]
+    if taken := [name for name in (*inputs, label) if name in OF_CHOICE]:
+        raise UsageError(f"{table.source}: the file to label has its own column {taken[0]!r}; rename that of the table")
+    first = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
+    own = {name: same_column(name, first.columns) or name for name in inputs} | {table.text_column: pool.text_column}
+    shared = {
+        name: column
+        for name in _columns_of(table)
+        if name not in (*own, label, NEW_LABEL, *OF_CHOICE)
+        and (column := same_column(name, first.columns)) is not None
+        and column not in own.values()
+        and not is_opaque(first.schema[column])
+    }
+    cells = _cells(path, chosen["row"], own | shared)
+    return chosen.join(cells, on="row", how="left", maintain_order="left").select(
+        "row", *own, pl.lit("").alias(label), *OF_CHOICE[1:], *shared
+    )
+
+
+def _columns_of(table: Table) -> list[str]:
+    """Return all columns of the table. A known data set has none but text and label that count."""
+    path = Path(table.source)
+    if table.source in KNOWN or not path.exists():
+        return []
+    return next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)).columns
+
+
+def _cells(path: Path, rows: pl.Series, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Read some rows as strings.
+
+    Args:
+        rows: their numbers.
+        columns: new name → name in the file.
+    """
+    parts, begun = [], 1
+    for batch in batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH):
+        numbers = pl.Series("row", range(begun, begun + batch.height), rows.dtype)
+        wanted = numbers.is_in(rows.implode())
+        part, missing = batch.filter(wanted), pl.Series([None] * int(wanted.sum()), dtype=pl.String)
+        cells = [
+            (part[own].cast(pl.String) if own in part.columns else missing).alias(name) for name, own in columns.items()
+        ]
+        parts.append(pl.DataFrame([numbers.filter(wanted), *cells]))
+        begun += batch.height
+    return pl.concat(parts)
+
+
+def is_labelled(filled_in: Path, table: Table) -> bool:
+    """Whether a file is one of texts to label, and not one of findings."""
+    columns = next(iterate_rows(filled_in, rows_per_batch=1)).columns
+    findings = NEW_LABEL in columns and table.label_column != NEW_LABEL
+    return not findings and {str(table.label_column), *OF_CHOICE[:2]} <= set(columns)
+
+
+def read_labelled(filled_in: Path, table: Table) -> Labelled:
+    """Read the texts that a person has labelled.
+
+    Rows without a label or text are left out, as are those marked with `DROP`, and texts that the table already has.
+    Texts are the same if their words are.
+
+    Raises:
+        UsageError: a column is missing; a label is none of the table; a text has two labels; or no row is left.
+    """
+    rows, unquoted = _read(filled_in, table)
+    label = str(table.label_column)
+    texts = rows[table.text_column].fill_null("") if table.inputs is None else compose_frame(rows, table.inputs)
+    known = {" ".join(words_of(text)) for text in table.frame["text"]}
+    names = sorted(table.frame["label"].unique())
+    taken: dict[int, str] = {}
+    first: dict[str, int] = {}
+    left_out: dict[str, list[int]] = {}
+    for number, (text, cell) in enumerate(zip(texts, tidy_values(rows[label]), strict=True), 1):
+        place, key = f"{filled_in}, row {number}", " ".join(words_of(text))
+        new = cell and checked_label(cell, names, place, table.source, new_class=True)
+        why = (
+            "without a label" if cell is None else
+            f"with {quoted(DROP)} as the label" if new is None else
+            "without a text" if not text.strip() else
+            f"whose text {table.source} already has" if key in known else
+            "with the text of an earlier row" if key in first else None
+        )  # fmt: skip
+        if new and key in first and taken[first[key]] != new:
+            raise UsageError(f"{place} has the text of row {first[key]} and another label; decide for one")
+        if why is None and new:
+            taken[number], first[key] = new, number
+        else:
+            left_out.setdefault(str(why), []).append(number)
+    dropped = tuple(Dropped(reason=why, rows=numbers) for why, numbers in left_out.items())
+    if not taken:
+        raise UsageError(f"{filled_in}: nothing to add; {'; '.join(map(in_words, dropped))}")
+    added = rows[[number - 1 for number in taken]].with_columns(pl.Series(label, list(taken.values()), pl.String))
+    return Labelled(
+        rows=added, numbers=list(taken), source=str(filled_in), left_out=dropped, unquoted=unquoted
+    )  # fmt: skip
+
+
+def _read(filled_in: Path, table: Table) -> tuple[pl.DataFrame, int]:
+    """Read the columns of a file that the table may have, as strings, and say how many quotes were taken away."""
+    rows = pl.concat(list(iterate_rows(filled_in, rows_per_batch=ROWS_PER_BATCH)))
+    inputs = [table.text_column] if table.inputs is None else table.inputs.names
+    if missing := [name for name in inputs if name not in rows.columns]:
+        raise UsageError(f"{filled_in} has no column {quoted(missing[0])}, which {table.source} is read with")
+    rows = rows.drop(name for name in OF_CHOICE if name in rows.columns).cast(pl.String)
+    if format_of(filled_in) != "csv":
+        return rows, 0
+    formula = rows.select(pl.any_horizontal(pl.all().str.contains(_QUOTED_FORMULA))).to_series()
+    return rows.with_columns(pl.all().str.replace(_QUOTED_FORMULA, "$1")), int(formula.sum())
+
+
+def in_words(dropped: Dropped) -> str:
+    """Say which rows were left out: "2 rows without a label left out (rows 3 and 4)"."""
+    return f"{counted(len(dropped.rows), 'row')} {dropped.reason} left out ({row_list(dropped.rows)})"
+
+
+def checked_label(new: str, labels: Sequence[str], place: str, source: str, *, new_class: bool = False) -> str | None:
+    """Return a label that a person typed, or None for `DROP`.
+
+    Args:
+        place: the file and row where it was typed.
+        source: the name of the table.
+        new_class: say how a label becomes one of the table.
+
+    Raises:
+        UsageError: the table does not have this label.
+    """
+    if new in labels:
+        return new
+    if new.lower() == DROP:
+        return None
+    same = [label for label in labels if label_key(label) == label_key(new)]
+    near = same or difflib.get_close_matches(new[:100], [*labels, DROP], n=1, cutoff=0.7)
+    shown = ", ".join(map(quoted, labels[:10])) + (", …" if len(labels) > 10 else "")
+    hint = f"Did you mean {quoted(near[0])}?" if near else f"Known: {shown}; {DROP} leaves out the row."
+    if new_class:
+        hint += f" If it is a new class, first add a row with it to {source} yourself"
+    raise UsageError(f"{place}: {quoted(new)} is not a label of {source}. {hint}")
