@@ -1,9 +1,8 @@
 import numpy as np
-import pytest
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.doctor.findings import Finding
-from glassformer.doctor.numbers import check_numbers, quarters
+from glassformer.doctor.numbers import check_numbers
 from glassformer.doctor.tokens import report_tokens
 from tests.doctor.samples import by_check
 from tests.training.samples import table
@@ -26,23 +25,16 @@ def test_extreme_numbers_and_one_of_most_rows_are_named() -> None:
     assert found["one number"].found == "90% of the training rows have the number 0"
 
 
-@pytest.mark.parametrize(
-    ("numbers", "expected"),
-    [
-        ([1.0, 2.0, 3.0, 4.0], {"1 to 1": 1, "2 to 2": 1, "3 to 3": 1, "4 to 4": 1}),
-        ([0.0] * 7 + [1.0], {"0 to 0": 7, "1 to 1": 1}),
-    ],
-)
-def test_quarters(numbers: list[float], expected: dict[str, int]) -> None:
-    rows = table(["a text"] * len(numbers), list(map(str, numbers)))
-    assert {name: len(places) for name, places in quarters(rows, np.arange(len(numbers))).items()} == expected
+def test_large_numbers_are_told_apart() -> None:
+    found = checked([1_700_000_000.0 + number for number in range(9)])
+    assert "9 different numbers from 1,700,000,000 to 1,700,000,008, mean 1,700,000,004, " in found["numbers"].found
 
 
 def test_quarters_stand_in_for_labels() -> None:
-    rows = table(["good old film"] * 50 + ["zyx old wvut"] * 50, [str(number / 10) for number in range(100)])
+    rows = table(["good old film"] * 50 + ["zyx old wvut"] * 50, [str(1e9 + number / 10) for number in range(100)])
     tokenizer = TextTokenizer.train(["good old film"], TokenizerConfig(min_frequency=1))
     report, finding = report_tokens(tokenizer, rows, np.arange(100), None, max_seq_len=9, held_out=True)
     assert [line.rows for line in report.labels] == [25, 25, 25, 25]
     assert finding.check == "tokens by number"
-    assert set(report.standing_out) == {"5 to 7.4", "7.5 to 9.9"}
+    assert set(report.standing_out) == {"1000000005 to 1000000007.4", "1000000007.5 to 1000000009.9"}
     assert "more often than those of other numbers" in finding.found

@@ -99,7 +99,7 @@ def test_numbers_are_cut_into_quarters_and_equal_ones_stay_together() -> None:
     numbers = [str(number) for number in range(80)] * 5
     assert sizes(by_column(numbers, right)) == {"0 to 19": 100, "20 to 39": 100, "40 to 59": 100, "60 to 79": 100}
     many_zeros = ["0"] * 250 + [f"{number / 8}" for number in range(150)]
-    assert sizes(by_column(many_zeros, right)) == {"0": 251, "0.125 to 6.125": 49, "6.25 to 18.62": 100}
+    assert sizes(by_column(many_zeros, right)) == {"0": 251, "0.125 to 6.12": 49, "6.25 to 18.6": 100}
 
 
 def test_missing_values_are_a_slice() -> None:

@@ -17,7 +17,7 @@ import math
 import re
 import shlex
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -103,7 +103,7 @@ class Number(BaseModel):
     @cached_property
     def all_values(self) -> tuple[str, ...]:
         """What a value is read as."""
-        shown = _shown_apart(self.edges)
+        shown = shown_apart(self.edges)
         between = [f"{low} to {high}" for low, high in pairwise(shown)]
         return (MISSING, f"below {shown[0]}", *between, f"{shown[-1]} or more")
 
@@ -343,7 +343,7 @@ def _clean_text(given: Any, name: str) -> str:
     return re.sub(RESERVED, "", given)
 
 
-def _shown_apart(edges: tuple[float, ...]) -> list[str]:
+def shown_apart(edges: Sequence[float]) -> list[str]:
     """Return the numbers with as few digits as tell them apart."""
     for digits in range(3, 17):
         shown = [f"{edge:.{digits}g}" for edge in edges]

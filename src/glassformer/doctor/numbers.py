@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from glassformer.data.numbers import numbers_of
-from glassformer.data.store import IntArray
 from glassformer.data.table import Table, row_list
 from glassformer.data.wording import short
 from glassformer.doctor.findings import Finding, percent
@@ -43,11 +42,3 @@ def check_numbers(table: Table) -> list[Finding]:
             advice="if this number means something else than the others, such as no answer, leave these cells empty",
         ))  # fmt: skip
     return findings
-
-
-def quarters(table: Table, rows: IntArray) -> dict[str, IntArray]:
-    """Return the places of the rows in each quarter of the numbers, by the range of the numbers in words."""
-    numbers = numbers_of(table)[rows]
-    quarter = np.searchsorted(np.unique(np.quantile(numbers, [0.25, 0.5, 0.75])), numbers)
-    places = [np.flatnonzero(quarter == each) for each in np.unique(quarter)]
-    return {f"{short(numbers[own].min())} to {short(numbers[own].max())}": own for own in places}

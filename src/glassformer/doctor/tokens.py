@@ -11,11 +11,12 @@ import numpy as np
 
 from glassformer.data.inputs import texts_alone
 from glassformer.data.labels import LabelSet
+from glassformer.data.numbers import numbers_of
 from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import CUT_INTO_WORDS, UNKNOWN_ID, TextTokenizer
 from glassformer.doctor.findings import CutWord, Finding, LabelTokens, TokenReport, percent
-from glassformer.doctor.numbers import quarters
+from glassformer.evaluation.slices import quarters
 
 _MOST_LABELS, _MOST_WORDS = 20, 10  # that are listed
 _MOST_TEXTS = 2_000  # that are searched for cut words
@@ -74,7 +75,7 @@ def report_tokens(
         unknown=np.array([int((of_text == UNKNOWN_ID).sum()) for of_text in ids]),
         longer=np.array([len(of_text) > max_seq_len - 1 for of_text in ids]),
     )
-    of_label = quarters(table, rows) if labels is None else _rows_of_labels(table, rows, labels)
+    of_label = _rows_of_quarters(table, rows) if labels is None else _rows_of_labels(table, rows, labels)
     lines = [counts.of(name, found) for name, found in of_label.items() if len(found)]
     standing = [name for name, found in of_label.items() if _stands_out(counts, found, len(texts))]
     report = TokenReport(
@@ -94,6 +95,11 @@ def _rows_of_labels(table: Table, rows: IntArray, labels: LabelSet) -> dict[str,
     encoded = labels.encode(table)[rows]
     hot = encoded > 0 if encoded.ndim == 2 else encoded[:, None] == np.arange(len(labels.names))
     return {name: np.flatnonzero(column) for name, column in zip(labels.names, hot.T, strict=True)}
+
+
+def _rows_of_quarters(table: Table, rows: IntArray) -> dict[str, Numbers]:
+    """Return for each quarter of the numbers the places of its texts among `rows`."""
+    return {name: np.flatnonzero(which) for name, which in quarters(numbers_of(table)[rows])}
 
 
 def _stands_out(counts: _Counts, rows: Numbers, texts: int) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -9,9 +10,9 @@ import polars as pl
 from jaxtyping import Bool, Float
 from scipy.stats import false_discovery_control, hypergeom
 
+from glassformer.data.inputs import shown_apart
 from glassformer.data.table import FEW_VALUES
 from glassformer.data.tokenizer_file import LETTERS_PATTERN
-from glassformer.data.wording import short
 from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.verdict import SIGNIFICANCE
 from glassformer.evaluation.weak_spots import Slice, Slices
@@ -51,7 +52,7 @@ def find_slices(texts: Sequence[str], right: Bool[np.ndarray, " n"], columns: pl
     """
     words = pl.Series(texts).str.normalize("NFKC").str.to_lowercase().str.extract_all(LETTERS_PATTERN)
     lengths = words.list.len().cast(pl.Float64).to_numpy()
-    found = [_counted("length", None, value, right[which]) for value, which in _quarters(lengths)]
+    found = [_counted("length", None, value, right[which]) for value, which in quarters(lengths)]
     for column in [] if columns is None else columns.iter_columns():
         found += [_counted("column", column.name, value, right[which]) for value, which in _parts(column)]
     found += _keywords(words, right)
@@ -115,21 +116,18 @@ def _parts(column: pl.Series) -> Iterator[Part]:
         return
     numbers = column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     if np.isfinite(numbers).mean() >= _NUMBERS:
-        yield from _quarters(numbers)
+        yield from quarters(numbers)
         yield NO_NUMBER, ~np.isfinite(numbers)
 
 
-def _quarters(numbers: Float[np.ndarray, " n"]) -> Iterator[Part]:
-    """Yield a quarter of the rows after another, lowest numbers first. Equal numbers stay together."""
+def quarters(numbers: Float[np.ndarray, " n"]) -> Iterator[Part]:
+    """Yield a quarter of the rows after another, lowest numbers first, by its range. Equal numbers stay together."""
     finite = np.isfinite(numbers)
     cuts = np.unique(np.quantile(numbers[finite], (0.25, 0.5, 0.75), method="inverted_cdf"))
     quarter = np.searchsorted(cuts, numbers)
-    for number in range(len(cuts) + 1):
-        which = finite & (quarter == number)
-        if which.any():
-            ends = dict.fromkeys(_number(float(end(numbers[which]))) for end in (np.min, np.max))
-            yield " to ".join(ends), which
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value.is_integer() else short(value)
+    parts = [which for number in range(len(cuts) + 1) if (which := finite & (quarter == number)).any()]
+    ends = [(float(numbers[which].min()), float(numbers[which].max())) for which in parts]
+    different = sorted(set(chain.from_iterable(ends)))
+    shown = dict(zip(different, shown_apart(different), strict=True))
+    for (low, high), which in zip(ends, parts, strict=True):
+        yield shown[low] if low == high else f"{shown[low]} to {shown[high]}", which
