@@ -176,6 +176,16 @@ def test_too_little_time_is_said_with_the_time_that_is_needed(tmp_path: Path, wo
     assert len(run(tmp_path / "again", world(), minutes=minutes).candidates) >= 4
 
 
+def test_warming_up_does_not_count_as_the_time_of_a_trial(tmp_path: Path, world: Callable[..., World]) -> None:
+    def slower(job: Job) -> float:
+        each, first = 5, 20  # seconds, of each training and of the first one
+        return 1 + (each if made.jobs else each + first) / (UNIT * job.share)
+
+    made = world(slower=slower)
+    with pytest.raises(UsageError, match="a trial takes about 15 seconds"):
+        run(tmp_path, made, minutes=1)
+
+
 def test_the_measurement_is_timed_before_the_rungs(tmp_path: Path, world: Callable[..., World]) -> None:
     """It takes five times what was expected, and the rungs leave as much for that of the choice."""
     made = world()

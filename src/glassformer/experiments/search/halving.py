@@ -173,10 +173,12 @@ class Halving:
     def _first(self, first: Candidate) -> None:
         """Train the recipe as it is in the first two rungs. Then measure it, which shows how long that takes.
 
+        The first training is the short one, because it also warms up. The other one then shows how long a trial takes.
+
         Raises:
             UsageError: it cannot be trained, or the time is too short for what follows.
         """
-        for rung in reversed(RUNGS[:2]):
+        for rung in RUNGS[:2]:
             run = self._run(first, 0, rung.share, deadline=math.inf)
             if run is None or run.failed is not None:
                 why = "" if run is None else f": {run.failed}"
@@ -209,7 +211,12 @@ class Halving:
     @property
     def _trial_seconds(self) -> float:
         """The time of a trial of the recipe as it is with all steps, with the fit of its counting reader."""
-        return self._unit(0) + self._runs[0, 0, 1.0].counting_seconds
+        return self._unit(0) + self._counting_seconds
+
+    @property
+    def _counting_seconds(self) -> float:
+        """The time of fitting a counting reader. The first trial of the recipe as it is has fitted the first one."""
+        return max(self._runs[0, 0, share].counting_seconds for share in (SHORT, 1.0))
 
     def _plan_file(self, number: int) -> Path:
         return self._setup.folder / f"{self._setup.name}-round-{number}.json"
@@ -255,7 +262,7 @@ class Halving:
 
     def _cost(self, sizes: Sequence[int]) -> float:
         """Return about how many seconds the rungs take with so many candidates, after the first two trials."""
-        unit, counting, last = self._unit(0), self._runs[0, 0, 1.0].counting_seconds, sizes[-1]
+        unit, counting, last = self._unit(0), self._counting_seconds, sizes[-1]
         trainings = sum(
             len(rung.parts) * rung.share * _HEAVIER * (size - 1)
             for rung, size in zip(RUNGS, sizes, strict=True)
@@ -368,7 +375,7 @@ class Halving:
         """Return the seconds of a training of a candidate with all steps, without counting."""
         runs = [self._runs.get((number, 0, share)) for share in (1.0, SHORT)]
         found = [(run.seconds - run.counting_seconds) / run.share for run in runs if run is not None]
-        return max(0.1, min(found)) if found else _HEAVIER * self._unit(0)  # the first one warms up
+        return max(0.1, min(found)) if found else _HEAVIER * self._unit(0)
 
     def _heaviest_for(self, plan: Plan) -> float:
         """Return the seconds that a training may take, so that there is time to measure it after the search."""
@@ -383,7 +390,7 @@ class Halving:
         """
         if not self._final:
             return 0.0
-        counting, unit = self._runs[0, 0, 1.0].counting_seconds, self._unit(0)
+        counting, unit = self._counting_seconds, self._unit(0)
         finished = {number for number, _, share in self._runs if share == 1}
         units = [self._unit(number) for number in {each.number for each in alive} | finished if number]
         heaviest = min(max([*units, *([] if alive else [_HEAVIER * unit])], default=unit), self._heaviest)
