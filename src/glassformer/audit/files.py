@@ -35,7 +35,7 @@ _HOLDS = {
     MODEL_FILE: "weights of the transformer",
     NGRAMS_FILE: "runs of up to three words of the training texts",
     WEIGHTS_FILE: "weights of these runs",
-    SEEN_FILE: "hashes of all words and word pairs of the training texts",
+    SEEN_FILE: "hashes of words and word pairs that at least two training texts have",
     "metrics.json": "figures of training",
     REPORT_FILE: "the report of training: figures, row numbers, frequent words",
     "README.md": "the model card",
