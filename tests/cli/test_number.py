@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer.serving.served_model import ServedModel
 from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import Trained, write_csv
 
@@ -172,8 +173,12 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     words = [(explained["text"][each["start"] : each["end"]], each["word"]) for each in explained["words"]]
     assert words == [(word, word) for word in ("shop=1 to 2", "superb", "film", "a", "b")]
     assert len(glassformer("predict", tmp_path / "m", "--file", table).out.splitlines()) == 61
+    assert ServedModel.load("m", tmp_path / "m", device="cpu").about()["measured"] is None
     measured = glassformer("evaluate", tmp_path / "m", table)
     assert "TF-IDF + ridge regression" in measured.out
+    figures = json.loads((tmp_path / "m" / "evaluation" / "metrics.json").read_text())["metrics"]
+    served = ServedModel.load("m", tmp_path / "m", device="cpu").about()["measured"]
+    assert (served["rows"], served["r2"], served["mean_absolute_error"]) == (60, figures["r2"], figures["mae"])
     misused(glassformer("predict", tmp_path / "m", "superb film"), "this model reads the texts 'first' and 'second'")
 
 

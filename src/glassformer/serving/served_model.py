@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel
 
 from glassformer.data.inputs import MISSING, OTHER, Inputs
 from glassformer.data.tokenizers import UNKNOWN_ID
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from glassformer.prediction.predictor import Predictor
 
 _UNKNOWN_SHOWN = 20
+Figures = TypeVar("Figures", bound=BaseModel)
 
 
 Version = frozenset[tuple[str, int, int, int]]
@@ -259,10 +261,7 @@ class ServedModel:
 
     def _measured(self) -> dict[str, Any] | None:
         """Return what `glassformer evaluate` found, if it wrote that into the model folder."""
-        try:
-            text = (self.folder / EVALUATION_FOLDER / FIGURES_FILE).read_text(encoding="utf-8")
-            found = Evaluation.model_validate_json(text)
-        except (OSError, ValueError):
+        if (found := figures_in(self.folder, Evaluation)) is None:
             return None
         accuracy = found.metrics.accuracy
         return {
@@ -277,6 +276,14 @@ class ServedModel:
             return (self.folder / "README.md").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return ""
+
+
+def figures_in(folder: Path, kind: type[Figures]) -> Figures | None:
+    """Return what `glassformer evaluate` wrote into a model folder. None if there is nothing that can be read."""
+    try:
+        return kind.model_validate_json((folder / EVALUATION_FOLDER / FIGURES_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _described(inputs: Inputs) -> dict[str, Any]:

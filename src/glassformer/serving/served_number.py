@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from glassformer.errors import UsageError
+from glassformer.evaluation.number_result import NumberEvaluation
 from glassformer.explanation.number import explain_number
 from glassformer.prediction.exported_number import ExportedNumberPredictor
 from glassformer.prediction.load_answering import load_number
 from glassformer.prediction.number_answering import NumberAnswering
-from glassformer.serving.served_model import ServedModel, Version
+from glassformer.serving.served_model import ServedModel, Version, figures_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,16 @@ class ServedNumber(ServedModel):
         if asked := [key for key, value in given.items() if value]:
             raise UsageError(f"`{asked[0]}` is for models that answer with labels; {self.name} answers with a number")
         return explain_number(self.predictor, text).as_json()
+
+    def _measured(self) -> dict[str, Any] | None:
+        if (found := figures_in(self.folder, NumberEvaluation)) is None:
+            return None
+        metrics = found.metrics
+        figures = {
+            name: {"value": each.value, "low": each.low, "high": each.high}
+            for name, each in (("r2", metrics.r2), ("mean_absolute_error", metrics.mae))
+        }
+        return {"data": found.data.source, "rows": metrics.rows, **figures, "verdict": found.duel.verdict}
 
     def _what_it_answers(self) -> dict[str, Any]:
         config = self.predictor.trained.config
