@@ -168,6 +168,7 @@ def test_a_long_text_shows_the_passage_that_decides(attending: Trained) -> None:
 TABLE = [("good film", "x"), ("", "x"), ("=1+1 dull", "x"), ("a poor, dull\u2028play of no plot", "x")]
 COLUMNS = [
     "prediction",
+    "explained",
     "rival",
     "probability",
     "words_for",
@@ -197,6 +198,21 @@ def test_a_table_gets_a_row_of_reasons_for_each_text(reviews: Trained, tmp_path:
     assert "2 of 4 rows are unlike the training data; such answers mean little (first: row 3)" in outcome.err
     assert "; 2 rows are unlike the training data, so their answers may be wrong" in outcome.out
     assert {rows[1][name] for name in COLUMNS} == {""}
+
+
+def test_a_table_of_several_labels_has_the_predictions_of_predict(tags: Trained, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "new.csv", [("good film", "x"), ("nothing", "x"), ("bad book", "x")])
+    given, explained = (
+        list(csv.DictReader(glassformer(command, tags.folder, "--file", table).out.splitlines()))
+        for command in ("predict", "explain")
+    )
+    assert [row["prediction"] for row in explained] == [row["prediction"] for row in given]
+    for text, row in zip(("good film", "nothing", "bad book"), explained, strict=True):
+        said = glassformer("explain", tags.folder, text)
+        assert row["explained"] in said.out.splitlines()[0]
+        labels = row["prediction"].split("|") if row["prediction"] else []
+        assert said.out.startswith("no label; nearest: ") == (not labels)
+        assert ("also given" in said.out.splitlines()[0]) == (len(labels) > 1) == ("note: --label" in said.err)
 
 
 def test_a_long_row_is_named_and_formulas_are_made_safe(

@@ -73,6 +73,23 @@ def test_of_several_labels_one_has_no_rival() -> None:
     assert found.margin == pytest.approx(np.log(probability / (1 - probability)), abs=1e-4)
 
 
+def test_of_several_labels_the_headline_names_the_whole_answer() -> None:
+    predictor = Predictor(small_trained_model(multilabel=True))
+    found = explain(predictor, TEXT, faithfulness=False)
+    assert found.prediction == predictor.answer([TEXT]).read()[0]
+    none = dataclasses.replace(found, prediction=[], label="bad", probability=0.0002)
+    assert none.headline == "no label; nearest: bad (< 0.1%)"
+    assert str(none).startswith("no label; nearest: bad")
+    assert "prediction=[], label='bad'" in repr(none)
+    assert "<h1>Why no label?</h1>" in render(none)
+    assert dataclasses.replace(none, most_probable=False).headline == "no label; explained: bad (< 0.1%)"
+    two = dataclasses.replace(none, prediction=["bad", "fine"], probability=0.8)
+    assert two.headline == "bad (80.0%); also given: fine"
+    other = dataclasses.replace(two, prediction=["fine"], probability=0.2)
+    assert other.headline == "bad (20.0%), not given; given: fine"
+    assert dataclasses.replace(two, prediction=["bad"]).headline == "bad (80.0%)"
+
+
 def test_it_becomes_json() -> None:
     found = json.loads(json.dumps(explain(Predictor(two_readers()), TEXT).as_json()))
     assert found["words"][1]["word"] == "plot"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glassformer.cli.output import Piece, human_count, one_line, print_table, shortened, show, show_painted
+from glassformer.cli.output import Piece, human_count, one_line, print_table, say, shortened, show, show_painted
 
 if TYPE_CHECKING:
     from glassformer.explanation.explain import Explanation
@@ -22,6 +22,10 @@ _STRONG, _WEAK = 0.5, 0.1  # shares of the strongest word from which on a word i
 def show_explanation(found: Explanation) -> None:
     """Print the answer, the painted text, the strongest words, the verdict, and what else was asked for."""
     show(f"{found.headline}\n")
+    if found.also_given:
+        import shlex
+
+        say(f"note: --label {shlex.quote(str(found.also_given[0]))} explains another label of the answer")
     show_painted(_painted(found))
     show()
     print_table(_table(found))

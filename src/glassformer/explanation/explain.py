@@ -50,7 +50,10 @@ class Explanation:
     all words, `without_known_words` and `unexplained`.
 
     Attributes:
+        prediction: the answer. With several labels per text, a list of labels, which may be empty.
+        label: the explained label: the one that was asked for, or the most probable one.
         probability: that of `label`.
+        most_probable: whether `label` is the most probable label.
         words: in the order of the text.
         without_known_words: what a text without known words would get: the bias of counting, and the
             transformer's margin for the same text with unknown words.
@@ -66,9 +69,11 @@ class Explanation:
     """
 
     text: str
+    prediction: Any
     label: Any
     rival: Any
     probability: float
+    most_probable: bool
     margin: float
     words: tuple[WordShare, ...]
     without_known_words: float
@@ -91,11 +96,28 @@ class Explanation:
 
     @property
     def headline(self) -> str:
-        """The explained label, its probability, and the label that it is compared with."""
+        """The explained label, its probability, and the label that it is compared with; or the other given labels."""
+        explained = f"{self.label} ({percent(self.probability)})"
+        if self.prediction == []:
+            return f"no label; nearest: {explained}" if self.most_probable else f"no label; explained: {explained}"
+        if self.also_given:
+            given = ", ".join(map(str, self.also_given))
+            return f"{explained}; also given: {given}" if self.is_given else f"{explained}, not given; given: {given}"
         if self.rival is None:
-            return f"{self.label} ({percent(self.probability)})"
+            return explained
         rival = f"the answer, {self.rival}" if self.margin < 0 else str(self.rival)
         return f"{self.label} ({percent(self.probability)}), rather than {rival}"
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the explained label is the answer, or one of its labels."""
+        given = self.prediction if isinstance(self.prediction, list) else [self.prediction]
+        return self.label in given
+
+    @property
+    def also_given(self) -> list[Any]:
+        """With several labels per text, the labels of the answer beside the explained one."""
+        return [label for label in self.prediction if label != self.label] if isinstance(self.prediction, list) else []
 
     def __str__(self) -> str:
         """The headline, the words with the largest shares, what the margin holds besides, and the verdict."""
@@ -108,7 +130,8 @@ class Explanation:
 
     def __repr__(self) -> str:
         return (
-            f"Explanation(text={quoted(self.text)}, label={self.label!r}, rival={self.rival!r}, "
+            f"Explanation(text={quoted(self.text)}, prediction={self.prediction!r}, label={self.label!r}, "
+            f"rival={self.rival!r}, "
             f"probability={self.probability:.4f}, margin={self.margin:.4f}, words={len(self.words):,}, "
             f"trusted={self.trusted}, unlike_training={self.unlike_training})"
         )
@@ -276,9 +299,11 @@ def explain(
     ]
     return Explanation(
         text=question.layout.text,
+        prediction=question.prediction,
         label=labels[question.label],
         rival=None if question.rival is None else labels[question.rival],
         probability=float(question.probs[question.label]),
+        most_probable=question.label == int(question.probs.argmax()),
         margin=margin,
         words=_words(question, counting, transformer),
         without_known_words=without,

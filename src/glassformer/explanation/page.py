@@ -52,7 +52,7 @@ def render(found: Explanation) -> str:
     """Return the page as HTML. Everything from the text and the labels is escaped."""
     label = escape(str(found.label))
     return page(
-        f"Why {found.label}?",
+        "Why no label?" if found.prediction == [] else f"Why {found.label}?",
         "explanation",
         subtitle=escape(found.headline),
         headline=f'<p class="words">{words(found)}</p><p class="soft">Blue: speaks for {label}. '

@@ -25,6 +25,7 @@ class Question:
     """A text, and the two labels whose margin is asked about.
 
     Attributes:
+        prediction: the answer: a label, or a list of labels with several labels per text.
         probs: (n_classes,) the probabilities of the text's labels.
         label: the number of the explained label.
         rival: the number of the most probable other label. None with several labels per text.
@@ -32,6 +33,7 @@ class Question:
 
     predictor: Answering
     text: TextInWords
+    prediction: Any
     probs: FloatArray
     label: int
     rival: int | None
@@ -59,9 +61,11 @@ class Question:
         if not text.strip():
             raise InputError("the text is empty, so there is nothing to explain")
         config = predictor.trained.config
-        probs = predictor.answer([text]).probs[0].astype(np.float64)
+        answers = predictor.answer([text])
+        probs = answers.probs[0].astype(np.float64)
         first, rival = _labels(probs, list(config.labels), label, multilabel=config.multilabel)
-        return cls(predictor=predictor, text=TextInWords.cut(text), probs=probs, label=first, rival=rival)
+        cut, (prediction,) = TextInWords.cut(text), answers.read()
+        return cls(predictor=predictor, text=cut, prediction=prediction, probs=probs, label=first, rival=rival)
 
     @cached_property
     def layout(self) -> Layout:

@@ -15,6 +15,7 @@ Shares = list[tuple[str, float]]
 _WORDS = 5
 _SCHEMA: dict[str, type[pl.DataType]] = {
     "prediction": pl.String,
+    "explained": pl.String,
     "rival": pl.String,
     "probability": pl.Float64,
     "words_for": pl.String,
@@ -44,7 +45,8 @@ def reasons_table(explanations: Sequence[Explanation | None], *, nested: bool = 
 def _row(found: Explanation, written: Callable[[Shares], Any]) -> dict[str, Any]:
     shares = by_word(found.words)
     return {
-        "prediction": label_cell(found.label),
+        "prediction": label_cell(found.prediction),
+        "explained": label_cell(found.label),
         "rival": None if found.rival is None else label_cell(found.rival),
         "probability": round(found.probability, 6),
         "words_for": written([(word, share) for word, share in shares if share > 0][:_WORDS]),

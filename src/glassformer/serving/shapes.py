@@ -124,7 +124,8 @@ class Explanation(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     text: str
-    label: Label
+    prediction: Label | list[Label]
+    label: Label = Field(description="The explained label.")
     rival: Label | None = Field(description="Null with several labels per text.")
     probability: float
     margin: float
