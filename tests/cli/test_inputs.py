@@ -300,7 +300,11 @@ def test_an_export_reads_rows_too(which: str, request: pytest.FixtureRequest, tm
     assert said.code == 0, said.err
     named = "review" if which == "beside" else "question"
     assert f"""next: glassformer predict {tmp_path / "onnx"} '{{"{named}": """ in said.err
-    assert f"""glassformer predict FOLDER '{{"{named}": """ in (tmp_path / "onnx" / "README.md").read_text()
+    card = (tmp_path / "onnx" / "README.md").read_text()
+    assert f"""glassformer predict FOLDER '{{"{named}": """ in card
+    for hint in (said.err, card):
+        assert "Berlin" not in hint, "a category may name a person"
+        assert ('"shop": "…"' in hint) == (which == "beside")
     row = json.dumps(ROW if which == "beside" else {"question": "is it red", "answer": "it is red"})
     ours, theirs = (
         glassformer("predict", folder, "--json", row).document["answers"][0]["probabilities"]

@@ -158,6 +158,8 @@ def test_several_labels_in_a_cell_are_judged_one_by_one() -> None:
         (["2.5", "1e-3", "50 %"], "decimal numbers"),
         (["1,234.50", "12,000.00"], "decimal numbers"),
         (["1", "2.0", "-3"], "whole numbers"),
+        (["ann@example.com", "bob.b@example.org"], "e-mail addresses"),
+        (["www.example.com", "https://a@example.org/x.y"], "links"),
         (["a1", "b2", "c3"], "ids"),
         (["0b5c-44e1", "9f2c-11aa"], "ids"),
         (["好评", "差评"], "words"),

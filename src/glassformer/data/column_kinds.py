@@ -1,11 +1,14 @@
-"""What a column holds, judged by its values: numbers, dates, links, ids, or words."""
+"""What a column holds, judged by its values: numbers, dates, links, e-mail addresses, ids, or words."""
 
 import re
 from typing import Literal
 
 import polars as pl
 
-Kind = Literal["empty", "lists or records", "dates", "decimal numbers", "whole numbers", "links", "ids", "words"]
+Kind = Literal[
+    "empty", "lists or records", "dates", "decimal numbers", "whole numbers", "e-mail addresses", "links", "ids",
+    "words",
+]  # fmt: skip
 
 LOOKED_AT = 1_000  # values of a column
 MOST = 0.95  # share of the non-empty values that decides: some exports hold "n/a" or an error message among the numbers
@@ -24,7 +27,8 @@ _DATE = (
 )
 _NUMBER = r"^[-+]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([., ']\d{3})+([.,]\d+)?)(e[-+]?\d+)?\s?%?$"
 _WHOLE = r"^[-+]?\d+([.,]0*)?$"
-_LINK = r"^(https?://|ftp://|www\.)\S+$|^[^\s@]+@[^\s@]+\.[^\s@]+$"
+_EMAIL = r"^[^\s@/]+@[^\s@]+\.[^\s@]+$"
+_LINK = rf"^(https?://|ftp://|www\.)\S+$|{_EMAIL}"
 _CODE = r"^[a-z0-9_\-.:/#+]{1,64}$"
 _ID_NAMES = {"id", "ids", "uuid", "guid", "index", "idx", "url", "uri", "link", "href", "email", "unnamed"}
 
@@ -44,6 +48,8 @@ def kind_of(values: pl.Series) -> Kind:
         return "dates"
     if _most(looked_at, _NUMBER):
         return "whole numbers" if _most(looked_at, _WHOLE) else "decimal numbers"
+    if _most(looked_at, _EMAIL):
+        return "e-mail addresses"
     if _most(looked_at, _LINK):
         return "links"
     if _most(looked_at, _CODE) and _most(looked_at, r"\d") and looked_at.n_unique() > MOST * len(looked_at):

@@ -74,7 +74,7 @@ def learn_inputs(table: Table, asked: Asked) -> Inputs:
     """Learn how the values of the columns of a training table are read.
 
     Raises:
-        UsageError: a column holds ids, links, dates, lists or texts, has no value, or only one.
+        UsageError: a column holds ids, links, e-mail addresses, dates, lists or texts, has no value, or only one.
     """
     columns = tuple(_learned(table.frame[kept_name(name)], name, table.source) for name in asked.columns)
     return Inputs(texts=(table.text_column, *asked.texts), columns=columns)
@@ -163,6 +163,11 @@ def _learned(values: pl.Series, name: str, source: str) -> Column:
         raise UsageError(f"{place} is empty; leave it out of `columns=`.")
     if present.n_unique() == 1 and len(present) == len(values):
         raise UsageError(f"{place} holds {quoted(present[0])} in every row; leave it out of `columns=`.")
+    if kind == "e-mail addresses":
+        raise UsageError(
+            f"{place} holds e-mail addresses, which name persons and say nothing about new rows; leave it out of "
+            "`columns=`."
+        )
     ids = kind == "ids" or (is_named_as_id(name) and is_near_unique(values))
     if ids or kind in ("dates", "links", "lists or records"):
         raise UsageError(

@@ -194,11 +194,9 @@ class Inputs(BaseModel):
 
     @property
     def example(self) -> str:
-        """A row as JSON, for a message."""
+        """A row as JSON, for a message. It shows no category: one may name a person."""
         row: dict[str, Any] = dict.fromkeys(self.texts, "…")
-        row |= {
-            column.name: column.edges[0] if isinstance(column, Number) else column.values[0] for column in self.columns
-        }
+        row |= {column.name: column.edges[0] if isinstance(column, Number) else "…" for column in self.columns}
         return json.dumps(row, ensure_ascii=False)
 
     def parts(self, composed: str) -> tuple[dict[str, str], dict[str, str]]:
