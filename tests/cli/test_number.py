@@ -54,6 +54,9 @@ def test_training_says_what_it_found_and_leaves_a_folder(scores: Trained) -> Non
     config = json.loads((scores.folder / "config.json").read_text())
     assert (config["format"], config["target"]) == ("glassformer-number", "score")
     assert "R² 0." in (scores.folder / "README.md").read_text()
+    page = scores.folder / "report.html"
+    assert f"report: {page} (the figures, and what to do next)\n" in said.err
+    assert "glassformer train " in page.read_text(encoding="utf-8")
 
 
 def test_texts_are_answered_with_an_interval(scores: Trained) -> None:

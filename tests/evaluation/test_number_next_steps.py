@@ -94,7 +94,7 @@ def test_a_good_model_gets_no_advice() -> None:
 
 def test_a_model_that_is_not_better_than_a_baseline_is_told_so() -> None:
     noise = DRAW.normal(0, 1, ROWS)
-    assert "not better than always answering the mean" in advice(evaluation(TRUTH.mean() + noise))
+    assert "not clearly better than always answering the mean" in advice(evaluation(TRUTH.mean() + noise))
     near = TRUTH + 30 * noise
     assert "Prefer ridge: it explains more" in advice(evaluation(TRUTH + 200 * noise, ridge=near))
     assert "no clear winner" in advice(evaluation(near, ridge=TRUTH - 30 * noise))

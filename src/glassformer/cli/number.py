@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassformer.cli.output import doing, duration, print_json, say, show
+from glassformer.cli.output import command_line, doing, duration, print_json, say, show
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from glassformer.data.sources import Sources
+    from glassformer.evaluation.number_result import NumberEvaluation
     from glassformer.prediction.model_folder import TrainedNumber
     from glassformer.prediction.number_answering import NumberAnswering
     from glassformer.training.preparation import Prepared
@@ -60,9 +61,18 @@ def train_number(
             device=place,
             observer=view,
             on_prepared=lambda prepared: on_prepared(prepared, view.line),
+            worded=_worded,
             **given,
         )
     _show_trained(trained, out, json=json)
+
+
+def _worded(evaluation: NumberEvaluation) -> NumberEvaluation:
+    from glassformer.cli.flags import as_flags
+
+    return evaluation.model_copy(
+        update={"command": command_line(), "notes": tuple(as_flags(note) for note in evaluation.notes)}
+    )
 
 
 def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
@@ -70,6 +80,7 @@ def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
 
     from glassformer.data.inputs import example_of
     from glassformer.data.wording import figure, short
+    from glassformer.prediction.folder_names import REPORT_FILE
     from glassformer.prediction.number_config import held_out_of
 
     config, held_out = trained.config, held_out_of(trained.metrics)
@@ -92,6 +103,8 @@ def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
         said = f"{kind} R² {figure(held_out.r2)}, mean absolute error {short(held_out.mae)}"
     alone = ", by counting alone" if config.answers_by_counting else ""
     show(f"{out}: {said}{alone}, trained in {duration(config.training_seconds)}")
+    if (out / REPORT_FILE).is_file():
+        say(f"report: {out / REPORT_FILE} (the figures, and what to do next)")
     folder = shlex.quote(str(out))
     say(f"next: glassformer predict {folder} {example_of(config.inputs)}    glassformer evaluate {folder} TEST_TABLE")
 

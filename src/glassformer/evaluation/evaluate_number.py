@@ -41,7 +41,7 @@ from glassformer.evaluation.verdict import share, signed
 from glassformer.models.build import parameter_count
 from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import Remembered
-from glassformer.prediction.model_folder import COUNTING_FILES, FILES
+from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedNumber
 from glassformer.prediction.number import NumberPredictor
 from glassformer.prediction.number_config import NumberFolderConfig
 from glassformer.prediction.unlike import SEEN_FILE
@@ -91,7 +91,7 @@ def evaluate_number(
         rows, overlap = _learnable(seen, table, predictor)
         notes += overlap
         outcomes = _baselines(rows, texts, say)
-    measured = _Measured(truth=truth, seed=config.seed, resamples=resamples)
+    measured = MeasuredRows(truth=truth, seed=config.seed, resamples=resamples)
     files = (*FILES, *(COUNTING_FILES if predictor.trained.counting else ()), SEEN_FILE)
     model = measured.contestant(
         "the model",
@@ -111,16 +111,16 @@ def evaluate_number(
             trained_on=remembered.data.source,
             training_rows=remembered.data.rows,
         ),
-        model=_model_summary(predictor, folder),
+        model=number_summary(predictor.trained, folder),
         target=config.target,
         metrics=model.metrics,
-        duel=_duel(measured, model, answers, outcomes, _alone(predictor, by_reader)),
+        duel=duel_of(measured, model, answers, outcomes, _alone(predictor, by_reader)),
         intervals=_coverage(predictor, answers, truth),
-        points=_points(truth, answers),
+        points=points_of(truth, answers),
         by_answer=by_answer(answers, truth, predictor.distance()),
         far_off=far_off(texts, answers, truth, columns),
         doubts=doubtful_numbers(predictor.trained.metrics, seen),
-        worst_errors=_worst(truth, answers, texts, table.frame["row"].to_list()),
+        worst_errors=worst_numbers(truth, answers, texts, table.frame["row"].to_list()),
         dropped=dropped_rows(table),
         notes=tuple(notes),
         resamples=resamples,
@@ -153,7 +153,7 @@ def _differences(column: str | None, truth: Numbers, config: NumberFolderConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Measured:
+class MeasuredRows:
     """The numbers of the measured rows, and how to measure on them."""
 
     truth: Numbers
@@ -166,6 +166,7 @@ class _Measured:
         description: str,
         answers: Numbers,
         *,
+        ranked: Numbers | None = None,
         fit_seconds: float | None = None,
         predict_seconds: float | None = None,
         size_bytes: int | None = None,
@@ -173,7 +174,7 @@ class _Measured:
         return NumberContestant(
             name=name,
             description=description,
-            metrics=measure_numbers(answers, self.truth, seed=self.seed, resamples=self.resamples),
+            metrics=measure_numbers(answers, self.truth, ranked=ranked, seed=self.seed, resamples=self.resamples),
             fit_seconds=fit_seconds,
             predict_seconds=predict_seconds,
             size_bytes=size_bytes,
@@ -211,13 +212,14 @@ def _verdict(other: NumberContestant, difference: Estimate, rows: int) -> str:
     return f"No clear winner between the model and {other.name} on {counted(rows, 'row')}: {figures}."
 
 
-def _duel(
-    measured: _Measured,
+def duel_of(
+    measured: MeasuredRows,
     model: NumberContestant,
     answers: Numbers,
     outcomes: Sequence[NumberOutcome],
     alone: Mapping[str, Numbers],
 ) -> NumberDuel:
+    """Compare the answers of the model with those of baselines and of its readers alone, by their names."""
     baselines = [
         measured.contestant(
             each.name,
@@ -294,20 +296,25 @@ def _coverage(predictor: NumberPredictor, answers: Numbers, truth: Numbers) -> t
     return tuple(found)
 
 
-def _points(truth: Numbers, answers: Numbers) -> tuple[tuple[float, float], ...]:
+def points_of(truth: Numbers, answers: Numbers) -> tuple[tuple[float, float], ...]:
+    """Return (truth, answer) of at most 1,000 rows, evenly drawn."""
     step = max(1, -(-len(truth) // MOST_POINTS))
     return tuple(zip(truth[::step].tolist(), answers[::step].tolist(), strict=True))
 
 
-def _worst(truth: Numbers, answers: Numbers, texts: Sequence[str], rows: Sequence[int]) -> tuple[NumberError, ...]:
+def worst_numbers(
+    truth: Numbers, answers: Numbers, texts: Sequence[str], rows: Sequence[int]
+) -> tuple[NumberError, ...]:
+    """Return the rows that are farthest off, the farthest first."""
     order = np.argsort(-np.abs(truth - answers), kind="stable")[:WORST_ERRORS].tolist()
     return tuple(
         NumberError(row=rows[i], text=texts[i], truth=float(truth[i]), prediction=float(answers[i])) for i in order
     )
 
 
-def _model_summary(predictor: NumberPredictor, folder: Path) -> dict[str, JsonValue]:
-    config = predictor.trained.config
+def number_summary(trained: TrainedNumber, folder: Path) -> dict[str, JsonValue]:
+    """Return the facts about a model that its report shows. The folder gives it its name."""
+    config = trained.config
     return {
         "name": folder.resolve().name,
         "parameters": parameter_count(config.model, config.vocab_size, 1),
@@ -316,7 +323,7 @@ def _model_summary(predictor: NumberPredictor, folder: Path) -> dict[str, JsonVa
         "shape": config.model.model_dump(mode="json"),
         "readers": config.readers.model_dump(mode="json"),
         "training_seed": config.seed,
-        "best_epoch": predictor.trained.metrics.get("best_epoch"),
+        "best_epoch": trained.metrics.get("best_epoch"),
         "created": config.created,
         "versions": dict(config.versions),
     }

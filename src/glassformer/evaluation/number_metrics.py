@@ -16,11 +16,17 @@ from glassformer.evaluation.record import Estimate
 Numbers = NDArray[np.float64]
 
 
-def measure_numbers(answers: Numbers, truth: Numbers, *, seed: int = 0, resamples: int = RESAMPLES) -> NumberMetrics:
+def measure_numbers(
+    answers: Numbers, truth: Numbers, *, ranked: Numbers | None = None, seed: int = 0, resamples: int = RESAMPLES
+) -> NumberMetrics:
     """Return all metrics of answers (rows,) to rows with the numbers `truth` (rows,).
 
     The interval of Spearman's correlation is that of fixed ranks.
+
+    Args:
+        ranked: (rows,) the answers of Spearman's correlation, if they are others.
     """
+    ranked = answers if ranked is None else ranked
     rows, ones = len(truth), np.ones(len(truth))
     centred = truth - truth.mean()
     off = answers - truth
@@ -29,8 +35,8 @@ def measure_numbers(answers: Numbers, truth: Numbers, *, seed: int = 0, resample
     def estimate(patterns: Numbers, statistic: Any) -> Estimate:
         return bootstrap(patterns, once, statistic, seed=seed, resamples=resamples)
 
-    by_rank = moments(rankdata(truth), rankdata(answers))
-    varies = len(np.unique(truth)) > 1 and len(np.unique(answers)) > 1
+    by_rank = moments(rankdata(truth), rankdata(ranked))
+    varies = len(np.unique(truth)) > 1 and len(np.unique(ranked)) > 1
     return NumberMetrics(
         rows=rows,
         r2=estimate(np.stack([off**2, centred, centred**2, ones], axis=1), _r2),

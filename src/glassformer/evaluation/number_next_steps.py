@@ -11,6 +11,10 @@ _MOST_STEPS = 5
 _GROWS = 2.0  # times the error of the lowest quarter of the answers
 _WIDE = 0.2  # of an interval of R²
 _FEW_ROWS = 200  # to learn from
+_NO_BETTER = (
+    "Do not rely on the answers: on these rows they are not clearly better than always answering the mean. Check that "
+    "the texts say something about the number, and that the rows are like those of training."
+)
 
 
 def number_next_steps(evaluation: NumberEvaluation) -> tuple[NextStep, ...]:
@@ -28,19 +32,16 @@ def number_next_steps(evaluation: NumberEvaluation) -> tuple[NextStep, ...]:
 
 
 def _choose(evaluation: NumberEvaluation) -> NextStep | None:
-    """Advise as the comparison with the best baseline does, unless the model won."""
+    """Advise as the comparison with the best baseline does, unless the model won. R² compares with the mean."""
     duel = evaluation.duel
     if not duel.baselines:
-        return None
+        return NextStep(text=_NO_BETTER, section="duel") if evaluation.metrics.r2.low <= 0 else None
     strongest = max(range(len(duel.baselines)), key=lambda at: duel.baselines[at].metrics.r2.value)
     baseline, difference = duel.baselines[strongest], duel.comparisons[strongest].difference
     if difference.low > 0:
         return None
     if baseline.name == "the mean":
-        said = (
-            "Do not rely on the answers: on these rows they are not better than always answering the mean. Check that "
-            "the texts say something about the number, and that the rows are like those of training."
-        )
+        said = _NO_BETTER
     elif difference.high < 0:
         said = f"Prefer {baseline.name}: it explains more of the variance on these rows."
     else:

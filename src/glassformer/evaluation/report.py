@@ -27,7 +27,7 @@ from glassformer.pages.html import asset, page, scrolling, table
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
-_STYLE = ".errors li:has(> p:only-child) { padding: .25rem 0 0; }"  # rows without texts stand close together
+STYLE = ".errors li:has(> p:only-child) { padding: .25rem 0 0; }"  # rows without texts stand close together
 
 
 def write_report(path: Path, evaluation: Evaluation, history: History | None = None) -> None:
@@ -76,7 +76,7 @@ def render(evaluation: Evaluation, history: History | None = None, *, of_trainin
         headline=_headline(evaluation),
         sections=sections,
         footer=f"glassformer · {evaluation.created}",
-        style=MARKED_STYLE + THRESHOLDS_STYLE + _STYLE,
+        style=MARKED_STYLE + THRESHOLDS_STYLE + STYLE,
         module=asset("evaluation", "thresholds.js") if evaluation.class_thresholds else "",
     )
 

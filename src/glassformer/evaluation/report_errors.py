@@ -10,6 +10,8 @@ from glassformer.explanation.page import marked
 from glassformer.explanation.pieces import pieces_of
 from glassformer.pages.html import folded
 
+WITHOUT_TEXTS = " Their texts are not in this page, which lies in the model folder. Look them up by their rows."
+
 
 def errors_section(errors: Sequence[WorstError]) -> str:
     """Show wrong answers, those with the highest confidence first."""
@@ -23,7 +25,7 @@ def errors_section(errors: Sequence[WorstError]) -> str:
         else ""
     )
     if not any(error.text for error in errors):
-        said = " Their texts are not in this page, which lies in the model folder. Look them up by their rows."
+        said = WITHOUT_TEXTS
     return (
         f'<p class="soft">Wrong answers given with the highest confidence: hard texts, or wrong labels.{said}</p>'
         f'<ol class="errors">{"".join(map(_error, errors))}</ol>'

@@ -10,9 +10,10 @@ from glassformer.data.inputs import shown
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import HEIGHT, Dot, axis, frame, interval_charts, svg, x_at, y_at
 from glassformer.evaluation.evaluate_number import ASKED, in_r2
-from glassformer.evaluation.number_result import NumberContestant, NumberEvaluation
+from glassformer.evaluation.number_result import NumberContestant, NumberError, NumberEvaluation
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.report import seconds, size
+from glassformer.evaluation.report import STYLE, seconds, size
+from glassformer.evaluation.report_errors import WITHOUT_TEXTS
 from glassformer.evaluation.report_next import next_section
 from glassformer.evaluation.report_number_errors import by_answer_section, doubts_section, far_off_section, in_unit
 from glassformer.evaluation.report_review import with_interval
@@ -26,29 +27,36 @@ def write_number_report(path: Path, evaluation: NumberEvaluation) -> None:
     write_aside(path, render_number(evaluation))
 
 
-def render_number(evaluation: NumberEvaluation) -> str:
-    """Return the report as HTML. Everything from the user's data is escaped."""
-    data = evaluation.data
+def render_number(evaluation: NumberEvaluation, *, of_training: bool = False) -> str:
+    """Return the report as HTML. Everything from the user's data is escaped.
+
+    Args:
+        of_training: the rows are those that training held out. They gave the model its intervals and its weights.
+    """
+    data, kind = evaluation.data, "report of training" if of_training else "report"
     sections = {
         "next": ("What to do next", next_section(evaluation.next_steps)),
-        "duel": ("Compared with baselines", _duel(evaluation)),
+        "duel": ("Both readers", _duel(evaluation) if evaluation.duel.readers else "")
+        if of_training
+        else ("Compared with baselines", _duel(evaluation)),
         "scatter": ("Answers and truth", _scatter(evaluation)),
-        "intervals": ("Do the intervals hold?", _intervals(evaluation)),
+        "intervals": ("Do the intervals hold?", "" if of_training else _intervals(evaluation)),
         "by-answer": ("How far off, by answer", by_answer_section(evaluation.by_answer)),
         "slices": ("Where it is worse", far_off_section(evaluation.far_off)),
         "doubts": ("Numbers to check", doubts_section(evaluation.doubts)),
         "errors": ("Worst errors", _errors(evaluation)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
-        "method": ("How this was measured", _method(evaluation)),
+        "method": ("How this was measured", _method(evaluation, of_training=of_training)),
     }
     return page(
         str(evaluation.model.get("name", "model")),
-        "report",
-        subtitle=f"{escape(evaluation.target)}, measured on {escape(data.source)} ({escape(data.split)}, "
-        f"{counted(data.rows, 'row')})",
+        kind,
+        subtitle=f"{'Report of training: ' * of_training}{escape(evaluation.target)}, measured on "
+        f"{escape(data.source)} ({escape(data.split)}, {counted(data.rows, 'row')})",
         headline=_headline(evaluation),
         sections=sections,
         footer=f"glassformer · {evaluation.created}",
+        style=STYLE,
     )
 
 
@@ -161,13 +169,21 @@ def _intervals(evaluation: NumberEvaluation) -> str:
 
 
 def _errors(evaluation: NumberEvaluation) -> str:
+    if not evaluation.worst_errors:
+        return ""
     items = "".join(
         f'<li><p class="soft">row {error.row:,} · truth <b>{in_unit(error.truth)}</b> · answered '
-        f"<s>{in_unit(error.prediction)}</s></p>{folded(shown(error.text))}</li>"
+        f"<s>{in_unit(error.prediction)}</s></p>{_text(error)}</li>"
         for error in evaluation.worst_errors
     )
     said = "The answers that are farthest off: hard texts, or wrong numbers."
+    if not any(error.text for error in evaluation.worst_errors):
+        said += WITHOUT_TEXTS
     return f'<p class="soft">{said}</p><ol class="errors">{items}</ol>'
+
+
+def _text(error: NumberError) -> str:
+    return folded(shown(error.text)) if error.text else ""
 
 
 def _dropped(evaluation: NumberEvaluation) -> str:
@@ -176,15 +192,20 @@ def _dropped(evaluation: NumberEvaluation) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _method(evaluation: NumberEvaluation) -> str:
+def _method(evaluation: NumberEvaluation, *, of_training: bool) -> str:
     facts = {
         "command": f"<code>{escape(evaluation.command)}</code>" if evaluation.command else "",
         "trained on": escape(f"{evaluation.data.trained_on}, {evaluation.data.training_rows:,} rows"),
         "fingerprint": f"<code>{escape(evaluation.data.sha256 or '')}</code>",
     }
     listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items() if value)
+    learned = (
+        "Each answer comes from a bias and weights of the readers that were fitted without its row (leave-one-out "
+        "residuals: Allen 1974). But the rows were used to choose between models, so the figures are a little too good."
+        if of_training
+        else "The baselines were trained on all rows that the model saw: training and validation rows."
+    )
     return (
         f'<dl class="facts">{listed}</dl><p class="soft">Intervals: 95% percentile bootstrap over rows, '
-        f"{evaluation.resamples:,} resamples. Differences are paired. The baselines were trained on all rows that the "
-        "model saw: training and validation rows.</p>"
+        f"{evaluation.resamples:,} resamples. Differences are paired. {learned}</p>"
     )

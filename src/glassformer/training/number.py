@@ -23,6 +23,7 @@ from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, figure
 from glassformer.errors import UsageError
+from glassformer.evaluation.readers import NAMES
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
@@ -35,12 +36,13 @@ from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.number_card import number_card
 from glassformer.training.number_doubts import number_doubts
+from glassformer.training.number_report import HeldOutNumberRows, NumberWorded, Off, number_page
 from glassformer.training.own_text import own_texts
 from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
 from glassformer.training.recipe import Recipe
-from glassformer.training.regression import JoinedNumbers, Numbers, Regression, join_numbers
+from glassformer.training.regression import JoinedNumbers, Regression, join_numbers
 from glassformer.training.run import Kept, Way, data_record, identity_of, train_prepared
 from glassformer.training.unfinished import versions, work_in
 from glassformer.training.unlike import learn_seen
@@ -84,12 +86,13 @@ def train_number(
     observer: Observer | None = None,
     on_prepared: Callable[[Prepared], None] | None = None,
     init: InitialWeights | None = None,
+    worded: NumberWorded | None = None,
     processes: Processes = ALONE,
 ) -> TrainedNumber:
     """Split, learn a vocabulary, encode, train and weigh both readers. With `out`, write a model folder there.
 
     Args:
-        source, resume, device, on_prepared, init, processes: see `train_classifier`.
+        source, resume, device, on_prepared, init, worded, processes: see `train_classifier`.
 
     Raises:
         UsageError: a label is not a number, all numbers to learn or all held-out ones are the same, or the design or
@@ -99,7 +102,13 @@ def train_number(
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare_number(sources, recipe, init=init, device=device, work=work, processes=processes)
-    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card, page=lambda *_: None)
+
+    def page(trained: TrainedNumber, rows: HeldOutNumberRows | None, prepared: Prepared, kept: Kept) -> str | None:
+        if rows is None or worded is None or kept.out is None:
+            return None
+        return number_page(trained, rows, prepared, kept.out, worded)
+
+    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card, page=page)
     kept = Kept(source=source, out=out)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
         trained: TrainedNumber = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
@@ -202,8 +211,8 @@ def _finished(
     counting: LearnedCounting | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
-) -> tuple[TrainedNumber, None]:
-    """Weigh both readers by the held-out rows, and return the model as the model folder will hold it."""
+) -> tuple[TrainedNumber, HeldOutNumberRows | None]:
+    """Weigh both readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
     assert isinstance(prepared, PreparedNumber)
     state, recipe, data = trainer.state, prepared.recipe, prepared.data
     transformer = None if crossed is None else crossed[0][:, 0]
@@ -211,6 +220,7 @@ def _finished(
         window = recipe.model.max_seq_len
         transformer = score(logits_of(trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
     readers, held_out, off = _weighed(prepared, counting, transformer)
+    rows = _held_out_rows(prepared, counting, off)
     if held_out is not None:
         trainer.observer.on_message(_in_words(readers, held_out))
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
@@ -238,50 +248,54 @@ def _finished(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | _held_out_metrics(prepared, source, counting, held_out, off),
+        metrics=state.metrics() | _held_out_metrics(source, held_out, rows),
         counting=None if counting is None else counting.fitted.reader,
         seen=seen,
     )
-    return trained, None
+    return trained, rows
+
+
+def _held_out_rows(
+    prepared: PreparedNumber, counting: LearnedCounting | None, off: Off | None
+) -> HeldOutNumberRows | None:
+    """Return the rows that were held out, or None if nothing was."""
+    if off is None:
+        return None
+    table, places = prepared.splits.validation, np.arange(len(off.model))
+    if table is None and counting is not None:
+        places = np.concatenate([fold.held_out for fold in counting.folds])
+    return HeldOutNumberRows(table=table or prepared.splits.train, places=places, off=off)
 
 
 def _held_out_metrics(
-    prepared: PreparedNumber,
-    source: SourceConfig | None,
-    counting: LearnedCounting | None,
-    held_out: HeldOutNumbers | None,
-    off: Numbers,
+    source: SourceConfig | None, held_out: HeldOutNumbers | None, rows: HeldOutNumberRows | None
 ) -> dict[str, Any]:
     """Return the entries of `metrics.json` about held-out rows. A model that explains nothing doubts no number."""
-    if held_out is None:
+    if held_out is None or rows is None:
         return {}
     found: dict[str, Any] = {"held_out": held_out.model_dump()}
     if held_out.r2 > 0 and not (source is not None and source.added):
-        table, rows = prepared.splits.validation, np.arange(len(off))
-        if table is None and counting is not None:
-            rows = np.concatenate([fold.held_out for fold in counting.folds])
-        table = table or prepared.splits.train
-        doubts = number_doubts(table, rows, off, numbers_of(table)[rows])
+        doubts = number_doubts(rows.table, rows.places, rows.off.model, numbers_of(rows.table)[rows.places])
         found |= {} if doubts is None else {"number_doubts": doubts.model_dump()}
     return found
 
 
 def _weighed(
     prepared: PreparedNumber, counting: LearnedCounting | None, transformer: FloatArray | None
-) -> tuple[NumberReaders, HeldOutNumbers | None, Numbers]:
+) -> tuple[NumberReaders, HeldOutNumbers | None, Off | None]:
     """Find the weights of both readers. The transformer gets 0 unless both together are clearly better than counting.
 
     Args:
         transformer: its answers to the held-out rows, on the scale of training. None if it was not trained.
 
     Returns:
-        The weights, figures, and how far each held-out row is off, in the unit of the number: truth − answer.
+        The weights, figures, and how far each held-out row is off. The last two are None if nothing was held out.
     """
     counted = None if counting is None else counting.held_out[:, 0]
     truth = prepared.validation_labels if counting is None else counting.labels
     asked = [each for each in (counted, transformer) if each is not None]
     if truth is None or not asked:
-        return NumberReaders(bias=0, counting=None if counting is None else 1, transformer=1), None, np.zeros(0)
+        return NumberReaders(bias=0, counting=None if counting is None else 1, transformer=1), None, None
     alone = [None if each is None else join_numbers([each], truth) for each in (counted, transformer)]
     joined = join_numbers(asked, truth)
     first = alone[0]
@@ -312,7 +326,13 @@ def _weighed(
         transformer=by_itself[1],
         distances=distances(np.abs(off)),
     )
-    return readers, figures, off
+    others = {
+        f"{name} alone": each.left_out * prepared.scale.deviation
+        for name, each in zip(NAMES.values(), alone, strict=True)
+        if each is not None and each is not joined
+    }
+    both = counted is not None and transformer is not None
+    return readers, figures, Off(model=off, alone=others if both else {}, ranked=answers)
 
 
 def _r2(joined: JoinedNumbers, spread: float) -> float:

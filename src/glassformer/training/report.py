@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.splits import fingerprint
+from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.doubtful_labels import doubtful_labels
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.evaluate_model import model_summary
+from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
 from glassformer.evaluation.next_steps import next_steps
 from glassformer.evaluation.readers import NAMES, ReaderOutcome
 from glassformer.evaluation.report import render
@@ -23,7 +24,7 @@ from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.weak_spots import NextStep
 from glassformer.prediction.answers import Reader
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.folder_config import TrainingRows
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.review import Thresholds
@@ -78,7 +79,7 @@ def measure_held_out(
     if held_out.labels is None:
         return None
     config = trained.config
-    which = _measured(len(held_out.labels), config)
+    which = measured_rows(len(held_out.labels), min(MOST_MEASURED, MOST_ANSWERS // config.n_classes), config.seed)
     rows = held_out.table.frame[held_out.places[which]]
     by_reader = held_out.by_reader(which)
     table = replace(held_out.table, frame=rows)
@@ -91,39 +92,27 @@ def measure_held_out(
         multilabel=config.multilabel,
         ordered=config.ordered,
         temperature=config.temperature,
-        data=DataSummary(
-            source=table.source,
-            split="held out from training" if prepared.splits.validation is not None else "cross-validation",
-            rows=len(which),
-            sha256=fingerprint(table),
-            trained_on=config.remembered.data.source,
-            training_rows=config.remembered.data.rows,
-        ),
+        data=data_summary(table, prepared, config.remembered.data),
         model=model_summary(trained, folder),
         readers=_readers(held_out, which, trained),
         thresholds=Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"]),
         fit_seconds=config.training_seconds,
-        dropped=[
-            DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
-            for each in (prepared.splits.train, prepared.splits.validation)
-            if each is not None
-            for dropped in each.dropped
-        ],
-        notes=[*held_out.table.notes, *prepared.splits.notes, *_notes(len(held_out.labels), len(which))],
+        dropped=left_out(prepared),
+        notes=[*held_out.table.notes, *prepared.splits.notes, *notes_of(len(held_out.labels), len(which))],
         seed=config.seed,
     )
     return _told(found, trained, prepared, folder, texts=texts)
 
 
-def _measured(rows: int, config: FolderConfig) -> np.ndarray[Any, Any]:
-    """Return the numbers of the rows to measure: all of them, or some drawn at random."""
-    most = min(MOST_MEASURED, MOST_ANSWERS // config.n_classes)
+def measured_rows(rows: int, most: int, seed: int) -> np.ndarray[Any, Any]:
+    """Return the numbers of the rows to measure: all of them, or `most` drawn at random."""
     if rows <= most:
         return np.arange(rows)
-    return np.sort(np.random.default_rng(config.seed).choice(rows, most, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
-def _notes(rows: int, measured: int) -> list[str]:
+def notes_of(rows: int, measured: int) -> list[str]:
+    """Return a note if not all held-out rows were measured."""
     if measured == rows:
         return []
     return [f"of {counted(rows, 'held-out row')}, {measured:,} drawn at random were measured for this report"]
@@ -160,13 +149,16 @@ def _told(
     config = trained.config
     added = config.remembered.read_as is not None and bool(config.remembered.read_as.added)
     errors = [each if texts else each.model_copy(update={"text": ""}) for each in found.worst_errors]
-    command = f"glassformer evaluate {shlex.quote(str(folder))} TEST_TABLE"
     found = found.model_copy(
         update={
             "duel": found.duel.model_copy(
                 update={
-                    "verdict": f"{_used_for(trained, prepared)} So expect a little less on new texts: glassformer "
-                    "evaluate on rows that the model has not seen gives the honest figure.",
+                    "verdict": used_for(
+                        ["the calibration"]
+                        if config.readers is None
+                        else ["the weights of both readers", "the calibration"],
+                        prepared,
+                    ),
                     "reader_verdict": _decided(trained),
                 }
             ),
@@ -174,22 +166,48 @@ def _told(
             "label_doubts": doubtful_labels(trained, prepared.splits if texts else "no texts are to be shown"),
         }
     )
-    first = NextStep(
-        text="Measure the model on labelled rows that it has not seen, and compare it with a baseline.", command=command
+    return found.model_copy(update={"next_steps": (measure_it(folder), *next_steps(found, config, folder))})
+
+
+def data_summary(measured: Table, prepared: Prepared, learned: TrainingRows) -> DataSummary:
+    """Say which rows were measured, and which ones the model learned."""
+    return DataSummary(
+        source=measured.source,
+        split="held out from training" if prepared.splits.validation is not None else "cross-validation",
+        rows=measured.frame.height,
+        sha256=fingerprint(measured),
+        trained_on=learned.source,
+        training_rows=learned.rows,
     )
-    return found.model_copy(update={"next_steps": (first, *next_steps(found, config, folder))})
 
 
-def _used_for(trained: TrainedModel, prepared: Prepared) -> str:
-    """Say what the held-out rows were used for."""
-    what = ["the calibration"] if trained.config.readers is None else ["the weights of both readers", "the calibration"]
+def left_out(prepared: Prepared) -> list[DroppedRows]:
+    """Return the rows that were left out of the tables of a run."""
+    tables = (prepared.splits.train, prepared.splits.validation)
+    return [dropped for table in tables if table is not None for dropped in dropped_rows(table)]
+
+
+def measure_it(folder: Path) -> NextStep:
+    """Return the first step after each training."""
+    return NextStep(
+        text="Measure the model on labelled rows that it has not seen, and compare it with a baseline.",
+        command=f"glassformer evaluate {shlex.quote(str(folder))} TEST_TABLE",
+    )
+
+
+def used_for(what: list[str], prepared: Prepared) -> str:
+    """Say what the held-out rows were used for beside the epoch, and what that means."""
     if prepared.splits.validation is None:
         chosen = " and ".join(what)
-        return f"Each row was answered by a model that had not learned it, but all rows together chose {chosen}."
-    if not prepared.recipe.training.counting_alone:
-        what.insert(0, "the epoch")
-    chosen = " and ".join(filter(None, [", ".join(what[:-1]), what[-1]]))
-    return f"The model did not learn these rows, but they chose {chosen}."
+        said = f"Each row was answered by a model that had not learned it, but all rows together chose {chosen}."
+    else:
+        parts = what if prepared.recipe.training.counting_alone else ["the epoch", *what]
+        chosen = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+        said = f"The model did not learn these rows, but they chose {chosen}."
+    return (
+        f"{said} So expect a little less on new texts: glassformer evaluate on rows that the model has not seen gives "
+        "the honest figure."
+    )
 
 
 def _decided(trained: TrainedModel) -> str | None:

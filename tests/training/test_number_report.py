@@ -1,0 +1,117 @@
+"""The report that a run of a number writes about the rows that it held out."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from glassformer.data.sources import SourceConfig, Sources
+from glassformer.data.table import Table
+from glassformer.evaluation.number_result import NumberEvaluation
+from glassformer.prediction.model_folder import TrainedNumber
+from glassformer.prediction.number_config import held_out_of
+from glassformer.training import number_report
+from glassformer.training.number import train_number
+from glassformer.training.recipe import load_recipe
+from tests.training.test_number import SETTINGS, scored
+
+COUNTING = SETTINGS | {"training.epochs": 0}
+EXTREME = 30
+
+
+def extreme(rows: int) -> Table:
+    """A table in which the number of one row lost its decimal point."""
+    table = scored(rows)
+    changed = pl.when(pl.col("row") == EXTREME).then(pl.lit("14")).otherwise(pl.col("label"))
+    return replace(table, frame=table.frame.with_columns(label=changed))
+
+
+def drawn(sources: Sources, out: Path, **given: Any) -> tuple[NumberEvaluation, TrainedNumber]:
+    """The figures of the report that a run writes, and its model."""
+    found: list[NumberEvaluation] = []
+
+    def worded(evaluation: NumberEvaluation) -> NumberEvaluation:
+        found.append(evaluation.model_copy(update={"command": "glassformer train <scores>"}))
+        return found[-1]
+
+    settings = given.pop("settings", COUNTING)
+    trained = train_number(sources, load_recipe(None, overrides=settings), out=out, worded=worded, **given)
+    return found[0], trained
+
+
+def test_held_out_rows_are_measured_without_baselines_or_texts(tmp_path: Path) -> None:
+    found, trained = drawn(Sources(train=extreme(80)), tmp_path)
+    page, figures = (tmp_path / "report.html").read_text(), held_out_of(trained.metrics)
+    assert figures is not None
+    assert (found.data.source, found.data.split, found.metrics.rows) == ("scores", "cross-validation", 80)
+    assert found.metrics.r2.value == pytest.approx(figures.r2, abs=1e-5)
+    assert found.metrics.mae.value == pytest.approx(figures.mae)
+    assert found.metrics.spearman is not None
+    assert found.metrics.spearman.value == pytest.approx(figures.spearman)
+    assert found.worst_errors[0].row == EXTREME
+    assert found.doubts is not None
+    assert found.doubts.listed[0].row == EXTREME
+    for words in (
+        "Each row was answered by a model that had not learned it, but all rows together chose how answers are scaled "
+        "and the width of the intervals.",
+        "the honest figure",
+        "An interval of 90% reaches ",
+        "Report of training: score",
+        "glassformer train &lt;scores&gt;",
+        "Their texts are not in this page",
+        f"row {EXTREME} · number <s>14</s>",
+    ):
+        assert words in page, words
+    for words in (" film ", "baselines", "Do the intervals hold?", "Both readers", 'href="#duel"'):
+        assert words not in page, words
+    kept = json.loads((tmp_path / "metrics.json").read_text())["next_steps"]
+    assert kept == [step.model_dump() for step in found.next_steps]
+    assert kept[0]["command"] == f"glassformer evaluate {tmp_path} TEST_TABLE"
+    assert "doubts" in {step["section"] for step in kept}
+
+
+def test_each_reader_is_measured_alone(tmp_path: Path) -> None:
+    rows = scored(90)
+    held_out = replace(rows, frame=rows.frame.tail(30), source="held_out")
+    sources = Sources(train=replace(rows, frame=rows.frame.head(60)), validation=held_out)
+    found, trained = drawn(sources, tmp_path, settings=SETTINGS)
+    figures = held_out_of(trained.metrics)
+    assert figures is not None
+    assert figures.transformer is not None
+    assert trained.config.readers.counting_alone
+    alone = {each.name: each.metrics.r2.value for each in found.duel.readers}
+    assert alone == {"the transformer alone": pytest.approx(figures.transformer.r2)}
+    page = (tmp_path / "report.html").read_text()
+    assert "they chose the epoch, the weights of both readers and the width of the intervals." in page
+    assert "Both readers" in page
+    assert found.data.split == "held out from training"
+
+
+def test_a_model_that_learned_nothing_is_not_to_be_relied_on(tmp_path: Path) -> None:
+    table = scored(60)
+    shuffled = table.frame.with_columns(label=pl.col("label").shuffle(seed=2))
+    found, _ = drawn(Sources(train=replace(table, frame=shuffled)), tmp_path)
+    assert any(step.text.startswith("Do not rely on the answers") for step in found.next_steps)
+    assert found.by_answer == ()
+
+
+def test_of_many_rows_some_are_measured_and_those_of_several_tables_are_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(number_report, "MOST_MEASURED", 25)
+    source = SourceConfig(train="a.csv", added=("b.csv",))
+    found, _ = drawn(Sources(train=scored(60)), tmp_path, source=source)
+    assert found.metrics.rows == 25
+    assert "of 60 held-out rows, 25 drawn at random were measured for this report" in found.notes
+    assert "Worst errors" not in (tmp_path / "report.html").read_text()
+
+
+def test_without_held_out_rows_there_is_no_page(tmp_path: Path) -> None:
+    settings = SETTINGS | {"model.counting": "none", "validation.fraction": 0}
+    train_number(
+        Sources(train=scored(30)), load_recipe(None, overrides=settings), out=tmp_path, worded=lambda found: found
+    )
+    assert not (tmp_path / "report.html").exists()
