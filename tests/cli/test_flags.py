@@ -32,6 +32,15 @@ def test_a_setting_with_a_flag_of_its_own_is_named_as_it_was_typed(monkeypatch: 
         assert as_flags(said) == "--epochs 0 trains none"
 
 
+def test_the_label_column_is_named_by_the_flag_that_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "no column 'stars' (`label=`)"
+    for typed in (["--target", "stars"], ["--target=stars"]):
+        monkeypatch.setattr("sys.argv", ["glassformer", "train", *typed])
+        assert as_flags(said) == "no column 'stars' (--target)"
+    monkeypatch.setattr("sys.argv", ["glassformer", "train", "--label", "stars"])
+    assert as_flags(said) == "no column 'stars' (--label)"
+
+
 def test_every_flag_is_one_of_a_command() -> None:
     known = {flag for _, command in commands() for parameter in command.params for flag in parameter.opts}
     assert set(FLAGS.values()) <= known

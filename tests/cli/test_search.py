@@ -161,6 +161,14 @@ def test_misuse_is_said_before_anything_is_trained(
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize(("highest", "advised"), [(5, True), (12, False)])
+def test_ordered_classes_are_advised_for_few_values_only(highest: int, advised: bool, tmp_path: Path) -> None:
+    rows = [(text, str(1 + number % highest)) for number, (text, _) in enumerate(review_rows(60))]
+    said = search(write_csv(tmp_path / "t.csv", rows), tmp_path / "s", "--task", "number")
+    assert said.code == 2
+    assert ("or learn ordered classes with --task ordered" in said.err) == advised
+
+
 def test_without_minutes_it_asks_for_them(table: Path) -> None:
     said = glassformer("search", table)
     assert said.code == 2

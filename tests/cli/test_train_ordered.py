@@ -60,6 +60,7 @@ def test_what_does_not_know_ordered_classes_says_so(graded: Trained, tmp_path: P
     [
         (("--task", "ordered"), ["'bad' (row 1) is not a number", "--order bad,fair,good"]),
         (("--order", "bad,good"), ["--order bad,good lacks the label 'fair' (row 2)"]),
+        (("--order", "bad,fair,goood"), ["lacks the label 'good'", "'goood', which no row has: did you mean 'good'?"]),
         (("--task", "stars"), ["--task stars: the tasks are classes, several, ordered, number"]),
         (("--task", "several"), ["not clear what separates", "--multilabel '|'"]),
         (("--target", "label", "--label", "label"), ["both name the column"]),

@@ -80,6 +80,17 @@ def test_an_order_alone_makes_classes_ordered(tmp_path: Path) -> None:
     assert LabelSet.from_table(train) == LabelSet(names=("b", "a"), ordered=True)
 
 
+def test_an_input_is_not_taken_for_what_is_learned(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = range(30)
+    columns = {"text": [f"text number {n}" for n in rows], "kind": ["a", "b"] * 15, "y": [n % 3 for n in rows]}
+    pl.DataFrame(columns).write_csv(path)
+    source = SourceConfig(train=str(path), columns=("kind",))
+    assert "column 'y'" in str(find_task(source, by_content=True).said)
+    with pytest.raises(UsageError, match="no column 'knd'"):
+        find_task(source.model_copy(update={"columns": ("knd",)}))
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -37,6 +37,7 @@ def test_the_order_of_classes_is_learned_and_kept(tmp_path: Path) -> None:
     ("order", "labels", "words"),
     [
         (["poor", "fine"], ORDERED, r"`order=` lacks 'fair', the label of texts\[1\]"),
+        (["pooor", "fair", "fine"], ORDERED, "It names 'pooor', which no text has: did you mean 'poor'"),
         ([*ORDER, "best"], ORDERED, "`order=` names 'best', which no text has"),
         ([*ORDER, "fair"], ORDERED, "`order=` names 'fair' twice"),
         ("poor,fair,fine", ORDERED, "give a list of all labels, the lowest first"),

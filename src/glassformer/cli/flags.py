@@ -45,12 +45,17 @@ def _flag(found: re.Match[str]) -> str:
     name, value = found[1], _typed(found[2])
     if "." in name:
         flag = f"--{name.partition('.')[2].replace('_', '-')}"
-        if any(argument.partition("=")[0] == flag for argument in sys.argv):  # name what was typed
+        if _was_typed(flag):
             return f"{flag} {shlex.quote(value)}" if value else flag
         return f"--set {name}={shlex.quote(value) if value else '…'}"
     if name not in FLAGS:
         return found[0]
-    return FLAGS[name] if value in ("", "True") else f"{FLAGS[name]} {shlex.quote(value)}"
+    flag = "--target" if name == "label" and _was_typed("--target") else FLAGS[name]  # both name the label column
+    return flag if value in ("", "True") else f"{flag} {shlex.quote(value)}"
+
+
+def _was_typed(flag: str) -> bool:
+    return any(argument.partition("=")[0] == flag for argument in sys.argv)
 
 
 def _typed(value: str) -> str:

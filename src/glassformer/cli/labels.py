@@ -176,7 +176,7 @@ def _read(
 ) -> tuple[Table, Table | None]:
     """Read the table and the test table, and say what was found out about their columns."""
     from glassformer.data.known import group_column
-    from glassformer.data.labels import unlike_labels
+    from glassformer.data.labels import is_measure, unlike_labels
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.data.splits import ValidationConfig
     from glassformer.data.table import ListsError
@@ -192,6 +192,11 @@ def _read(
         raise UsageError(
             f"{data}: the cells of {quoted(str(sources.train.label_column))} hold several labels, with {separator!r} "
             "in between. `labels` checks tables with one label per text"
+        )
+    if is_measure(sources.train):
+        raise UsageError(
+            f"{data}: the cells of {quoted(str(sources.train.label_column))} hold numbers with decimals. `labels` "
+            "checks classes; name a column of classes with --label"
         )
     for note in sources.train.notes:
         say(as_flags(note))

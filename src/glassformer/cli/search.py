@@ -103,6 +103,7 @@ def search(
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.data.tasks import find_task
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
     from glassformer.prediction.devices import choose_device
@@ -116,9 +117,10 @@ def search(
     source = SourceConfig(train=data, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
     source = chosen_task(source, target, task, order)
     if source.task == "number":
+        few = find_task(source.model_copy(update={"task": None}), by_content=True).source.task == "ordered"
         raise UsageError(
             "the target is a number, and a search rates its trials by the log loss of classes; train with the "
-            "defaults, or learn ordered classes with `task='ordered'`"
+            f"defaults{', or learn ordered classes with --task ordered' if few else ''}"
         )
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)

@@ -88,9 +88,11 @@ def find_columns(
             f"The column {quoted(taken)} looks like the label, but `columns=` names it as an input. Leave it out "
             "there, or name the label with `label=`."
         )
-    found_text = text_by_name or _text_by_content(sample, source, [name for name in free if name != label_by_name])
+    found_text = text_by_name or _text_by_content(
+        sample, source, [name for name in free if name != label_by_name], kept
+    )
     others = [name for name in free if name != found_text]
-    found_label = label_by_name or (_label_by_content(labels, source, others) if labelled else None)
+    found_label = label_by_name or (_label_by_content(labels, source, others, kept) if labelled else None)
     _check_header(sample, source, {found_text: text_by_name, found_label: label_by_name})
     if is_opaque(dtype := sample.schema[found_text]):
         raise UsageError(
@@ -169,17 +171,22 @@ def _not_a_text(values: pl.Series) -> str | None:
     return None if kind in ("words", "lists or records") or _tidy(values.name) == "text" else kind
 
 
-def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str]) -> str:
+def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str], kept: Sequence[str]) -> str:
     if len(candidates) == 1 and len(sample.columns) == 1:
         return candidates[0]
     looked_at = candidates if len(candidates) <= MOST_COLUMNS else []
     scores = sorted(((_textness(sample[name]), name) for name in looked_at), reverse=True)
     if not scores or scores[0][0] == 0 or (len(scores) > 1 and scores[0][0] < CLEARLY * scores[1][0]):
-        texts = [name for score, name in scores if score > 0]
+        if taken := _by_name(list(kept), TEXT_NAMES, sample, _not_a_text):
+            raise UsageError(
+                f"The column {quoted(taken)} looks like the text, but `columns=` names it as an input beside the text. "
+                "Leave it out there, or name the text with `text=`."
+            )
+        texts = [name for score, name in scores if score > 0] or [name for name in sample.columns if name not in kept]
         raise UsageError(
             f"{source}: it is not clear which column holds the text. Name it with `text=` (and the label with "
             "`label=`). The columns, with some values:",
-            listing(sample, texts or sample.columns),
+            listing(sample, texts),
         )
     return scores[0][1]
 
@@ -221,7 +228,7 @@ class _Labels:
         return 2 <= values.n_unique() <= min(MOST_CLASSES, len(values) // 2)
 
 
-def _label_by_content(labels: _Labels, source: str, candidates: list[str]) -> str:
+def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept: Sequence[str]) -> str:
     sample = labels.sample
     if len(candidates) == 1 and len(sample.columns) == 2 and labels.refusal(sample[candidates[0]]) in (None, "empty"):
         return candidates[0]
@@ -233,9 +240,9 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str]) -> st
     else:
         why = (
             "no column looks like labels: a few different values, no dates, ids or decimal numbers. "
-            "Name the column with `label=`. The table has:"
+            f"Name the column with `label=`. The table has{', beside the inputs in `columns=`' if kept else ''}:"
         )
-    raise UsageError(f"{source}: {why}", listing(sample, few or sample.columns))
+    raise UsageError(f"{source}: {why}", listing(sample, few or [name for name in sample.columns if name not in kept]))
 
 
 def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str | None]) -> None:

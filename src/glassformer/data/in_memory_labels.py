@@ -12,6 +12,7 @@ import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.in_memory_rows import listed, plain, shown_value, warn_caller
+from glassformer.data.labels import in_its_place
 from glassformer.data.numbers import MOST
 from glassformer.data.spellings import joined_spellings
 from glassformer.data.wording import counted, label_name
@@ -99,9 +100,13 @@ def ordered_names(order: Any, by_name: Mapping[str, Any], values: Sequence[Any])
     for number, value in enumerate(values):
         if label_name(value) not in names:
             shown = shown_value(list(names))
-            raise InputError(f"`order=` lacks {quoted(value)}, the label of texts[{number}]; it names {shown}")
-    if absent := next((name for name in names if name not in by_name), None):
-        raise InputError(f"`order=` names {quoted(absent)}, which no text has; leave it out")
+            absent = [name for name in names if name not in by_name]
+            raise InputError(
+                f"`order=` lacks {quoted(value)}, the label of texts[{number}]; it names {shown}"
+                f"{in_its_place(label_name(value), absent, 'text')}"
+            )
+    if unused := next((name for name in names if name not in by_name), None):
+        raise InputError(f"`order=` names {quoted(unused)}, which no text has; leave it out")
     return names
 
 

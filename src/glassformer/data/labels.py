@@ -2,6 +2,7 @@
 
 import difflib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,12 +163,20 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
     if twice := next((name for name in order if order.count(name) > 1), None):
         raise UsageError(f"`order={','.join(order)!r}` names {quoted(twice)} twice; name each label once")
     if missing := next((name for name in rows if name not in order), None):
+        unused = [name for name in order if name not in rows]
         raise UsageError(
             f"{place}: `order={','.join(order)!r}` lacks the label {quoted(missing)} (row {rows[missing]})"
+            f"{in_its_place(missing, unused, 'row')}"
         )
     if absent := next((name for name in order if name not in rows), None):
         raise UsageError(f"{place}: `order={','.join(order)!r}` names {quoted(absent)}, which no row has")
     return order
+
+
+def in_its_place(missing: str, absent: Sequence[str], unit: str) -> str:
+    """Say which name of an order may stand for a label that it lacks: the one spelled most alike that no row has."""
+    near = difflib.get_close_matches(missing, absent, n=1)
+    return f". It names {quoted(near[0])}, which no {unit} has: did you mean {quoted(missing)}?" if near else ""
 
 
 def _is_finite(name: str) -> bool:
@@ -203,6 +212,12 @@ def _in_order(names: list[str]) -> tuple[str, ...]:
     if not all(map(math.isfinite, numbers.values())):
         return tuple(sorted(names))
     return tuple(sorted(names, key=lambda name: (numbers[name], name)))
+
+
+def is_measure(table: Table) -> bool:
+    """Whether the labels are numbers with decimals that cannot be classes, because one of them has a single row."""
+    labels = table.frame["label"]
+    return kind_of(labels) == "decimal numbers" and bool(labels.is_unique().any())
 
 
 def unlike_labels(table: Table) -> str | None:

@@ -73,6 +73,16 @@ def kept_name(column: str) -> str:
     return f"input {column}"
 
 
+def kept_columns(
+    sample: pl.DataFrame, source: str, other_texts: Sequence[str], beside: Sequence[str]
+) -> dict[str, str]:
+    """Return the column of each other input. Raises `UsageError` if there is none of its name."""
+    kept = {name: same_column(name, sample.columns) or name for name in (*other_texts, *beside)}
+    for name, column in kept.items():
+        check_is_there(sample, source, column, "text" if name in other_texts else "columns")
+    return kept
+
+
 def read_table(
     path: Path,
     *,
@@ -96,9 +106,7 @@ def read_table(
     files = files_of(path)
     batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
-    kept = {name: same_column(name, first.columns) or name for name in (*other_texts, *beside)}
-    for name, column in kept.items():
-        check_is_there(first, source, column, "text" if name in other_texts else "columns")
+    kept = kept_columns(first, source, other_texts, beside)
     if kept:
         text = same_column(text, first.columns) or text
     wanted: dict[str, Any] = {"text": text, "label": label, "group": group, "multilabel": multilabel}

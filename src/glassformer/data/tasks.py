@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from glassformer.data.column_kinds import kind_of
-from glassformer.data.columns import find_columns
+from glassformer.data.columns import find_columns, same_column
 from glassformer.data.known import KNOWN, check_source
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.sources import SourceConfig
-from glassformer.data.table import ROWS_PER_BATCH, SEPARATORS, json_list, tidy_values
+from glassformer.data.table import ROWS_PER_BATCH, SEPARATORS, json_list, kept_columns, tidy_values
 from glassformer.errors import UsageError, quoted
 
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes
@@ -46,9 +46,10 @@ def find_task(source: SourceConfig, *, by_content: bool = False) -> Found:
     path = Path(source.train)
     sample = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
     asked = "|" if source.task == "several" else None
-    columns = find_columns(
-        sample, source.train, text=source.text, label=source.label, group=None, labelled=True, multilabel=asked
-    )
+    kept = kept_columns(sample, source.train, source.other_texts, source.columns)
+    text = (same_column(source.text, sample.columns) if kept else None) or source.text
+    wanted: dict[str, Any] = {"text": text, "label": source.label, "group": None, "multilabel": asked}
+    columns = find_columns(sample, source.train, labelled=True, kept=tuple(kept.values()), **wanted)
     assert columns.label is not None
     values = sample[columns.label]
     place = f"column {quoted(columns.label)}"
