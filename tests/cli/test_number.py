@@ -67,7 +67,7 @@ def test_texts_are_answered_with_an_interval(scores: Trained) -> None:
     assert low < float(value) < high
     assert text == "superb film"
     assert said.out.splitlines()[1].startswith("(no text)")
-    assert "should contain the true number of 90% of texts; calibrated on 90 held-out rows" in said.err
+    assert "should contain the true number of 90% of texts; calibrated on 90 cross-fitted rows" in said.err
     piped = glassformer("predict", scores.folder, "--jsonl", stdin=b"awful song\nfine book\n")
     low_one, high_one = (json.loads(line) for line in piped.out.splitlines())
     assert low_one["prediction"] < high_one["prediction"]
@@ -165,6 +165,8 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     for place in (said.err, (tmp_path / "m" / "README.md").read_text()):
         assert """'{"first": "…", "second": "…", "shop": 1.0}'""" in place
+    assert f"""    glassformer explain {tmp_path / "m"} '{{"first": "…", """ in said.err
+    assert "(text: `first` and `second`, beside it: `shop`, number: `score`)" in place
     row = json.dumps({"first": "superb film", "second": "a b", "shop": "1"})
     answer = glassformer("predict", tmp_path / "m", row, "--json").document["answers"][0]
     assert answer["prediction"] > 4
@@ -183,6 +185,7 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     served = ServedModel.load("m", tmp_path / "m", device="cpu").about()["measured"]
     assert (served["rows"], served["r2"], served["mean_absolute_error"]) == (60, figures["r2"], figures["mae"])
     misused(glassformer("predict", tmp_path / "m", "superb film"), "this model reads the texts 'first' and 'second'")
+    assert "calibrated on" not in glassformer("predict", tmp_path / "m", "superb film").err
 
 
 def test_it_needs_torch_and_says_so(scores: Trained, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,8 +105,9 @@ def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
     show(f"{out}: {said}{alone}, trained in {duration(config.training_seconds)}")
     if (out / REPORT_FILE).is_file():
         say(f"report: {out / REPORT_FILE} (the figures, and what to do next)")
-    folder = shlex.quote(str(out))
-    say(f"next: glassformer predict {folder} {example_of(config.inputs)}    glassformer evaluate {folder} TEST_TABLE")
+    folder, text = shlex.quote(str(out)), example_of(config.inputs)
+    say(f"next: glassformer predict {folder} {text}    glassformer explain {folder} {text}")
+    say(f"      glassformer evaluate {folder} TEST_TABLE")
 
 
 def refuse(command: str, **given: object) -> None:

@@ -32,8 +32,6 @@ def predict_numbers(
 ) -> None:
     """Answer texts, a table or a pipe with numbers."""
     predictor = load_number(model, device)
-    if style == "plain":
-        _say_what_intervals_are(predictor)
     if file is None:
         _answer_texts(predictor, texts, style)
     elif style != "plain" and out is None:
@@ -41,6 +39,7 @@ def predict_numbers(
     else:
         _answer_file(predictor, file, out, text, safe_csv=safe_csv, json=style == "json")
     if style == "plain":
+        _say_what_intervals_are(predictor)
         note_what_is_not_kept(predictor.trained.seen)
 
 
@@ -49,8 +48,9 @@ def _say_what_intervals_are(predictor: NumberAnswering) -> None:
     if why := predictor.why_no_interval():
         say(f"note: there are no intervals: {why}")
     elif held_out is not None:
-        rows = human_count(held_out.rows)
-        say(f"note: an interval should contain the true number of 90% of texts; calibrated on {rows} held-out rows")
+        which = "held-out rows" if held_out.folds == 1 else "cross-fitted rows"
+        rows = f"{human_count(held_out.rows)} {which}"
+        say(f"note: an interval should contain the true number of 90% of texts; calibrated on {rows}")
 
 
 def _answer_texts(predictor: NumberAnswering, texts: list[str] | None, style: Style) -> None:

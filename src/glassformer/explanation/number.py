@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,11 @@ class WordEffect:
     total: float
     input: str | None = None
     """The column of the text that the word is in, or whose value it is. None if the model reads one text."""
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the word is the value of a column, such as `shop=Berlin`."""
+        return self.input is not None and self.word.text.startswith(f"{self.input}=")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +61,18 @@ class NumberExplanation:
         """Yield the text in pieces: a word that raises the number is `for`, one that lowers it `against`."""
         return pieces_of(self.text, [(each.word.start, each.word.end, each.total) for each in self.words])
 
-    def strongest(self, most: int) -> list[tuple[str, Sequence[WordEffect]]]:
-        """Return the words with the largest effects, all occurrences of a word together."""
-        alike = sorted(self.words, key=lambda each: each.word.text.lower())
-        grouped = [list(group) for _, group in groupby(alike, key=lambda each: each.word.text.lower())]
-        grouped.sort(key=lambda group: -abs(sum(each.total for each in group)))
-        return [(group[0].word.text.lower(), group) for group in grouped[:most]]
+    def strongest(self, most: int) -> list[tuple[str, list[WordEffect]]]:
+        """Return the words with the largest effects, all occurrences of a word in a text together.
+
+        Of several texts, a word is named with its text, as `film (answer)`.
+        """
+        several = len({each.input for each in self.words if not each.is_value}) > 1
+        together: dict[str, list[WordEffect]] = {}
+        for each in self.words:
+            name = each.word.text if each.is_value else each.word.text.lower()
+            named = f"{name} ({each.input})" if several and not each.is_value else name
+            together.setdefault(named, []).append(each)
+        return sorted(together.items(), key=lambda named: -abs(sum(each.total for each in named[1])))[:most]
 
     def as_json(self) -> dict[str, Any]:
         """Return the explanation as JSON."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from glassformer.data.inputs import example_of
+from glassformer.data.inputs import Inputs, example_of
 from glassformer.data.wording import counted
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
@@ -36,7 +37,7 @@ def model_card(trained: TrainedModel) -> str:
         _distilled(data)
         if "teacher" in data
         else f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
-        f"({_inputs(config)}, label: `{data['label_column']}`)."
+        f"({inputs_in_words(config.data, config.inputs)}, label: `{data['label_column']}`)."
     )
     facts = [
         learned + (_counted_too(data["validation_rows"]) if readers else ""),
@@ -66,12 +67,12 @@ little. It has not been checked for unfair treatment of anyone.
 """
 
 
-def _inputs(config: FolderConfig) -> str:
-    """Name the columns that the model reads."""
-    if config.inputs is None:
-        return f"text: `{config.data['text_column']}`"
-    texts = " and ".join(f"`{name}`" for name in config.inputs.texts)
-    columns = ", ".join(f"`{column.name}`" for column in config.inputs.columns)
+def inputs_in_words(data: Mapping[str, Any], inputs: Inputs | None) -> str:
+    """Name the columns that a model reads."""
+    if inputs is None:
+        return f"text: `{data['text_column']}`"
+    texts = " and ".join(f"`{name}`" for name in inputs.texts)
+    columns = ", ".join(f"`{column.name}`" for column in inputs.columns)
     return f"text: {texts}" + (f", beside it: {columns}" if columns else "")
 
 

@@ -7,6 +7,7 @@ from glassformer.data.wording import counted, figure, short
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedNumber
 from glassformer.prediction.number_config import held_out_of
+from glassformer.training.card import inputs_in_words
 
 
 def number_card(trained: TrainedNumber) -> str:
@@ -14,8 +15,8 @@ def number_card(trained: TrainedNumber) -> str:
     config, data, held_out = trained.config, trained.config.data, held_out_of(trained.metrics)
     scale, readers = config.scale, config.readers
     facts = [
-        f"Learned on {counted(data['rows'], 'row')} of `{data['source']}` (text: `{data['text_column']}`, number: "
-        f"`{config.target}`): numbers from {short(scale.lowest)} to {short(scale.highest)}, with a mean of "
+        f"Learned on {counted(data['rows'], 'row')} of `{data['source']}` ({inputs_in_words(data, config.inputs)}, "
+        f"number: `{config.target}`): numbers from {short(scale.lowest)} to {short(scale.highest)}, with a mean of "
         f"{short(scale.mean)}.",
         "Answers by counting n-grams alone (ridge regression)."
         if config.answers_by_counting
