@@ -233,6 +233,8 @@ def test_few_different_texts_and_several_inputs(tmp_path: Path) -> None:
     assert in_config["e-mail address"] == 2
     (finding,) = [each for each in several.findings if each.check == "categories in the files"]
     assert "'shop' (3 categories)" in finding.found
+    (problem,) = [each for each in several.findings if each.check == "personal data in columns"]
+    assert "'shop': 2 of 3 categories hold e-mail addresses (a…@e….com" in problem.found
 
 
 def test_a_model_of_a_number_is_searched_and_not_attacked(tmp_path: Path) -> None:
@@ -249,3 +251,35 @@ def test_a_model_of_a_number_is_searched_and_not_attacked(tmp_path: Path) -> Non
     assert "this one answers with a number" in found.unmeasured
     assert "Whether the model reveals its training texts was not measured" in found.verdict
     assert audit(tmp_path / "model", train=str(table)).traced == found.traced
+
+
+def test_names_in_a_column_are_a_problem_and_limits_of_numbers_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unattacked(monkeypatch)
+    agents = ("Maria Meier", "Jan Novak", "Eva van der Berg", "call centre")
+    labelled = [
+        (text, agents[n % 4], str(1_000_000 + 54_321 * n), ("New York", "Rome", "Ulm")[n % 3], label)
+        for n, (text, label) in enumerate(rows(0)[:120])
+    ]
+    table = write_csv(tmp_path / "table.csv", labelled, ("text", "agent", "salary", "city", "label"))
+    inputs = ("--text", "text", "--columns", "agent,salary,city")
+    assert glassformer("train", table, "--out", tmp_path / "model", *COUNTING, *inputs).code == 0
+    found = audit(tmp_path / "model")
+    (problem,) = [finding for finding in found.findings if finding.level == "problem"]
+    assert problem.check == "personal data in columns"
+    assert "'agent': 3 of 4 categories hold probable names (" in problem.found
+    assert "city" not in problem.found, "most of them are no names"
+    spelled = ("config.json", "counting.json", "tokenizer.json")
+    assert problem.found.endswith(f"They stand in {', '.join(spelled)}")
+    for name in spelled:
+        assert {each.kind: each.values for each in file(found, name).found or ()} == {"probable name": 3}, name
+    assert not file(found, "README.md").found
+    assert found.traced is not None
+    assert [(each.kind, each.values, each.readable) for each in found.traced] == [("probable name", 3, 3)]
+    (listed,) = [finding for finding in found.findings if finding.check == "categories in the files"]
+    assert "numbers of the table, where the quantiles of 'salary' (9 limits) begin" in listed.found
+    assert "round it" in listed.advice
+    assert "Meier" not in found.model_dump_json()
+    (tmp_path / "model" / "glassformer.json").write_text('{"format": "onnx"}')
+    assert audit(tmp_path / "model").findings[0].found.startswith(problem.found[:40]), "an export too"

@@ -34,7 +34,13 @@ def sample(**changes: object) -> Audit:
                 examples=("m…@e….com",), confirmable=3,
             ),
             Traced(
-                kind="name", values=6, rows=(8, 9), readable=0, readable_rows=(), examples=("M… R…",), confirmable=None
+                kind="probable name",
+                values=6,
+                rows=(8, 9),
+                readable=0,
+                readable_rows=(),
+                examples=("M… R…",),
+                confirmable=None,
             ),
         ),
         "unread": "",

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from glassformer.audit.patterns import capitalised_runs, masked, personal_data
+from glassformer.audit.patterns import capitalised_runs, is_name, masked, personal_data
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,23 @@ def test_names_are_runs_in_upper_case_inside_of_a_sentence() -> None:
     assert list(capitalised_runs("It rained. Anna Maria was at home all day long")) == []  # a sentence begins
     assert list(capitalised_runs("we saw NASA HQ and many other things there")) == []
     assert list(capitalised_runs("")) == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_one"),
+    [
+        ("Maria Meier", True),
+        ("MEIER, Maria", True),
+        ("Dr. Jan van der Berg", True),
+        ("J. O'Neill-Smith", True),
+        ("Łukasz Żak", True),
+        ("Berlin", False),
+        ("maria meier", False),
+        ("Class A", False),
+        ("Room 12 North", False),
+        ("The Lamp Was Broken When It Came", False),
+        ("Books & Music", False),
+    ],
+)
+def test_a_whole_cell_is_a_name_by_its_form(cell: str, is_one: bool) -> None:
+    assert is_name(cell) == is_one

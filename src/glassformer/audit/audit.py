@@ -16,9 +16,10 @@ from glassformer.audit.judge import judge, verdict_of
 from glassformer.audit.result import Audit, Membership, Traced
 from glassformer.audit.traces import trace
 from glassformer.data.inputs import Inputs
+from glassformer.data.json_files import read_json
 from glassformer.data.splits import Splits
 from glassformer.doctor.findings import LEVELS
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import remembered_rows, split_again
 from glassformer.exporting.export import RECORD_FILE
 from glassformer.prediction.exported import is_exported
@@ -74,8 +75,10 @@ def audit(
                 unmeasured = str(error)
     elif train is not None:
         raise UsageError(f"{folder} is an export, and only its files are read; leave out `train=`")
+    else:
+        inputs = _exported_inputs(folder)
     say("reading every file of the folder")
-    files = audit_files(folder, is_export=is_export)
+    files = audit_files(folder, inputs, is_export=is_export)
     findings = judge(files, traced, membership, inputs, unread=unread, unmeasured=unmeasured)
     findings = tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
     return Audit(
@@ -91,6 +94,13 @@ def audit(
         version=glassformer.__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _exported_inputs(folder: Path) -> Inputs | None:
+    try:
+        return Inputs.model_validate(read_json(folder / "config.json")["inputs"])
+    except (GlassformerError, OSError, ValueError, LookupError, TypeError):  # one text, or another kind of export
+        return None
 
 
 def _membership(predictor: Predictor | NumberPredictor, splits: Splits, say: Say) -> Membership:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.audit.chains import chains
-from glassformer.audit.patterns import Kind, masked, personal_data
+from glassformer.audit.columns import Columns
+from glassformer.audit.patterns import NAME, masked, masked_name, personal_data
 from glassformer.audit.result import FileAudit, Found
 from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
+from glassformer.data.inputs import BEGIN, Inputs
 from glassformer.data.json_files import read_json
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.tokenizers import TextTokenizer
@@ -69,25 +71,27 @@ _ENDINGS = frozenset(
 """Endings of hosts. The n-grams do not tell "meet @ cafe. then" from "meet@cafe.then": only these endings count."""
 
 
-def audit_files(folder: Path, *, is_export: bool = False) -> tuple[FileAudit, ...]:
+def audit_files(folder: Path, inputs: Inputs | None = None, *, is_export: bool = False) -> tuple[FileAudit, ...]:
     """Return what each file holds, in the order of the alphabet, those of sub-folders last. Links are not followed.
 
     Args:
+        inputs: what the model reads if a row has several inputs.
         is_export: whether `export` wrote the folder. Files that model folders do not have belong to it then.
     """
+    columns = Columns(inputs)
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     ordered = sorted(files, key=lambda path: (len(path.relative_to(folder).parts), path.as_posix()))
-    return tuple(_audit(path, path.relative_to(folder), is_export=is_export) for path in ordered)
+    return tuple(_audit(path, path.relative_to(folder), columns, is_export=is_export) for path in ordered)
 
 
-def _audit(path: Path, name: Path, *, is_export: bool) -> FileAudit:
+def _audit(path: Path, name: Path, columns: Columns, *, is_export: bool) -> FileAudit:
     holds, give_away = _role(name, keeps_texts=(path.parent / TEXTS_FILE).exists())
     if is_export and holds == _OF_OTHERS:
         holds, give_away = "part of the export", True
     try:
         is_ngrams = name.as_posix() == NGRAMS_FILE
         texts = _told_by_ngrams(path) if is_ngrams else _texts(path, name)
-        found = None if texts is None else tuple(_summed_up(texts))
+        found = None if texts is None else tuple(_summed_up(texts, columns))
     except (GlassformerError, OSError, RecursionError):  # damaged, or of another program: it was not searched
         found = None
     return FileAudit(
@@ -106,19 +110,27 @@ def _role(name: Path, *, keeps_texts: bool) -> tuple[str, bool]:
     return _HOLDS.get(name.name, _OF_OTHERS), name.name in _HOLDS
 
 
-def _summed_up(texts: Iterable[str]) -> Iterator[Found]:
+def _summed_up(texts: Iterable[str], columns: Columns) -> Iterator[Found]:
     """Yield each kind of personal data, with the number of different values and some of them, masked."""
-    values: dict[Kind, dict[str, None]] = {}
+    values: dict[str, dict[str, None]] = {}
     for text in texts:
-        for match in personal_data(text):
+        for match in personal_data(columns.without_limits(text)):
             values.setdefault(match.kind, {})[match.value] = None
+        for name in columns.names_in(text):
+            values.setdefault(NAME, {})[name] = None
     for kind, of_kind in values.items():
-        yield Found(kind=kind, values=len(of_kind), examples=tuple(map(masked, list(of_kind)[:_EXAMPLES])))
+        mask = masked_name if kind == NAME else masked
+        yield Found(kind=kind, values=len(of_kind), examples=tuple(map(mask, list(of_kind)[:_EXAMPLES])))
 
 
 def _told_by_ngrams(path: Path) -> Iterator[str]:
-    """Yield the personal data that overlapping n-grams spell. Where an e-mail address is possible, there is no more."""
-    for apart, joined in chains(_word_runs(path)):
+    """Yield the values of columns, and the personal data that overlapping n-grams spell.
+
+    Where an e-mail address is possible, there is no more.
+    """
+    runs = _word_runs(path)
+    yield from (run for run in runs if BEGIN in run)
+    for apart, joined in chains([run for run in runs if BEGIN not in run]):
         addresses = [match.value for match in personal_data(joined) if match.kind == "e-mail address"]
         if known := [value for value in addresses if value.rpartition(".")[2] in _ENDINGS]:
             yield from known

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from glassformer.audit.columns import Columns
 from glassformer.audit.membership import KNOWN_NGRAMS, SEEN_WORDS
-from glassformer.audit.patterns import DIRECT
+from glassformer.audit.patterns import DIRECT, NAME, masked, masked_name
 from glassformer.audit.result import Attack, FileAudit, Membership, Traced
-from glassformer.audit.traces import NAME
 from glassformer.counting.reader import NGRAMS_FILE
-from glassformer.data.inputs import Category, Inputs
+from glassformer.data.inputs import Inputs
 from glassformer.data.table import row_list
 from glassformer.data.wording import counted
 from glassformer.doctor.findings import Finding, Level
@@ -20,6 +20,7 @@ _PLURALS = {
     "IP address": "IP addresses",
     "link with a login": "links with a login",
 }
+_EXAMPLES = 3
 _MASK = "replace it in the table by a word such as EMAIL, PHONE or NAME, and train again"
 
 
@@ -37,7 +38,9 @@ def judge(
     Args:
         inputs: what the model reads if a row has several inputs.
     """
-    findings = [*_kept_back(files), *_in_files(files, traced), *_categories(inputs)]
+    columns = Columns(inputs)
+    findings = [*_kept_back(files), *_in_files(files, traced)]
+    findings += [*_personal_columns(files, columns), *_categories(files, columns)]
     if traced is None:
         findings.append(_not_done("training table", unread))
     else:
@@ -117,9 +120,10 @@ def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> It
             or (traced is not None and file.name in (NGRAMS_FILE, "tokenizer.json"))
         ):
             continue
-        parts = [f"{_several(found.kind, found.values)} ({', '.join(found.examples)})" for found in file.found]
-        direct |= any(found.kind in DIRECT for found in file.found)
-        named.append(f"{file.name}: {', '.join(parts)}")
+        of_texts = [found for found in file.found if found.kind != NAME]  # names are judged by their columns
+        parts = [f"{_several(found.kind, found.values)} ({', '.join(found.examples)})" for found in of_texts]
+        direct |= any(found.kind in DIRECT for found in of_texts)
+        named += [f"{file.name}: {', '.join(parts)}"] if parts else []
     readable = [found for found in traced or () if found.kind != NAME and found.readable]
     direct |= any(found.kind in DIRECT for found in readable)
     parts = [
@@ -128,6 +132,8 @@ def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> It
     ]
     if parts:
         named.append(f"vocabulary and n-grams: {', '.join(parts)}")
+    if not named and any(file.give_away and file.found for file in files):
+        return
     if not named:
         yield Finding(check=check, level="good", found="none was found in the files of the model")
         return
@@ -135,19 +141,50 @@ def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> It
     yield Finding(check=check, level=level, found="; ".join(named), advice=_MASK)
 
 
-def _categories(inputs: Inputs | None) -> Iterator[Finding]:
-    columns = () if inputs is None else inputs.columns
-    held = [
+def _personal_columns(files: Sequence[FileAudit], columns: Columns) -> Iterator[Finding]:
+    """Judge the columns whose categories name or reach persons."""
+    told, kinds = [], set()
+    for column in columns.categories:
+        for kind, values in columns.personal(column).items():
+            if kind != NAME and kind not in DIRECT:
+                continue
+            kinds.add(kind)
+            examples = ", ".join(map(masked_name if kind == NAME else masked, values[:_EXAMPLES]))
+            told.append(
+                f"{quoted(column.name)}: {len(values):,} of {counted(len(column.values), 'category', 'categories')} "
+                f"hold {_PLURALS.get(kind, f'{kind}s')} ({examples})"
+            )
+    if told:
+        where = [file.name for file in files if file.give_away and kinds & {found.kind for found in file.found or ()}]
+        yield Finding(
+            check="personal data in columns",
+            level="problem",
+            found=f"{'; '.join(told)}. They stand in {', '.join(where)}",
+            advice="if these are persons, train again without the column (`columns=`), or replace each value in the "
+            "table by a code",
+        )
+
+
+def _categories(files: Sequence[FileAudit], columns: Columns) -> Iterator[Finding]:
+    categories = [
         f"{quoted(column.name)} ({counted(len(column.values), 'category', 'categories')})"
-        for column in columns
-        if isinstance(column, Category)
+        for column in columns.categories
     ]
+    limits = [f"{quoted(column.name)} ({counted(len(column.edges), 'limit')})" for column in columns.numbers]
+    held, advice = [], []
+    if categories:
+        held.append(f"the categories of {', '.join(categories)}")
+        advice.append("if a category names a person, or nobody may know it, train again without this column")
+    if limits:
+        held.append(f"numbers of the table, where the quantiles of {', '.join(limits)} begin")
+        advice.append("if nobody may know such a number, train again without the column, or round it in the table")
     if held:
+        spelling = [file.name for file in files if file.name in ("config.json", NGRAMS_FILE, "tokenizer.json")]
         yield Finding(
             check="categories in the files",
             level="worth knowing",
-            found=f"config.json and tokenizer.json spell the categories of {', '.join(held)}",
-            advice="if a category names a person, or nobody may know it, train again without this column",
+            found=f"{', '.join(spelling)} spell {', and '.join(held)}",
+            advice="; ".join(advice),
         )
 
 
@@ -164,8 +201,9 @@ def _names(traced: Sequence[Traced]) -> Finding:
     return Finding(
         check=check,
         level="worth knowing",
-        found=f"{names.readable:,} of {counted(names.values, 'probable name')} of the table can be read in the n-grams "
-        f"({', '.join(names.examples)}): two or three words that begin in upper case, so places and firms too",
+        found=f"{names.readable:,} of {counted(names.values, 'probable name')} of the table can be read in the "
+        f"vocabulary or the n-grams ({', '.join(names.examples)}): words that begin in upper case, so "
+        "places and firms too",
         advice=_MASK,
     )
 

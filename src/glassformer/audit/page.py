@@ -6,7 +6,6 @@ from html import escape
 from pathlib import Path
 
 from glassformer.audit.result import Attack, Audit, FileAudit
-from glassformer.audit.traces import NAME
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
 from glassformer.doctor.page import FINDINGS_STYLE, findings_list
@@ -77,7 +76,7 @@ def _traced(found: Audit) -> str:
         return "<p>The training texts hold nothing of the forms that were looked for.</p>"
     rows = [
         (
-            "probable name" if each.kind == NAME else escape(each.kind),
+            escape(each.kind),
             (
                 f"{each.values:,}",
                 f"{each.readable:,}",
@@ -144,8 +143,7 @@ def _method(found: Audit) -> str:
     return (
         '<p class="soft">Personal data is found by its form: addresses and numbers by patterns, payment cards and '
         "IBANs "
-        "also by their check digits, names by words in upper case inside of sentences. What has another form is not "
-        "found. The counting reader keeps runs of three words: overlapping ones were put together again, as an "
-        "attacker "
-        f"would. The audit took {found.seconds:g} s. It sent nothing anywhere.</p>"
+        "also by their check digits, names by words in upper case inside of sentences and in whole categories. What "
+        "has another form is not found. The counting reader keeps runs of three words: overlapping ones were put "
+        f"together again, as an attacker would. The audit took {found.seconds:g} s. It sent nothing anywhere.</p>"
     )

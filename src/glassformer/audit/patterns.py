@@ -22,6 +22,9 @@ DIRECT: tuple[Kind, ...] = (
 )
 """The kinds that name or reach a person by themselves. A user name or a long number may do so."""
 
+NAME = "probable name"
+"""The kind of a name, which has no pattern of its own (see `capitalised_runs` and `is_name`)."""
+
 _DATE = re.compile(r"(?<!\d)\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)|(?:^|[ (])(?:19|20)\d\d ")
 _LEAST_DIGITS, _MOST_DIGITS = 8, 15  # of a phone number (ITU-T E.164 allows 15)
 _SHORTEST_IBAN, _LONGEST_IBAN = 15, 34  # ISO 13616
@@ -62,6 +65,11 @@ def masked(value: str) -> str:
         return f"{name[:1]}…@{host[:1]}….{ending}"
     shown = 1 if len(value) < _SHORT else 2
     return f"{value[:shown]}…{value[-shown:]}"
+
+
+def masked_name(value: str) -> str:
+    """Return what may be shown of a name: `M… R…`."""
+    return " ".join(f"{word[:1]}…" for word in value.split())
 
 
 def _iban(value: str) -> bool:
@@ -138,6 +146,12 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], bool]], ...] = (
 )  # fmt: skip
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_NAME_WORD = re.compile(rf"(?:{_WORD.pattern})\.?")
+_PARTICLES = {
+    *("von", "van", "vom", "zu", "zur", "de", "del", "della", "der", "den", "di", "da", "do", "dos", "du", "la", "le"),
+    *("ten", "ter", "y", "e", "al", "el", "bin", "ibn"),
+}
+_MOST_NAME_WORDS = 5
 _ENDS = frozenset('.!?…:;"“”„«»()[]{}|•#@/\n')
 _MOST_CAPITALS = 0.5  # of the words of a text: beyond, it is a headline
 
@@ -166,3 +180,16 @@ def capitalised_runs(text: str) -> Iterator[str]:
 def _named(run: list[re.Match[str]]) -> Iterator[str]:
     if 2 <= len(run) <= 3:
         yield " ".join(word[0] for word in run)
+
+
+def is_name(cell: str) -> bool:
+    """Whether a whole cell of a table has the form of a name: "Maria Meier", "MEIER, Maria", "Dr. J. van der Berg".
+
+    At least two of its words begin in upper case, and the others stand in front of family names. It may also be a
+    place, a firm or a title.
+    """
+    words = cell.replace(",", " ").split()
+    if len(words) > _MOST_NAME_WORDS or not all(map(_NAME_WORD.fullmatch, words)):
+        return False
+    upper = [word for word in words if word[0].isupper()]
+    return sum(len(word) > 1 for word in upper) >= 2 and all(word in _PARTICLES or word in upper for word in words)

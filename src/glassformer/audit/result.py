@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from glassformer.audit.patterns import Kind
 from glassformer.doctor.findings import Finding
 from glassformer.evaluation.record import Estimate, Record
 
 
 class Found(Record):
-    """Personal data of one kind: the number of different values, and some of them, masked."""
+    """Personal data of one kind (`Kind` or `NAME`): the number of different values, and some of them, masked."""
 
-    kind: Kind
+    kind: str
     values: int
     examples: tuple[str, ...]
 
@@ -34,7 +33,7 @@ class Traced(Record):
     """Personal data of the training table, and what the folder tells about it.
 
     Attributes:
-        kind: as in `Found`, or `name` for two or three words in upper case.
+        kind: as in `Found`.
         values: the number of different values in the training texts.
         rows: some rows of the training table that hold one.
         readable: how many values can be read whole in the vocabulary or the n-grams.

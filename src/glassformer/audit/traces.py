@@ -8,15 +8,15 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
-from glassformer.audit.patterns import capitalised_runs, masked, personal_data
+from glassformer.audit.columns import Columns
+from glassformer.audit.patterns import NAME, capitalised_runs, masked, masked_name, personal_data
 from glassformer.audit.result import Traced
 from glassformer.counting.ngrams import LONGEST_RUN, words_of
 from glassformer.counting.reader import CountingReader
-from glassformer.data.inputs import BEGIN
+from glassformer.data.inputs import BEGIN, SEPARATOR, values_of, without_columns
 from glassformer.prediction.model_folder import TrainedModel, TrainedNumber
 from glassformer.prediction.unlike import HashArray, pair_hashes
 
-NAME = "name"
 _ROWS, _EXAMPLES = 5, 3
 
 
@@ -27,12 +27,14 @@ def trace(rows: pl.DataFrame, model: TrainedModel | TrainedNumber) -> tuple[Trac
         rows: with the columns `row` and `text`.
     """
     found: dict[str, dict[str, list[int]]] = {}
+    columns = Columns(model.config.inputs)
     for row, text in rows.select("row", "text").iter_rows():
-        for match in personal_data(text):
+        for match in personal_data(columns.without_limits(text)):
             found.setdefault(match.kind, {}).setdefault(match.value, []).append(row)
-        for name in capitalised_runs(text):
+        in_columns = (name for value in values_of(text) for name in columns.names_in(value))
+        for name in (*capitalised_runs(without_columns(text).replace(SEPARATOR, "\n")), *in_columns):
             found.setdefault(NAME, {}).setdefault(name, []).append(row)
-    told = _Told(model)
+    told = _Told(model, columns)
     return tuple(_traced(kind, values, told) for kind, values in found.items())
 
 
@@ -45,17 +47,13 @@ def _traced(kind: str, values: Mapping[str, list[int]], told: _Told) -> Traced:
         rows=_some_rows(values, list(values)),
         readable=len(readable),
         readable_rows=_some_rows(values, readable),
-        examples=tuple(_masked(kind, value) for value in shown[:_EXAMPLES]),
+        examples=tuple(map(masked_name if kind == NAME else masked, shown[:_EXAMPLES])),
         confirmable=None if told.seen is None else sum(map(told.is_confirmable, values)),
     )
 
 
 def _some_rows(values: Mapping[str, list[int]], chosen: list[str]) -> tuple[int, ...]:
     return tuple(sorted({row for value in chosen for row in values[value]})[:_ROWS])
-
-
-def _masked(kind: str, value: str) -> str:
-    return " ".join(f"{word[:1]}…" for word in value.split()) if kind == NAME else masked(value)
 
 
 def word_runs(reader: CountingReader) -> frozenset[str]:
@@ -66,11 +64,13 @@ def word_runs(reader: CountingReader) -> frozenset[str]:
 class _Told:
     """What the files of a model tell to anyone who reads them."""
 
-    def __init__(self, model: TrainedModel | TrainedNumber) -> None:
+    def __init__(self, model: TrainedModel | TrainedNumber, columns: Columns) -> None:
         self.runs = frozenset() if model.counting is None else word_runs(model.counting)
         self.tokens = frozenset(model.tokenizer.vocabulary())
         marks = [word for word in self.runs | self.tokens if BEGIN in word]  # a column's value is one word
-        self.in_marks = frozenset(match.value.lower() for mark in marks for match in personal_data(mark))
+        of_marks = [match.value for mark in marks for match in personal_data(mark)]
+        of_marks += [name for mark in marks for name in columns.names_in(mark)]
+        self.in_marks = frozenset(map(str.lower, of_marks))
         self.seen: HashArray | None = None if model.seen is None else model.seen.hashes
 
     def is_readable(self, value: str) -> bool:
