@@ -182,6 +182,17 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     measured = glassformer("evaluate", tmp_path / "m", table)
     assert "TF-IDF + ridge regression" in measured.out
     figures = json.loads((tmp_path / "m" / "evaluation" / "metrics.json").read_text())["metrics"]
+    gives = json.loads((tmp_path / "m" / "evaluation" / "metrics.json").read_text())["inputs"]
+    assert [(each["name"], each["kind"]) for each in gives] == [
+        ("first", "text"),
+        ("second", "text"),
+        ("shop", "column"),
+    ]
+    assert gives[0]["gain"]["low"] > 0.5
+    assert gives[0]["r2"] == pytest.approx(figures["r2"]["value"], abs=1e-5)
+    assert gives[0]["r2"] - gives[0]["r2_without"] == pytest.approx(gives[0]["gain"]["value"])
+    assert gives[1]["gain"]["value"] == 0
+    assert "The loss of R² is what" in (tmp_path / "m" / "evaluation" / "report.html").read_text()
     served = ServedModel.load("m", tmp_path / "m", device="cpu").about()["measured"]
     assert (served["rows"], served["r2"], served["mean_absolute_error"]) == (60, figures["r2"], figures["mae"])
     misused(glassformer("predict", tmp_path / "m", "superb film"), "this model reads the texts 'first' and 'second'")

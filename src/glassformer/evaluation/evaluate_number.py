@@ -20,6 +20,7 @@ from glassformer.data.table import Table, other_columns
 from glassformer.data.wording import counted, short
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import dropped_rows, learnable
+from glassformer.evaluation.input_shares import number_input_shares
 from glassformer.evaluation.intervals import RESAMPLES, share_right
 from glassformer.evaluation.number_baselines import NumberOutcome, answer_with_mean, answer_with_ridge
 from glassformer.evaluation.number_errors import by_answer, doubtful_numbers, far_off
@@ -120,6 +121,7 @@ def evaluate_number(
         by_answer=by_answer(answers, truth, predictor.distance()),
         far_off=far_off(texts, answers, truth, columns),
         doubts=doubtful_numbers(predictor.trained.metrics, seen),
+        inputs=number_input_shares(lambda rows: predictor.answer(rows).values, texts, truth, config.inputs),
         worst_errors=worst_numbers(truth, answers, texts, table.frame["row"].to_list()),
         dropped=dropped_rows(table),
         notes=tuple(notes),

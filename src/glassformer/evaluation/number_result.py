@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
@@ -122,6 +124,20 @@ class DoubtfulNumbers(Record):
     listed: tuple[DoubtfulNumber, ...]
 
 
+class NumberInputShare(Record):
+    """What an input of the rows gives: R² on `rows` rows, and after its values have been permuted among them.
+
+    `gain` is the difference of both.
+    """
+
+    name: str
+    kind: Literal["text", "column"]
+    rows: int
+    r2: float
+    r2_without: float
+    gain: Estimate
+
+
 class NumberEvaluation(Record):
     """All results of an evaluation. The report shows only these.
 
@@ -139,6 +155,7 @@ class NumberEvaluation(Record):
     by_answer: tuple[AnswerRange, ...] = ()
     far_off: FarOff | None = None
     doubts: DoubtfulNumbers | None = None
+    inputs: tuple[NumberInputShare, ...] = ()
     next_steps: tuple[NextStep, ...] = ()
     worst_errors: tuple[NumberError, ...]
     dropped: tuple[DroppedRows, ...]

@@ -14,6 +14,7 @@ from glassformer.evaluation.number_result import NumberContestant, NumberError, 
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import STYLE, seconds, size
 from glassformer.evaluation.report_errors import WITHOUT_TEXTS
+from glassformer.evaluation.report_inputs import number_inputs_section
 from glassformer.evaluation.report_next import next_section
 from glassformer.evaluation.report_number_errors import by_answer_section, doubts_section, far_off_section, in_unit
 from glassformer.evaluation.report_review import with_interval
@@ -43,6 +44,7 @@ def render_number(evaluation: NumberEvaluation, *, of_training: bool = False) ->
         "intervals": ("Do the intervals hold?", "" if of_training else _intervals(evaluation)),
         "by-answer": ("How far off, by answer", by_answer_section(evaluation.by_answer)),
         "slices": ("Where it is worse", far_off_section(evaluation.far_off)),
+        "inputs": ("What each input gives", number_inputs_section(evaluation.inputs)),
         "doubts": ("Numbers to check", doubts_section(evaluation.doubts)),
         "errors": ("Worst errors", _errors(evaluation)),
         "dropped": ("Left out, and notes", _dropped(evaluation)),
