@@ -203,12 +203,19 @@ def test_inputs_that_do_not_go_together_are_refused(
 
 def test_rows_without_an_input_are_refused(beside: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", [("a lamp", "3")], ("review", "price"))
+    renamed = write_csv(tmp_path / "r.csv", [("a lamp", "3", "Ulm")], ("review", "price", "shops"))
     for arguments, words in (
         (
             ("predict", beside.folder, "--file", table),
             "t.csv has no column 'shop'; this model reads the text 'review' and",
         ),
         (("evaluate", beside.folder, table), "has no column 'shop'"),
+        (
+            ("predict", beside.folder, '{"review": "a lamp", "price": 12,5}'),
+            "name enclosed in double quotes, before '5}'",
+        ),
+        (("predict", beside.folder, '{"review": "a lamp"'), "the row is not JSON: Expecting ',' delimiter, at its end"),
+        (("predict", beside.folder, "--file", renamed), "Did you mean 'shops'? Rename or add the column"),
         (("predict", beside.folder, "a lamp"), "and got 'a lamp'; give a row as JSON: {"),
         (("predict", beside.folder, '{"review": "a lamp"}'), "the row has no 'price'"),
         (("predict", beside.folder, "--file", table, "--text", "review"), "by their names; leave it out"),

@@ -477,6 +477,10 @@ def test_a_table_without_the_column_of_training_is_said(reviews: Trained, tmp_pa
     said = glassformer("predict", reviews.folder, "--file", table)
     assert said.code == 0
     assert "has no column 'text', which the model learned from" in said.err
+    assert "Did you mean" not in said.err
+    misspelled = write_csv(tmp_path / "near.csv", [("a good film", "1"), ("a bad book", "2")], ("texts", "number"))
+    said = glassformer("predict", reviews.folder, "--file", misspelled)
+    assert "no column 'text', which the model learned from. Did you mean 'texts'?" in said.err
     given = glassformer("predict", reviews.folder, "--file", table, "--text", "remark")
     assert "has no column" not in given.err
 

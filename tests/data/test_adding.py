@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from glassformer.data.adding import REPLAYED, joined, with_added
-from glassformer.data.splits import Splits
+from glassformer.data.sources import Sources
+from glassformer.data.splits import Splits, ValidationConfig
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 
@@ -40,6 +43,13 @@ def test_what_was_held_out_stays_so_and_a_tenth_of_the_new_rows_joins_it() -> No
     assert found.train.source == "old.csv and new.csv"
     assert found.notes == ("before", "added: 18 rows of new.csv to learn from")
     assert REPLAYED not in found.train.frame.columns
+
+
+def test_each_note_names_its_table() -> None:
+    old, new = (replace(table(rows, name), notes=("2 rows have no label",)) for rows, name in ((OLD, "a"), (NEW, "b")))
+    found = Sources(train=old, added=(new,)).split(ValidationConfig(), seed=0)
+    assert found.train.notes == ("a: 2 rows have no label", "b: 2 rows have no label")
+    assert found.notes[0].startswith("a: validation: nothing is held out, 20 rows are fewer")
 
 
 def test_texts_that_were_learned_under_another_label_are_not_held_out() -> None:

@@ -153,6 +153,8 @@ def test_a_row_that_cannot_be_read_is_refused(row: object, words: str) -> None:
 def test_a_line_of_json_is_a_row() -> None:
     assert BOTH.read('{"question": "a", "price": 3}') == {"question": "a", "price": 3}
     assert BOTH.read(" ") == {}
-    for line in ("[1]", "hello", "{"):
+    with pytest.raises(InputError, match=r"the row is not JSON: .* before '3}' \(character 19\)"):
+        BOTH.read('{"question": "a", 3}')
+    for line in ("[1]", "hello", "1"):
         with pytest.raises(InputError, match="give a row as JSON"):
             BOTH.read(line)

@@ -229,6 +229,14 @@ def test_texts_that_cannot_be_answered(fitted: TextClassifier) -> None:
             fitted.predict(texts)
 
 
+def test_labels_that_look_like_several_in_one_string_are_said() -> None:
+    labels = ["a|b", "b", "a", "b|a"] * 6
+    with pytest.warns(
+        UserWarning, match="look like several in one string, with '|' in between; each string is learned"
+    ):
+        small(epochs=1).fit(TEXTS, labels)
+
+
 def test_rows_left_out_are_said() -> None:
     with pytest.warns(UserWarning, match=r"2 rows were left out of training: empty text \(first: texts\[24\]\)"):
         small().fit([*TEXTS, "", "  "], [*BINARY, 1, 0])

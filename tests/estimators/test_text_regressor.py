@@ -84,7 +84,7 @@ def test_save_and_load_answer_the_same(fitted: TextRegressor, tmp_path: Path) ->
     assert np.array_equal(loaded.predict_interval(TEXTS), fitted.predict_interval(TEXTS))
     assert loaded.unknown_words(["a zebra"]) == {"a": 1, "zebra": 1}
     assert loaded.unlike_training(["quite another matter"]).tolist() == [True]
-    with pytest.raises(UsageError, match="model of a number"):
+    with pytest.raises(UsageError, match=r"holds a model of a number; read it with `TextRegressor\.load`"):
         TextClassifier.load(folder)
     with pytest.raises(UsageError, match="overwrite"):
         fitted.save(folder)
@@ -118,7 +118,7 @@ def test_rows_and_series(tmp_path: Path) -> None:
     ("numbers", "words"),
     [
         (None, "the target y is None"),
-        (NUMBERS[:-1], "24 texts but 23 labels"),
+        (NUMBERS[:-1], "24 texts but 23 numbers; give each text its number"),
         (["4.5", *NUMBERS[1:]], r"y\[0\] is '4.5' \(str\), not a number"),
         ([*NUMBERS[:-1], None], r"y\[23\] is None \(NoneType\), not a number"),
         ([float("nan"), *NUMBERS[1:]], r"y\[0\] is nan; numbers must be finite"),

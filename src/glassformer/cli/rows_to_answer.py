@@ -121,11 +121,13 @@ def _texts_of(
 
 def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:
     """Return the column of a table that holds the texts, and say what was noticed about the columns."""
-    from glassformer.data.columns import find_columns, same_column
+    from glassformer.data.columns import did_you_mean, find_columns, same_column
 
     learned = same_column(predictor.text_column, sample.columns)
     if text is None and learned is None and predictor.text_column is not None:
-        say(f"warning: {source} has no column {predictor.text_column!r}, which the model learned from")
+        hint = did_you_mean(predictor.text_column, sample.columns)
+        said = f"warning: {source} has no column {predictor.text_column!r}, which the model learned from"
+        say(f"{said}.{hint}" if hint else said)
     text = text or learned
     columns = find_columns(sample, source, text=text, label=None, group=None, labelled=False)
     for note in columns.notes:

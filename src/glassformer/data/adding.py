@@ -23,7 +23,7 @@ def joined(old: Table, new: Table) -> Table:
         frame=pl.concat([old.frame.select(columns), numbered]),
         source=f"{old.source} and {new.source}",
         dropped=(*old.dropped, *new.dropped),
-        notes=(*old.notes, *new.notes),
+        notes=(*old.notes, *(f"{new.source}: {note}" for note in new.notes)),
     )
 
 

@@ -115,10 +115,15 @@ def find_columns(
 def check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str) -> None:
     """Raise `UsageError` if a table does not have a column that `setting` names."""
     if column not in sample.columns:
-        near = difflib.get_close_matches(column, sample.columns, n=1)
-        hint = f" Did you mean {quoted(near[0])}?" if near else ""
+        hint = did_you_mean(column, sample.columns)
         message = f"{source} has no column {quoted(column)} (`{setting}=`).{hint} It has:"
         raise UsageError(message, listing(sample, sample.columns))
+
+
+def did_you_mean(column: str, columns: Sequence[str]) -> str:
+    """Return a question that names the column spelled most alike, with a space before it, or nothing."""
+    near = difflib.get_close_matches(column, columns, n=1)
+    return f" Did you mean {quoted(near[0])}?" if near else ""
 
 
 def same_column(column: str | None, columns: Sequence[str]) -> str | None:

@@ -120,7 +120,7 @@ def as_number_table(
         InputError: the sizes differ, a text or number cannot be used, or all numbers are the same.
     """
     values = as_numbers(numbers)
-    table = _table(learned_rows(texts, text, columns, known), list(map(repr, values)))
+    table = _table(learned_rows(texts, text, columns, known), list(map(repr, values)), each="number")
     if table.frame["label"].n_unique() < 2:
         what = "there is 1 sample" if table.frame.height else "there is no text with a number"
         if table.frame.height > 1:
@@ -130,11 +130,16 @@ def as_number_table(
 
 
 def _table(
-    rows: tuple[list[str], Inputs | None, str], labels: list[Any], weights: Any = None, *, multilabel: bool = False
+    rows: tuple[list[str], Inputs | None, str],
+    labels: list[Any],
+    weights: Any = None,
+    *,
+    multilabel: bool = False,
+    each: str = "label",
 ) -> Table:
     texts, inputs, column = rows
     if len(texts) != len(labels):
-        raise unequal(len(texts), len(labels))
+        raise unequal(len(texts), len(labels), each)
     empty = [number for number, text in enumerate(texts, 1) if not text.strip()]
     frame = pl.DataFrame(
         {"row": range(1, len(texts) + 1), "text": texts, "label": labels},
@@ -153,6 +158,6 @@ def _table(
     )
 
 
-def unequal(texts: int, labels: int) -> InputError:
-    """Return the error for texts and labels of different numbers."""
-    return InputError(f"{counted(texts, 'text')} but {counted(labels, 'label')}; give each text its label")
+def unequal(texts: int, labels: int, each: str = "label") -> InputError:
+    """Return the error for texts and labels, or whatever `each` of them has, of different numbers."""
+    return InputError(f"{counted(texts, 'text')} but {counted(labels, each)}; give each text its {each}")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_near_unique, is_opaque, kind_of
-from glassformer.data.columns import listing, same_column
+from glassformer.data.columns import did_you_mean, listing, same_column
 from glassformer.data.inputs import (
     BLANK,
     MISSING,
@@ -120,8 +120,9 @@ def composer(
     columns = {name: same_column(name, sample.columns) for name in inputs.names}
     if missing := [name for name, column in columns.items() if column is None]:
         raise UsageError(
-            f"{source} has no column {quoted(missing[0])}; this model reads {inputs.in_words}. Add the column; its "
-            "cells may be empty. The table has:",
+            f"{source} has no column {quoted(missing[0])}; this model reads {inputs.in_words}."
+            f"{did_you_mean(missing[0], sample.columns)} Rename or add the column; its cells may be empty. The table "
+            "has:",
             listing(sample, sample.columns),
         )
     if opaque := [column for column in columns.values() if column and is_opaque(sample.schema[column])]:

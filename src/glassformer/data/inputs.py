@@ -184,7 +184,13 @@ class Inputs(BaseModel):
             return {}
         try:
             row = json.loads(line)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, json.JSONDecodeError) and line.lstrip().startswith("{"):
+                rest = line[error.pos :]
+                where = f"before {quoted(rest, most=20)} (character {error.pos + 1})" if rest.strip() else "at its end"
+                raise InputError(
+                    f"the row is not JSON: {error.msg}, {where}. A row is written so: {self.example}"
+                ) from None
             row = None
         if not isinstance(row, dict):
             raise InputError(

@@ -57,10 +57,18 @@ class Sources:
         """Split into rows to learn from and held-out rows. Raises what `make_splits` and `with_added` raise."""
         splits = make_splits(self.train, validation, seed=seed, validation=self.validation, test=self.test)
         fraction = validation.fraction if self.validation is None else None
+        if self.added:
+            splits = _named(splits, self.train.source)
         for number, new in enumerate(self.added, 1):
             replay = self.replay if number == len(self.added) else 1.0
             splits = with_added(splits, new, fraction=fraction, seed=seed, test=self.test, replay=replay)
         return splits
+
+
+def _named(splits: Splits, source: str) -> Splits:
+    """Name the table in each note, as there are others."""
+    train = replace(splits.train, notes=tuple(f"{source}: {note}" for note in splits.train.notes))
+    return replace(splits, train=train, notes=tuple(f"{source}: {note}" for note in splits.notes))
 
 
 def _is_empty(value: tuple[str, ...]) -> bool:

@@ -14,6 +14,7 @@ from glassformer.data.in_memory_labels import as_weights, class_weights, folded,
 from glassformer.data.in_memory_rows import warn_caller
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
+from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
 from glassformer.explanation.explain import Explanation, explain
@@ -156,6 +157,11 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         given.check_columns(by_name)
         if several := table_spellings(table):
             warn_caller(several)
+        if not table.multilabel and (separator := separator_of(table.frame["label"])):
+            warn_caller(
+                f"the labels look like several in one string, with {separator!r} in between; each string is learned as "
+                "one class. For several labels per text, give a list of labels to each"
+            )
         snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
         sources, recipe, how = self._run(table, start, class_weights=class_weights(self.class_weight, by_name))
         trained = train_classifier(

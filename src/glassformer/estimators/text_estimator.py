@@ -19,11 +19,12 @@ from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.devices import choose_device
+from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-from glassformer.prediction.model_folder import Kind, load_model, save_model
+from glassformer.prediction.model_folder import CLASSIFIER, KINDS, NUMBER, Kind, load_model, save_model
 from glassformer.prediction.shipped import folder_of
 from glassformer.prediction.unlike import NOT_KEPT, Seen
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
@@ -32,6 +33,8 @@ from glassformer.training.own_text import seconds_of
 from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.unfinished import prepare_out
+
+_LOADED_BY = {CLASSIFIER.format: "TextClassifier", NUMBER.format: "TextRegressor"}
 
 
 class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -190,7 +193,11 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
             glassformer.errors.UsageError: the folder does not exist, or holds a model of another kind.
             glassformer.errors.GlassformerError: the folder is damaged or incomplete. `UsageError` is a subclass of it.
         """
-        return cls._of(load_model(folder_of(folder), cls._kind), device)
+        place = folder_of(folder)
+        found = format_of(place)
+        if found in _LOADED_BY and found != cls._kind.format:
+            raise UsageError(f"{place} holds a {KINDS[found].noun}; read it with `{_LOADED_BY[found]}.load`")
+        return cls._of(load_model(place, cls._kind), device)
 
     @classmethod
     def _of(cls, trained: Any, device: str) -> Self:
