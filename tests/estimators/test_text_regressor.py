@@ -86,6 +86,8 @@ def test_save_and_load_answer_the_same(fitted: TextRegressor, tmp_path: Path) ->
     assert loaded.unlike_training(["quite another matter"]).tolist() == [True]
     with pytest.raises(UsageError, match=r"holds a model of a number; read it with `TextRegressor\.load`"):
         TextClassifier.load(folder)
+    with pytest.raises(UsageError, match=r"holds a classifier; read it with `TextClassifier\.load`"):
+        TextRegressor.load("sentiment-en")
     with pytest.raises(UsageError, match="overwrite"):
         fitted.save(folder)
 
