@@ -31,7 +31,7 @@ SHORT = ("--device", "cpu", "--preset", "tiny", "--set", "training.min_steps_per
          "--set", "validation.min_rows=100")  # fmt: skip
 MODEL = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
-    "seen.safetensors", "tokenizer.json",
+    "report.html", "seen.safetensors", "tokenizer.json",
 }  # fmt: skip
 SLOW = """
 import time
@@ -187,12 +187,14 @@ def test_a_hangup_that_is_ignored_stays_ignored_until_it_is_stopped(table: Path,
 @contextmanager
 def files_of_at_most(n_bytes: int) -> Iterator[None]:
     """As under `ulimit -f`."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, kept = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # Python would leave the bytecode of a module cut short, for all later runs
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = kept
 
 
 def resumed_without_training(table: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ def test_a_value_of_the_wrong_type_is_misuse() -> None:
 
 
 def test_ctrl_c_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("glassformer.data.sources.read_sources", stop)
