@@ -32,16 +32,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-@pytest.fixture
-def page(browser: Browser, url: str) -> Iterator[Page]:
-    opened = browser.new_page()
-    said = complaints(opened)
-    opened.goto(url)
-    yield opened
-    assert said == []
-    opened.close()
-
-
 def typed(page: Page, text: str = TEXT) -> None:
     """Type a text, and wait for its reasons."""
     page.locator("#text").fill(text)

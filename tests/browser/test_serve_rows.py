@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.chromium import CHROMIUM, CONTRAST
-from tests.browser.serving import complaints, running
+from tests.browser.serving import running
 from tests.browser.test_serve_tables import DROP
 from tests.serving.samples import ROW, of_rows, served
 
@@ -23,16 +23,6 @@ SHOWN = ["shop=Berlin", "price=3 to 5.5", "the", "plot", "is", "thin", "not", "a
 def url() -> Iterator[str]:
     with running(served(trained=of_rows())) as found:
         yield found
-
-
-@pytest.fixture
-def page(browser: Browser, url: str) -> Iterator[Page]:
-    opened = browser.new_page()
-    said = complaints(opened)
-    opened.goto(url)
-    yield opened
-    assert said == []
-    opened.close()
 
 
 def field(page: Page, name: str) -> Locator:

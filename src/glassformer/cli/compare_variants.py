@@ -45,6 +45,8 @@ from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
+    from glassformer.data.sources import SourceConfig, Sources
+    from glassformer.data.table import Table
     from glassformer.experiments.variants.comparison_result import VariantComparison
     from glassformer.experiments.variants.variant_run import VariantRun
 
@@ -85,8 +87,7 @@ def compare_variants(
         hush()
     check_folder(out)
     from glassformer.data.locks import only_writer
-    from glassformer.data.sources import SourceConfig, read_like_training, read_sources
-    from glassformer.data.spellings import flat_labels
+    from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
     from glassformer.experiments.variants.comparison import compare_variants as compare
     from glassformer.experiments.variants.comparison_result import read_comparison
@@ -106,12 +107,7 @@ def compare_variants(
     if source.task == "number":
         raise UsageError("compare-variants compares by accuracy, and a number has none; `train` each variant instead")
     sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
-    measured = None
-    if test is not None:
-        labels = flat_labels(sources.train).unique().to_list()
-        read: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels}
-        measured = read_like_training(test, source, data_dir, **read, inputs=sources.train.inputs)
-        say(f"note: if you choose a variant by its figures on {test}, measure its final figure on other rows")
+    measured = None if test is None else _read_test(test, source, sources, data_dir)
     earlier = read_comparison(out / RESULTS_FILE)
     with only_writer(out), _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
         try:
@@ -124,12 +120,23 @@ def compare_variants(
     if json:
         print_json(found.model_dump(mode="json"))
     else:
-        _show(found)
-        show(f"\nreport: {out / 'report.html'}    figures: {out / 'results.json'}")
+        _show(found, out)
     if earlier is not None and not found.holds(earlier):
         say(f"note: this replaces the report on {earlier.in_words()}, whose runs are kept; another --out keeps both")
     for note in found.notes:
         say(f"note: {note}")
+
+
+def _read_test(test: str, source: SourceConfig, sources: Sources, data_dir: Path | None) -> Table:
+    """Read the table to measure on as the training table was read."""
+    from glassformer.data.sources import read_like_training
+    from glassformer.data.spellings import flat_labels
+
+    labels = flat_labels(sources.train).unique().to_list()
+    read: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels}
+    measured = read_like_training(test, source, data_dir, **read, inputs=sources.train.inputs)
+    say(f"note: if you choose a variant by its figures on {test}, measure its final figure on other rows")
+    return measured
 
 
 class _LiveRuns(Live):
@@ -181,8 +188,8 @@ class _LiveRuns(Live):
         return (time.perf_counter() - self._began) / here * (self._runs - self._done - share)
 
 
-def _show(found: VariantComparison) -> None:
-    """Show the table of variants, then the effect of each setting."""
+def _show(found: VariantComparison, out: Path) -> None:
+    """Show the table of variants, then the effect of each setting, and where the report is."""
     from glassformer.evaluation.report import seconds
 
     data = found.data
@@ -209,3 +216,4 @@ def _show(found: VariantComparison) -> None:
     for key in found.keys:
         show(f"{key.key}: {key.verdict}")
     show(f"Intervals include {found.covers}. Spread is the standard deviation over seeds; p is Holm-corrected.")
+    show(f"\nreport: {out / 'report.html'}    figures: {out / 'results.json'}")

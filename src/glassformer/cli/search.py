@@ -53,6 +53,7 @@ from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
+    from glassformer.data.sources import SourceConfig
     from glassformer.experiments.search.result import SearchResult, Trial
     from glassformer.experiments.search.trial import TrialRun
 
@@ -103,7 +104,6 @@ def search(
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.data.sources import SourceConfig, read_sources
-    from glassformer.data.tasks import find_task
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
     from glassformer.prediction.devices import choose_device
@@ -116,12 +116,7 @@ def search(
     inputs = given_inputs(text, columns)
     source = SourceConfig(train=data, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
     source = chosen_task(source, target, task, order)
-    if source.task == "number":
-        few = find_task(source.model_copy(update={"task": None}), by_content=True).source.task == "ordered"
-        raise UsageError(
-            "the target is a number, and a search rates its trials by the log loss of classes; train with the "
-            f"defaults{', or learn ordered classes with --task ordered' if few else ''}"
-        )
+    _check_classes(source)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
     stopped = resumable(out, is_unfinished, "the unfinished search is saved")
@@ -141,6 +136,19 @@ def search(
     following = ["--recipe", str(out / "recipe.toml")] if found.recommended == "found" else usual
     command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *_typed(reading), *folded, *following]
     _show_result(found, out, shlex.join(command), json=json)
+
+
+def _check_classes(source: SourceConfig) -> None:
+    """Raise `UsageError` if the target is a number."""
+    from glassformer.data.tasks import find_task
+
+    if source.task != "number":
+        return
+    few = find_task(source.model_copy(update={"task": None}), by_content=True).source.task == "ordered"
+    raise UsageError(
+        "the target is a number, and a search rates its trials by the log loss of classes; train with the "
+        f"defaults{', or learn ordered classes with --task ordered' if few else ''}"
+    )
 
 
 def _typed(flags: Mapping[str, object]) -> list[str]:
